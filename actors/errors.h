@@ -1,0 +1,22 @@
+/// The one place where our Error becomes caf::error and back.
+#pragma once
+
+#include <caf/error.hpp>
+
+#include "common/result.h"
+#include "swarm/error.pb.h"
+
+namespace swarm::actors {
+
+caf::error to_caf(const Error& error);
+caf::error to_caf(ErrorCode code, std::string detail = {});
+
+/// Errors of our category come back whole. Of CAF's own: request_timeout is kPeerTimeout;
+/// request_receiver_down and broken_promise are kLinkLost; all else is kInternal with CAF's text.
+Error from_caf(const caf::error& error);
+
+proto::Error to_proto(const Error& error);
+/// Unknown codes become kInternal.
+Error from_proto(const proto::Error& error);
+
+}  // namespace swarm::actors

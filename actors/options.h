@@ -1,0 +1,118 @@
+/// What a node's actors are told. Defaults live here; config/ fills these in from a file.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "actors/links/links.h"
+#include "common/ids.h"
+#include "common/result.h"
+#include "routing/peer_estimates.h"
+#include "tensor/options.h"
+
+namespace swarm::actors {
+
+struct DhtOptions {
+  uint32_t k = 8;                                     ///< Contacts per bucket, replicas per record.
+  uint32_t alpha = 3;                                 ///< Questions in flight per lookup.
+  std::chrono::milliseconds request_timeout{1'000};
+  std::chrono::milliseconds refresh_every{15'000};    ///< Of routing buckets and of own place.
+  std::chrono::milliseconds announce_every{1'000};    ///< Of peers and coordinators. Shorter: newcomers are used sooner, more traffic.
+  std::chrono::milliseconds announce_ttl{4'000};      ///< A silent peer's record vanishes after this.
+};
+
+struct StageServerOptions {
+  /// Microbatches held at once (queued, computed or waiting for their gradient); more are refused
+  /// with kOverloaded. Each holds B*T*D values and, with `keep`, its autograd graph.
+  uint32_t max_resident = 8;
+  /// How often an overloaded or missing successor is tried again.
+  std::chrono::milliseconds retry_every{50};
+  routing::PeerEstimatesOptions estimates;
+  uint32_t max_samples = 4'096;  ///< Largest microbatch accepted.
+};
+
+struct AveragerOptions {
+  uint32_t chunk_elements = 64u << 10;   ///< Of one part request; 256 KiB in float32.
+  uint32_t chunks_in_flight = 8;         ///< Per member.
+  std::string codec = "none";            ///< Of parts and averages: none, fp16, bf16.
+  std::chrono::milliseconds min_deadline{3'000};  ///< A round is given at least this long.
+  std::chrono::milliseconds state_ttl{30'000};    ///< A frozen state nobody reads is dropped.
+  uint32_t state_chunk_bytes = 1u << 20;
+  uint32_t state_chunks_in_flight = 4;   ///< Per source.
+};
+
+struct CheckpointOptions {
+  uint32_t every_steps = 20;  ///< 0: only at the end and on demand.
+  uint32_t keep = 3;          ///< Newest snapshots kept per stage.
+};
+
+struct TrainingOptions {
+  std::string mode = "sync";           ///< The only mode of this version.
+  uint32_t steps = 100;                ///< Optimizer steps of the run.
+  uint32_t batch = 64;                 ///< Samples per step; a multiple of microbatch.
+  uint32_t microbatch = 8;             ///< Samples that travel together.
+  uint32_t validate_every = 0;         ///< Steps between validations; 0: only at the end.
+  uint32_t validation_samples = 64;    ///< A multiple of microbatch.
+  uint64_t seed = 1;                   ///< Of data order and initial weights.
+  /// Peers that every stage needs before a fresh or resumed run starts.
+  uint32_t min_peers_per_stage = 1;
+  std::vector<Error> validate() const;
+};
+
+struct TrainerOptions {
+  uint32_t max_in_flight = 6;                 ///< Microbatches under way per trainer.
+  std::chrono::milliseconds poll_every{100};  ///< When the coordinator has nothing to lease.
+  routing::PeerEstimatesOptions estimates;
+};
+
+struct CoordinatorOptions {
+  std::chrono::milliseconds tick{100};
+  /// A lease older than this returns even if its trainer lives.
+  std::chrono::milliseconds lease_limit{120'000};
+  /// After a takeover: how long to wait for peers to register before judging what is lost.
+  std::chrono::milliseconds takeover_grace{1'000};
+  /// A registered peer silent for this long (no link) is lost.
+  std::chrono::milliseconds peer_grace{0};
+};
+
+/// Deliberate defects, to show that the checks would find them. Never set in real runs.
+struct FaultOptions {
+  /// "STEP:SLOT": every stage reports this slot as held but does not add its gradient.
+  std::string drop_gradient;
+};
+
+/// Everything one node needs.
+struct NodeOptions {
+  std::string name = "node";       ///< Unique within the run; 1 to 64 of [A-Za-z0-9_.-].
+  std::string run_id;              ///< Equal on all nodes.
+  std::string run_folder;          ///< Where metrics and logs go; the node writes <run_folder>/nodes/<name>/.
+  std::vector<Endpoint> join;      ///< Any nodes of the swarm; empty for the first.
+  std::vector<int32_t> stages;     ///< A StageServer for each; may be empty.
+  bool trainer = false;            ///< Hosts a Trainer and a Coordinator (active or standby).
+  int32_t threads = 1;             ///< LibTorch compute threads of the process.
+  std::string log_level = "info";  ///< trace, debug, info, warn, error.
+  int32_t num_stages = 1;
+  LinksOptions links;
+  DhtOptions dht;
+  tensor::ModelOptions model;
+  tensor::OptimizerOptions optimizer;
+  tensor::DataOptions data;
+  tensor::BackwardPolicy backward = tensor::BackwardPolicy::kKeep;
+  tensor::ComputeType compute = tensor::ComputeType::kFp32;
+  std::string activation_codec = "none";
+  std::string gradient_codec = "none";
+  TrainingOptions training;
+  StageServerOptions stage_server;
+  AveragerOptions averager;
+  CheckpointOptions checkpoint;
+  TrainerOptions trainer_options;
+  CoordinatorOptions coordinator;
+  FaultOptions faults;
+  std::string config_fingerprint;  ///< xxh128 of what all nodes must share, hex.
+
+  std::string node_folder() const { return run_folder + "/nodes/" + name; }
+};
+
+}  // namespace swarm::actors

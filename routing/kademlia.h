@@ -1,0 +1,124 @@
+/// Kademlia as pure logic: the routing table, the iterative lookup, the record store
+/// (Maymounkov & Mazieres 2002). actors/dht_node carries it out.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+
+namespace swarm::routing {
+
+/// A place in the 128-bit key space; node ids are keys too.
+using DhtKey = NodeId;
+
+/// Key of a name, e.g. "run/stage/3": the first 16 bytes of a strong-enough spread (two xxh64 or FNV rounds; not secret).
+DhtKey dht_key(const std::string& name);
+
+/// a XOR b, compared as a big-endian number.
+NodeId xor_distance(const DhtKey& a, const DhtKey& b);
+
+struct Contact {
+  NodeId id;
+  Endpoint endpoint;
+};
+
+class RoutingTable {
+ public:
+  /// `k`: contacts per bucket.
+  RoutingTable(NodeId self, size_t k);
+
+  /// The contact was heard from at `now_s`. A full bucket keeps its old contacts (they live longest)
+  /// and remembers this one as a replacement; the bucket's least recently seen contact, to be pinged,
+  /// is returned then.
+  std::optional<Contact> seen(const Contact& contact, double now_s);
+  /// The contact failed: removed; a remembered replacement takes its place.
+  void failed(const NodeId& id);
+  /// Up to `n` contacts nearest to `key`, nearest first; never self.
+  std::vector<Contact> nearest(const DhtKey& key, size_t n) const;
+  /// A random-enough key in the bucket that was not refreshed for longest, if longer than `age_s`.
+  std::optional<DhtKey> refresh_target(double now_s, double age_s) const;
+  size_t size() const;
+  std::vector<Contact> all() const;
+
+ private:
+  struct Entry {
+    Contact contact;
+    double seen_s = 0;
+  };
+  struct Bucket {
+    std::vector<Entry> live;          // least recently seen first
+    std::vector<Entry> replacements;  // newest last
+    double refreshed_s = 0;
+  };
+  size_t bucket_index(const NodeId& id) const;
+  NodeId self_;
+  size_t k_;
+  std::array<Bucket, 128> buckets_;
+};
+
+/// State of one iterative lookup: which contact to ask next, and when it is over.
+class Lookup {
+ public:
+  /// `alpha`: questions in flight at once.
+  Lookup(DhtKey target, NodeId self, size_t k, size_t alpha, const std::vector<Contact>& start);
+
+  /// Contacts to ask now (at most alpha in flight); each must be answered or failed.
+  std::vector<Contact> next();
+  void answered(const NodeId& id, const std::vector<Contact>& closer);
+  void failed(const NodeId& id);
+  /// The k nearest that are known have all answered, or nobody is left to ask.
+  bool finished() const;
+  /// The nearest contacts that answered, at most k, nearest first.
+  std::vector<Contact> result() const;
+
+ private:
+  enum class State { kNew, kAsked, kAnswered, kFailed };
+  struct Candidate {
+    Contact contact;
+    State state = State::kNew;
+  };
+  DhtKey target_;
+  NodeId self_;
+  size_t k_, alpha_, in_flight_ = 0;
+  std::map<NodeId, Candidate> by_distance_;
+};
+
+struct StoredRecord {
+  std::string subkey;
+  std::string value;
+  uint64_t version = 0;
+  double expires_s = 0;
+};
+
+/// The records a DHT node keeps for others, with limits.
+class RecordStore {
+ public:
+  struct Options {
+    size_t max_records = 65'536;
+    size_t max_value_bytes = 4'096;
+    size_t max_subkey_bytes = 128;
+    double max_ttl_s = 3'600;
+  };
+  explicit RecordStore(const Options& options);
+  RecordStore() : RecordStore(Options{}) {}
+  /// False when refused: too large, older than what is there, or full.
+  bool store(const DhtKey& key, const StoredRecord& record, double now_s);
+  std::vector<StoredRecord> find(const DhtKey& key, double now_s) const;
+  void expire(double now_s);
+  size_t size() const;
+  /// Everything alive, for republishing.
+  std::vector<std::pair<DhtKey, StoredRecord>> all(double now_s) const;
+
+ private:
+  Options options_;
+  std::map<DhtKey, std::map<std::string, StoredRecord>> records_;
+  size_t count_ = 0;
+};
+
+}  // namespace swarm::routing

@@ -1,0 +1,56 @@
+/// Durable state, keyed by (stream, step): bytes in, bytes out. A stream is "stage/<k>" or
+/// "coordinator". Thread-safe.
+///
+/// Implementations: open_rocksdb_checkpoint_store() below and InMemoryCheckpointStore in
+/// tests/support/; both pass tests/storage/checkpoint_store_test.cc.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/buffer.h"
+#include "common/result.h"
+
+namespace swarm::storage {
+
+struct CheckpointKey {
+  std::string stream;  ///< 1 to 64 characters of [a-z0-9/_-].
+  uint64_t step = 0;
+};
+
+class CheckpointStore {
+ public:
+  virtual ~CheckpointStore() = default;
+
+  /// Stores all of `value` or nothing, visible in one atomic commit; on success it survives a machine
+  /// crash. Then deletes all but the newest `keep` of the stream.
+  /// Errors: kAlreadyExists only if the content differs, kIo (nothing was stored), kInvalidArgument.
+  virtual Status put(const CheckpointKey& key, const Buffer& value, uint32_t keep) = 0;
+
+  /// Exactly this one. Errors: kNotFound, kCorruptCheckpoint (a checksum differs), kIo.
+  virtual Result<Buffer> get(const CheckpointKey& key) const = 0;
+
+  /// Steps of complete snapshots of the stream, newest first (checksums not yet verified).
+  virtual Result<std::vector<uint64_t>> steps(const std::string& stream) const = 0;
+
+  /// Deletes snapshots newer than `step` (after a recovery to it, so that a later recovery does not
+  /// mix histories).
+  virtual Status drop_newer(const std::string& stream, uint64_t step) = 0;
+
+  /// All streams that have a snapshot.
+  virtual Result<std::vector<std::string>> streams() const = 0;
+};
+
+struct CheckpointStoreOptions {
+  std::string directory;
+  /// Values are cut into chunks of this size, each with its own checksum.
+  uint32_t chunk_bytes = 4u << 20;
+};
+
+/// Opens or creates the store. One process at a time: kIo if locked.
+Result<std::shared_ptr<CheckpointStore>> open_rocksdb_checkpoint_store(
+    const CheckpointStoreOptions& options);
+
+}  // namespace swarm::storage

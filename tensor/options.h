@@ -1,0 +1,80 @@
+/// What a model, its optimizer and its data are. Plain data, no LibTorch.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/result.h"
+
+namespace swarm::tensor {
+
+/// A GPT-like decoder with pre-norm blocks and learned positions.
+struct ModelOptions {
+  int32_t layers = 8;         ///< L: transformer blocks of the whole model.
+  int32_t width = 256;        ///< D: hidden size; divisible by heads.
+  int32_t heads = 4;
+  int32_t ffn = 1024;         ///< Hidden size of the feed-forward part.
+  int32_t sequence = 256;     ///< T: tokens per sample.
+  int32_t vocabulary = 256;   ///< 256 for the byte tokenizer.
+  /// Blocks of each stage; empty: as even as possible, earlier stages get the remainder.
+  std::vector<int32_t> layers_per_stage;
+  uint64_t seed = 1;          ///< Of the initial weights.
+  std::vector<Error> validate() const;
+};
+
+/// Blocks [first, first + count) belong to `stage`. Requires valid arguments, num_stages <= layers.
+struct LayerRange {
+  int32_t first = 0, count = 0;
+};
+LayerRange stage_layers(const ModelOptions& model, int32_t stage, int32_t num_stages);
+
+enum class Schedule : uint8_t { kConstant, kCosine };
+
+/// AdamW with decoupled weight decay (Loshchilov & Hutter 2019), linear warm-up.
+struct OptimizerOptions {
+  double learning_rate = 1e-3;
+  double min_learning_rate = 0;  ///< End of the cosine.
+  int64_t warmup_steps = 0;
+  int64_t total_steps = 0;       ///< Length of the cosine; unused with kConstant.
+  Schedule schedule = Schedule::kConstant;
+  double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
+  double weight_decay = 0.1;     ///< On matrices only (not on norms, biases and embeddings' positions).
+  double clip_norm = 1.0;        ///< Of the whole model's gradient; 0: off.
+  std::vector<Error> validate() const;
+};
+/// Learning rate of the update that ends `step` (0-based).
+double learning_rate(const OptimizerOptions& options, int64_t step);
+/// min(1, clip_norm / norm); 1 when off.
+double clip_scale(const OptimizerOptions& options, double gradient_norm);
+
+enum class BackwardPolicy : uint8_t {
+  kKeep,       ///< The autograd graph is kept until the gradient is back: fast, more memory.
+  kRecompute,  ///< Only the input is kept; the forward is run again: slow, little memory.
+};
+enum class ComputeType : uint8_t { kFp32, kBf16 };
+
+struct StageOptions {
+  ModelOptions model;
+  OptimizerOptions optimizer;
+  int32_t stage = 0;
+  int32_t num_stages = 1;
+  BackwardPolicy backward = BackwardPolicy::kKeep;
+  ComputeType compute = ComputeType::kFp32;
+  /// How activations and their gradients leave this stage: "none", "fp16", "bf16".
+  std::string activation_codec = "none";
+  std::string gradient_codec = "none";
+  std::string config_fingerprint;  ///< Written into and demanded of states.
+};
+
+struct DataOptions {
+  /// Text files or folders (read recursively, in sorted order), concatenated.
+  std::vector<std::string> train;
+  /// Same; empty: the last `holdout` of the training text.
+  std::vector<std::string> validation;
+  double holdout = 0.05;   ///< Fraction in (0, 0.5].
+  uint64_t seed = 1;       ///< Of the permutation sample index -> window.
+  std::vector<Error> validate() const;
+};
+
+}  // namespace swarm::tensor
