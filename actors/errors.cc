@@ -32,7 +32,7 @@ Error from_caf(const caf::error& error) {
     return result;
   }
   if (error == caf::sec::request_timeout) return {ErrorCode::kPeerTimeout, "no answer in time"};
-  if (error == caf::sec::request_receiver_down || error == caf::sec::broken_promise)
+  if (error == caf::sec::request_receiver_down)
     return {ErrorCode::kLinkLost, "the receiver is gone"};
   if (error.category() == caf::atom("exit")) return {ErrorCode::kLinkLost, "the receiver is gone"};
   return {ErrorCode::kInternal, "caf: " + caf::to_string(error)};

@@ -12,7 +12,7 @@ caf::error to_caf(const Error& error);
 caf::error to_caf(ErrorCode code, std::string detail = {});
 
 /// Errors of our category come back whole. Of CAF's own: request_timeout is kPeerTimeout;
-/// request_receiver_down and broken_promise are kLinkLost; all else is kInternal with CAF's text.
+/// request_receiver_down and exit reasons are kLinkLost; all else is kInternal with CAF's text.
 Error from_caf(const caf::error& error);
 
 proto::Error to_proto(const Error& error);

@@ -3,12 +3,12 @@
 /// whether the other side is in its process, behind a link or in the simulator.
 #pragma once
 
+#include <google/protobuf/message.h>
+
 #include <caf/allowed_unsafe_message_type.hpp>
 #include <chrono>
 #include <memory>
 #include <utility>
-
-#include <google/protobuf/message.h>
 
 #include "common/buffer.h"
 #include "swarm/wire.pb.h"
@@ -38,7 +38,8 @@ struct KindOf;
 template <class T>
 Mail make_mail(T head, Buffer body = {},
                std::chrono::milliseconds budget = std::chrono::milliseconds(10'000)) {
-  return Mail{KindOf<T>::value, std::make_shared<const T>(std::move(head)), std::move(body), budget};
+  return Mail{KindOf<T>::value, std::make_shared<const T>(std::move(head)), std::move(body),
+              budget};
 }
 
 /// An empty message of the type that `kind` names, to parse a received head into; null for kinds

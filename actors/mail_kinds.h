@@ -49,10 +49,10 @@
 
 namespace swarm::actors {
 
-#define SWARM_KIND_OF(Type, Kind, Name)                          \
-  template <>                                                    \
-  struct KindOf<proto::Type> {                                   \
-    static constexpr proto::MessageKind value = proto::Kind;     \
+#define SWARM_KIND_OF(Type, Kind, Name)                      \
+  template <>                                                \
+  struct KindOf<proto::Type> {                               \
+    static constexpr proto::MessageKind value = proto::Kind; \
   };
 SWARM_MAIL_KINDS(SWARM_KIND_OF)
 #undef SWARM_KIND_OF

@@ -15,12 +15,13 @@
 namespace swarm::actors {
 
 struct DhtOptions {
-  uint32_t k = 8;                                     ///< Contacts per bucket, replicas per record.
-  uint32_t alpha = 3;                                 ///< Questions in flight per lookup.
+  uint32_t k = 8;      ///< Contacts per bucket, replicas per record.
+  uint32_t alpha = 3;  ///< Questions in flight per lookup.
   std::chrono::milliseconds request_timeout{1'000};
-  std::chrono::milliseconds refresh_every{15'000};    ///< Of routing buckets and of own place.
-  std::chrono::milliseconds announce_every{1'000};    ///< Of peers and coordinators. Shorter: newcomers are used sooner, more traffic.
-  std::chrono::milliseconds announce_ttl{4'000};      ///< A silent peer's record vanishes after this.
+  std::chrono::milliseconds refresh_every{15'000};  ///< Of routing buckets and of own place.
+  std::chrono::milliseconds announce_every{
+      1'000};  ///< Of peers and coordinators. Shorter: newcomers are used sooner, more traffic.
+  std::chrono::milliseconds announce_ttl{4'000};  ///< A silent peer's record vanishes after this.
 };
 
 struct StageServerOptions {
@@ -34,13 +35,13 @@ struct StageServerOptions {
 };
 
 struct AveragerOptions {
-  uint32_t chunk_elements = 64u << 10;   ///< Of one part request; 256 KiB in float32.
-  uint32_t chunks_in_flight = 8;         ///< Per member.
-  std::string codec = "none";            ///< Of parts and averages: none, fp16, bf16.
+  uint32_t chunk_elements = 64u << 10;            ///< Of one part request; 256 KiB in float32.
+  uint32_t chunks_in_flight = 8;                  ///< Per member.
+  std::string codec = "none";                     ///< Of parts and averages: none, fp16, bf16.
   std::chrono::milliseconds min_deadline{3'000};  ///< A round is given at least this long.
   std::chrono::milliseconds state_ttl{30'000};    ///< A frozen state nobody reads is dropped.
   uint32_t state_chunk_bytes = 1u << 20;
-  uint32_t state_chunks_in_flight = 4;   ///< Per source.
+  uint32_t state_chunks_in_flight = 4;  ///< Per source.
 };
 
 struct CheckpointOptions {
@@ -49,13 +50,13 @@ struct CheckpointOptions {
 };
 
 struct TrainingOptions {
-  std::string mode = "sync";           ///< The only mode of this version.
-  uint32_t steps = 100;                ///< Optimizer steps of the run.
-  uint32_t batch = 64;                 ///< Samples per step; a multiple of microbatch.
-  uint32_t microbatch = 8;             ///< Samples that travel together.
-  uint32_t validate_every = 0;         ///< Steps between validations; 0: only at the end.
-  uint32_t validation_samples = 64;    ///< A multiple of microbatch.
-  uint64_t seed = 1;                   ///< Of data order and initial weights.
+  std::string mode = "sync";         ///< The only mode of this version.
+  uint32_t steps = 100;              ///< Optimizer steps of the run.
+  uint32_t batch = 64;               ///< Samples per step; a multiple of microbatch.
+  uint32_t microbatch = 8;           ///< Samples that travel together.
+  uint32_t validate_every = 0;       ///< Steps between validations; 0: only at the end.
+  uint32_t validation_samples = 64;  ///< A multiple of microbatch.
+  uint64_t seed = 1;                 ///< Of data order and initial weights.
   /// Peers that every stage needs before a fresh or resumed run starts.
   uint32_t min_peers_per_stage = 1;
   std::vector<Error> validate() const;
@@ -85,9 +86,10 @@ struct FaultOptions {
 
 /// Everything one node needs.
 struct NodeOptions {
-  std::string name = "node";       ///< Unique within the run; 1 to 64 of [A-Za-z0-9_.-].
-  std::string run_id;              ///< Equal on all nodes.
-  std::string run_folder;          ///< Where metrics and logs go; the node writes <run_folder>/nodes/<name>/.
+  std::string name = "node";  ///< Unique within the run; 1 to 64 of [A-Za-z0-9_.-].
+  std::string run_id;         ///< Equal on all nodes.
+  std::string
+      run_folder;  ///< Where metrics and logs go; the node writes <run_folder>/nodes/<name>/.
   std::vector<Endpoint> join;      ///< Any nodes of the swarm; empty for the first.
   std::vector<int32_t> stages;     ///< A StageServer for each; may be empty.
   bool trainer = false;            ///< Hosts a Trainer and a Coordinator (active or standby).

@@ -10,8 +10,8 @@ namespace swarm {
 namespace {
 
 constexpr size_t kAlignment = 64;
-constexpr size_t kMinPooled = 64u << 10;        // smaller blocks are malloc's business
-constexpr size_t kMaxPooledBytes = 64u << 20;   // kept idle per process at most
+constexpr size_t kMinPooled = 64u << 10;       // smaller blocks are malloc's business
+constexpr size_t kMaxPooledBytes = 64u << 20;  // kept idle per process at most
 
 size_t round_up(size_t size) {
   // Classes of 1/8 power of two: at most 12.5 % waste, few distinct sizes to keep.

@@ -6,6 +6,6 @@ namespace swarm::detail {
 }
 
 /// Aborts with expression, file and line when `condition` is false. For bugs, never for input.
-#define SWARM_CHECK(condition) \
+#define SWARM_CHECK(condition)        \
   ((condition) ? static_cast<void>(0) \
                : ::swarm::detail::check_failed(#condition, __FILE__, __LINE__))

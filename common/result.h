@@ -25,14 +25,14 @@ enum class ErrorCode : uint8_t {
   kAlreadyExists = 8,      ///< The key is taken. Treat as done if the content is equal.
   kIo = 9,                 ///< The disk or a socket failed. Stop using it.
   kInvalidArgument = 10,   ///< Malformed or out-of-range input. Caller's bug: do not retry.
-  kLinkLost = 11,          ///< The link died with the request on it. Ban the peer, resend elsewhere.
-  kNotReady = 12,          ///< The receiver is starting or restoring. Resend elsewhere or later.
-  kStaleTerm = 13,         ///< A newer coordinator exists. Stop coordinating.
-  kCancelled = 14,         ///< The sender gave the work up. Nothing to do.
-  kShuttingDown = 15,      ///< The node leaves. Forget it until it announces itself again.
-  kRefused = 16,           ///< Hello refused (version, run, fingerprint). Do not dial again.
-  kNonFinite = 17,         ///< Loss or gradient is not finite. Report; do not average.
-  kInternal = 18,          ///< A bug or an exception in the receiver. Report; resend elsewhere.
+  kLinkLost = 11,      ///< The link died with the request on it. Ban the peer, resend elsewhere.
+  kNotReady = 12,      ///< The receiver is starting or restoring. Resend elsewhere or later.
+  kStaleTerm = 13,     ///< A newer coordinator exists. Stop coordinating.
+  kCancelled = 14,     ///< The sender gave the work up. Nothing to do.
+  kShuttingDown = 15,  ///< The node leaves. Forget it until it announces itself again.
+  kRefused = 16,       ///< Hello refused (version, run, fingerprint). Do not dial again.
+  kNonFinite = 17,     ///< Loss or gradient is not finite. Report; do not average.
+  kInternal = 18,      ///< A bug or an exception in the receiver. Report; resend elsewhere.
 };
 
 /// Stable lower-case name, e.g. "overloaded"; "unknown" for values off the list.
@@ -52,7 +52,7 @@ std::string to_string(const Error& error);
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : data_(std::in_place_index<0>, std::move(value)) {}       // NOLINT: implicit
+  Result(T value) : data_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit
   Result(Error error) : data_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit
 
   bool ok() const { return data_.index() == 0; }

@@ -11,9 +11,9 @@
 
 namespace swarm::routing {
 
-/// Interleaved weighted round-robin (paper, Sec. 3.2, stochastic wiring) in its priority-queue form:
-/// each peer has a virtual clock [s]; pick() takes the earliest and moves it on by
-/// samples / throughput, so work is shared in proportion to throughput.
+/// Interleaved weighted round-robin (paper, Sec. 3.2, stochastic wiring) in its priority-queue
+/// form: each peer has a virtual clock [s]; pick() takes the earliest and moves it on by samples /
+/// throughput, so work is shared in proportion to throughput.
 ///
 /// Pure: no time, randomness, threads or I/O. Not thread-safe; one owner.
 class InterleavedRoundRobin {
@@ -25,8 +25,8 @@ class InterleavedRoundRobin {
   /// Forgets `peer` (banned, expired, gone). Unknown peers are ignored.
   void remove(const PeerId& peer);
 
-  /// Books `num_samples` on a peer and returns it. Peers for which `excluded` is true are passed over.
-  /// Ties go to the smallest id, so equal inputs give equal choices. Errors: kNoLivePeer.
+  /// Books `num_samples` on a peer and returns it. Peers for which `excluded` is true are passed
+  /// over. Ties go to the smallest id, so equal inputs give equal choices. Errors: kNoLivePeer.
   Result<PeerId> pick(int64_t num_samples, const std::function<bool(const PeerId&)>& excluded = {});
 
   bool contains(const PeerId& peer) const;

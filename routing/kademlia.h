@@ -17,7 +17,8 @@ namespace swarm::routing {
 /// A place in the 128-bit key space; node ids are keys too.
 using DhtKey = NodeId;
 
-/// Key of a name, e.g. "run/stage/3": the first 16 bytes of a strong-enough spread (two xxh64 or FNV rounds; not secret).
+/// Key of a name, e.g. "run/stage/3": the first 16 bytes of a strong-enough spread (two xxh64 or
+/// FNV rounds; not secret).
 DhtKey dht_key(const std::string& name);
 
 /// a XOR b, compared as a big-endian number.
@@ -33,9 +34,9 @@ class RoutingTable {
   /// `k`: contacts per bucket.
   RoutingTable(NodeId self, size_t k);
 
-  /// The contact was heard from at `now_s`. A full bucket keeps its old contacts (they live longest)
-  /// and remembers this one as a replacement; the bucket's least recently seen contact, to be pinged,
-  /// is returned then.
+  /// The contact was heard from at `now_s`. A full bucket keeps its old contacts (they live
+  /// longest) and remembers this one as a replacement; the bucket's least recently seen contact, to
+  /// be pinged, is returned then.
   std::optional<Contact> seen(const Contact& contact, double now_s);
   /// The contact failed: removed; a remembered replacement takes its place.
   void failed(const NodeId& id);

@@ -10,13 +10,13 @@
 namespace swarm::routing {
 
 struct PeerEstimatesOptions {
-  double smoothing = 0.2;              ///< Weight of a new observation in the moving averages.
+  double smoothing = 0.2;                   ///< Weight of a new observation in the moving averages.
   double initial_seconds_per_sample = 0.1;  ///< Of peers never measured, when no peer was.
-  double deadline_spread = 6.0;        ///< Deadline = mean + this many mean absolute deviations...
-  double deadline_factor = 3.0;        ///< ... but at least this many means ...
-  double min_deadline_s = 2.0;         ///< ... and never less than this ...
-  double max_deadline_s = 120.0;       ///< ... nor more than this.
-  double first_deadline_s = 30.0;      ///< When nothing was ever measured.
+  double deadline_spread = 6.0;    ///< Deadline = mean + this many mean absolute deviations...
+  double deadline_factor = 3.0;    ///< ... but at least this many means ...
+  double min_deadline_s = 2.0;     ///< ... and never less than this ...
+  double max_deadline_s = 120.0;   ///< ... nor more than this.
+  double first_deadline_s = 30.0;  ///< When nothing was ever measured.
 };
 
 /// Pure; time is an argument. Not thread-safe; one owner.

@@ -21,16 +21,17 @@ using StageMask = uint64_t;
 
 struct StepLedgerOptions {
   uint64_t step = 0;
-  uint32_t num_stages = 1;        ///< 1 .. 64
-  uint32_t num_slots = 1;         ///< Training slots: index 0 .. num_slots - 1.
-  uint32_t num_validation = 0;    ///< Validation slots: index num_slots .. num_slots + num_validation - 1; forward only.
+  uint32_t num_stages = 1;  ///< 1 .. 64
+  uint32_t num_slots = 1;   ///< Training slots: index 0 .. num_slots - 1.
+  uint32_t num_validation =
+      0;  ///< Validation slots: index num_slots .. num_slots + num_validation - 1; forward only.
 };
 
 /// Permission to carry one slot through the pipeline once.
 struct SlotLease {
   uint32_t slot = 0;
-  uint32_t attempt = 0;    ///< Rises by one with every lease of the slot; first is 1.
-  StageMask needs = 0;     ///< Stages that must add this slot to their sum; 0 for validation.
+  uint32_t attempt = 0;  ///< Rises by one with every lease of the slot; first is 1.
+  StageMask needs = 0;   ///< Stages that must add this slot to their sum; 0 for validation.
   bool validation = false;
 };
 
@@ -51,14 +52,16 @@ class StepLedger {
   /// (or, validation, a loss) and are not leased. Lowest index first.
   std::vector<SlotLease> lease(const ActorId& trainer, uint32_t max_slots, double deadline_s);
 
-  /// An attempt came back. For every hop with `held` whose stage still needs the slot and whose peer
-  /// is not lost, the entry is set; `loss_sum` counts once per slot. Ends the lease if it is of this
-  /// attempt. A late attempt of an earlier lease may fill entries too; it changes nothing that is set.
-  /// Errors: kInvalidArgument (slot or stage out of range), kNotFound (attempt never leased).
+  /// An attempt came back. For every hop with `held` whose stage still needs the slot and whose
+  /// peer is not lost, the entry is set; `loss_sum` counts once per slot. Ends the lease if it is
+  /// of this attempt. A late attempt of an earlier lease may fill entries too; it changes nothing
+  /// that is set. Errors: kInvalidArgument (slot or stage out of range), kNotFound (attempt never
+  /// leased).
   Status done(uint32_t slot, uint32_t attempt, const std::vector<LedgerHop>& route, double loss_sum,
               uint32_t samples);
 
-  /// The attempt failed or its trainer gave it up: the slot may be leased again. Late ones are ignored.
+  /// The attempt failed or its trainer gave it up: the slot may be leased again. Late ones are
+  /// ignored.
   void failed(uint32_t slot, uint32_t attempt);
 
   /// Ends all leases of a dead or silent trainer; returns how many.
@@ -66,15 +69,17 @@ class StepLedger {
   /// Ends leases whose deadline has passed; returns them (for the log).
   std::vector<SlotLease> expire(double now_s);
 
-  /// Clears all entries of a peer whose gradient sum is gone (dead, restarted, or it dropped its sum);
-  /// returns the slots affected. Entries of that peer are refused from now on unless `may_return`
-  /// (it is alive and dropped its sum: new attempts count again, attempts leased before do not).
+  /// Clears all entries of a peer whose gradient sum is gone (dead, restarted, or it dropped its
+  /// sum); returns the slots affected. Entries of that peer are refused from now on unless
+  /// `may_return` (it is alive and dropped its sum: new attempts count again, attempts leased
+  /// before do not).
   std::vector<uint32_t> peer_lost(const PeerId& peer, bool may_return);
 
-  /// Rebuilding after a change of coordinator: `peer` says that its sum of `stage` holds exactly these
-  /// (slot, attempt). A slot held by two peers of a stage counts for the first to report; the others
-  /// hold too much and will be told so at the close.
-  void rebuild(const PeerId& peer, uint32_t stage, const std::vector<std::pair<uint32_t, uint32_t>>& held);
+  /// Rebuilding after a change of coordinator: `peer` says that its sum of `stage` holds exactly
+  /// these (slot, attempt). A slot held by two peers of a stage counts for the first to report; the
+  /// others hold too much and will be told so at the close.
+  void rebuild(const PeerId& peer, uint32_t stage,
+               const std::vector<std::pair<uint32_t, uint32_t>>& held);
 
   /// Every training slot has a peer for this stage.
   bool stage_full(uint32_t stage) const;
@@ -85,8 +90,8 @@ class StepLedger {
   std::map<PeerId, std::vector<uint32_t>> counted(uint32_t stage) const;
 
   uint32_t slots_leased() const;
-  uint32_t slots_done() const;       ///< Training slots with no stage missing.
-  uint32_t attempts() const;         ///< Leases given in all.
+  uint32_t slots_done() const;  ///< Training slots with no stage missing.
+  uint32_t attempts() const;    ///< Leases given in all.
   /// Mean loss per sample over training slots with a loss; 0 when none.
   double train_loss() const;
   std::optional<double> validation_loss() const;  ///< Set when all validation slots have a loss.

@@ -24,9 +24,9 @@ class CheckpointStore {
  public:
   virtual ~CheckpointStore() = default;
 
-  /// Stores all of `value` or nothing, visible in one atomic commit; on success it survives a machine
-  /// crash. Then deletes all but the newest `keep` of the stream.
-  /// Errors: kAlreadyExists only if the content differs, kIo (nothing was stored), kInvalidArgument.
+  /// Stores all of `value` or nothing, visible in one atomic commit; on success it survives a
+  /// machine crash. Then deletes all but the newest `keep` of the stream. Errors: kAlreadyExists
+  /// only if the content differs, kIo (nothing was stored), kInvalidArgument.
   virtual Status put(const CheckpointKey& key, const Buffer& value, uint32_t keep) = 0;
 
   /// Exactly this one. Errors: kNotFound, kCorruptCheckpoint (a checksum differs), kIo.

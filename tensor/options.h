@@ -11,15 +11,15 @@ namespace swarm::tensor {
 
 /// A GPT-like decoder with pre-norm blocks and learned positions.
 struct ModelOptions {
-  int32_t layers = 8;         ///< L: transformer blocks of the whole model.
-  int32_t width = 256;        ///< D: hidden size; divisible by heads.
+  int32_t layers = 8;   ///< L: transformer blocks of the whole model.
+  int32_t width = 256;  ///< D: hidden size; divisible by heads.
   int32_t heads = 4;
-  int32_t ffn = 1024;         ///< Hidden size of the feed-forward part.
-  int32_t sequence = 256;     ///< T: tokens per sample.
-  int32_t vocabulary = 256;   ///< 256 for the byte tokenizer.
+  int32_t ffn = 1024;        ///< Hidden size of the feed-forward part.
+  int32_t sequence = 256;    ///< T: tokens per sample.
+  int32_t vocabulary = 256;  ///< 256 for the byte tokenizer.
   /// Blocks of each stage; empty: as even as possible, earlier stages get the remainder.
   std::vector<int32_t> layers_per_stage;
-  uint64_t seed = 1;          ///< Of the initial weights.
+  uint64_t seed = 1;  ///< Of the initial weights.
   std::vector<Error> validate() const;
 };
 
@@ -36,11 +36,12 @@ struct OptimizerOptions {
   double learning_rate = 1e-3;
   double min_learning_rate = 0;  ///< End of the cosine.
   int64_t warmup_steps = 0;
-  int64_t total_steps = 0;       ///< Length of the cosine; unused with kConstant.
+  int64_t total_steps = 0;  ///< Length of the cosine; unused with kConstant.
   Schedule schedule = Schedule::kConstant;
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
-  double weight_decay = 0.1;     ///< On matrices only (not on norms, biases and embeddings' positions).
-  double clip_norm = 1.0;        ///< Of the whole model's gradient; 0: off.
+  double weight_decay =
+      0.1;                 ///< On matrices only (not on norms, biases and embeddings' positions).
+  double clip_norm = 1.0;  ///< Of the whole model's gradient; 0: off.
   std::vector<Error> validate() const;
 };
 /// Learning rate of the update that ends `step` (0-based).
@@ -72,8 +73,8 @@ struct DataOptions {
   std::vector<std::string> train;
   /// Same; empty: the last `holdout` of the training text.
   std::vector<std::string> validation;
-  double holdout = 0.05;   ///< Fraction in (0, 0.5].
-  uint64_t seed = 1;       ///< Of the permutation sample index -> window.
+  double holdout = 0.05;  ///< Fraction in (0, 0.5].
+  uint64_t seed = 1;      ///< Of the permutation sample index -> window.
   std::vector<Error> validate() const;
 };
 

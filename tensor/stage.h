@@ -7,8 +7,8 @@
 
 #include <cstdint>
 #include <memory>
-#include <tuple>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "common/buffer.h"
@@ -36,14 +36,14 @@ struct MicrobatchKey {
 
 /// What enters a stage.
 struct StageInput {
-  uint32_t samples = 0;      ///< B
-  uint32_t sequence = 0;     ///< T
-  Buffer tokens;             ///< int32 LE [B, T + 1]; inputs are [:, :T], targets [:, 1:].
-  EncodedTensor activations; ///< [B, T, D]; empty at the first stage.
+  uint32_t samples = 0;       ///< B
+  uint32_t sequence = 0;      ///< T
+  Buffer tokens;              ///< int32 LE [B, T + 1]; inputs are [:, :T], targets [:, 1:].
+  EncodedTensor activations;  ///< [B, T, D]; empty at the first stage.
 };
 
 struct LossResult {
-  double loss_sum = 0;     ///< Sum over samples of the mean over tokens of the cross-entropy [nats].
+  double loss_sum = 0;  ///< Sum over samples of the mean over tokens of the cross-entropy [nats].
   EncodedTensor gradient;  ///< Of loss_sum by the input activations; empty at the first stage.
 };
 
@@ -79,8 +79,8 @@ class Stage {
   virtual Buffer gradient_sum() const = 0;
   virtual void clear_gradients() = 0;
 
-  /// One optimizer update of all parameters with `gradient` (float32 [num_parameters], the mean over
-  /// the step's samples) times `clip_scale`. Clears the gradient sum; step() rises by 1.
+  /// One optimizer update of all parameters with `gradient` (float32 [num_parameters], the mean
+  /// over the step's samples) times `clip_scale`. Clears the gradient sum; step() rises by 1.
   /// Errors: kShapeMismatch.
   virtual Status apply(const Buffer& gradient, double clip_scale) = 0;
 

@@ -4,24 +4,26 @@
 /// remote actors as ordinary caf::actor handles ("proxies") that take Mail.
 ///
 ///   mail to Links                                      reply              errors
-///   (register_atom, string name, actor)                -                  local actor mail may be addressed to
-///   (resolve_atom, ActorId, Endpoint)                  actor              never: a proxy dials on demand; for this node's own id the registered actor
-///   (connect_atom, Endpoint)                           NodeInfo           kPeerTimeout, kLinkLost, kRefused
-///   (resolve_atom, Endpoint, string actor)             actor              as connect_atom: dials, then a proxy of that actor on that node
-///   (subscribe_atom, actor)                            -                  subscriber gets (node_up_atom, NodeInfo) and (node_down_atom, NodeInfo, string reason)
-///   (stats_atom)                                       LinksStats
-///   (cut_atom, NodeId)                                 -                  closes the link (tests, console)
+///   (register_atom, string name, actor)                -                  local actor mail may be
+///   addressed to (resolve_atom, ActorId, Endpoint)                  actor              never: a
+///   proxy dials on demand; for this node's own id the registered actor (connect_atom, Endpoint)
+///   NodeInfo           kPeerTimeout, kLinkLost, kRefused (resolve_atom, Endpoint, string actor)
+///   actor              as connect_atom: dials, then a proxy of that actor on that node
+///   (subscribe_atom, actor)                            -                  subscriber gets
+///   (node_up_atom, NodeInfo) and (node_down_atom, NodeInfo, string reason) (stats_atom) LinksStats
+///   (cut_atom, NodeId)                                 -                  closes the link (tests,
+///   console)
 ///
 /// A proxy answers Mail requests with the remote reply, or kLinkLost at once when the link dies,
 /// kPeerTimeout when mail.budget has passed. Mail sent without a request travels one way.
 /// Mail to an unknown actor name is answered kNotFound.
 #pragma once
 
+#include <array>
 #include <caf/actor.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/allowed_unsafe_message_type.hpp>
 #include <caf/atom.hpp>
-#include <array>
 #include <chrono>
 #include <map>
 #include <string>
@@ -46,7 +48,8 @@ enum class TrafficClass : uint8_t { kControl = 0, kGradients = 1, kActivations =
 constexpr size_t kTrafficClasses = 4;
 const char* to_string(TrafficClass traffic);
 
-/// ForwardReply is gradients, ForwardRequest activations, AveragePart gradients, StateChunkReply state...
+/// ForwardReply is gradients, ForwardRequest activations, AveragePart gradients, StateChunkReply
+/// state...
 TrafficClass traffic_class(proto::MessageKind kind);
 
 struct NodeInfo {
@@ -69,7 +72,7 @@ struct LinkStats {
 struct LinksStats {
   Endpoint listening;
   std::vector<LinkStats> links;
-  std::array<uint64_t, kTrafficClasses> bytes_sent{};      ///< Since start, closed links included.
+  std::array<uint64_t, kTrafficClasses> bytes_sent{};  ///< Since start, closed links included.
   std::array<uint64_t, kTrafficClasses> bytes_received{};
   uint64_t refused_hellos = 0;
   uint64_t malformed_frames = 0;
@@ -118,7 +121,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::actors::LinksStats)
 namespace swarm::actors {
 
 /// Real sockets, served by caf::io::broker. Starts listening before it returns.
-/// Requires the io::middleman module. Errors: kIo (address in use), kInvalidArgument (not loopback).
+/// Requires the io::middleman module. Errors: kIo (address in use), kInvalidArgument (not
+/// loopback).
 struct ListeningLinks {
   caf::actor links;
   Endpoint endpoint;  ///< As listened on; port filled in.
