@@ -115,7 +115,6 @@ inline caf::behavior fake_proxy(caf::stateful_actor<ProxyState>* self, std::shar
             if (fate == Fate::kDeliver && !arrives)
               return actors::to_caf(ErrorCode::kNotFound, "no actor " + to.brief());
             const uint64_t id = state.next++;
-            auto promise = self->make_response_promise<actors::Mail>();
             state.pending.emplace(id, promise);
             self->delayed_send(self, mail.budget, fake_expired_atom::value, id);
             if (fate == Fate::kDeliver)
