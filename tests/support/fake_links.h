@@ -106,15 +106,15 @@ inline caf::behavior fake_proxy(caf::stateful_actor<ProxyState>* self, std::shar
             if (fate != Fate::kLinkLost) world->link(from, to.node);
             const bool arrives = fate == Fate::kDeliver && target != node.registered.end();
             if (arrives) ++world->delivered;
-            auto promise = self->make_response_promise<actors::Mail>();
             if (!wanted) {  // one way: no answer, no error
               if (arrives) caf::anon_send(target->second, mail);
-              return promise;
+              return self->make_response_promise<actors::Mail>();
             }
             if (fate == Fate::kLinkLost) return actors::to_caf(ErrorCode::kLinkLost, to.brief());
             if (fate == Fate::kDeliver && !arrives)
               return actors::to_caf(ErrorCode::kNotFound, "no actor " + to.brief());
             const uint64_t id = state.next++;
+            auto promise = self->make_response_promise<actors::Mail>();
             state.pending.emplace(id, promise);
             self->delayed_send(self, mail.budget, fake_expired_atom::value, id);
             if (fate == Fate::kDeliver)
