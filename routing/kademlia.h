@@ -43,7 +43,11 @@ class RoutingTable {
   /// Up to `n` contacts nearest to `key`, nearest first; never self.
   std::vector<Contact> nearest(const DhtKey& key, size_t n) const;
   /// A random-enough key in the bucket that was not refreshed for longest, if longer than `age_s`.
+  /// Buckets without contacts are left to the lookup of one's own id. Hearing from a contact
+  /// refreshes its bucket.
   std::optional<DhtKey> refresh_target(double now_s, double age_s) const;
+  /// A lookup of `target` was made: its bucket counts as refreshed whatever came of it.
+  void refreshed(const DhtKey& target, double now_s);
   size_t size() const;
   std::vector<Contact> all() const;
 
@@ -71,6 +75,8 @@ class Lookup {
 
   /// Contacts to ask now (at most alpha in flight); each must be answered or failed.
   std::vector<Contact> next();
+  /// `closer` is a stranger's word: at most k of it are looked at, and a lookup never remembers
+  /// more than kMaxCandidates. Answers of contacts never asked are ignored.
   void answered(const NodeId& id, const std::vector<Contact>& closer);
   void failed(const NodeId& id);
   /// The k nearest that are known have all answered, or nobody is left to ask.
@@ -78,12 +84,15 @@ class Lookup {
   /// The nearest contacts that answered, at most k, nearest first.
   std::vector<Contact> result() const;
 
+  static constexpr size_t kMaxCandidates = 1'024;
+
  private:
   enum class State { kNew, kAsked, kAnswered, kFailed };
   struct Candidate {
     Contact contact;
     State state = State::kNew;
   };
+  void add(const Contact& contact);
   DhtKey target_;
   NodeId self_;
   size_t k_, alpha_, in_flight_ = 0;
@@ -108,7 +117,8 @@ class RecordStore {
   };
   explicit RecordStore(const Options& options);
   RecordStore() : RecordStore(Options{}) {}
-  /// False when refused: too large, older than what is there, or full.
+  /// False when refused: too large, older than what is there, expired, or full. Lifetimes are cut
+  /// to max_ttl_s; an equal version replaces the value and never shortens the lifetime.
   bool store(const DhtKey& key, const StoredRecord& record, double now_s);
   std::vector<StoredRecord> find(const DhtKey& key, double now_s) const;
   void expire(double now_s);

@@ -44,12 +44,13 @@ class PeerEstimates {
 
  private:
   struct Estimate {
-    double mean_s = 0;       // per sample
+    double mean_s = 0;       // per sample; with count 0: the longest silence, a lower bound
     double deviation_s = 0;  // mean absolute, per sample
-    uint64_t count = 0;
+    uint64_t count = 0;      // answers; silences do not count
     bool banned = false;
     uint64_t announcement = 0;
   };
+  /// Median of the peers measured; 0 when none was.
   double typical_seconds_per_sample() const;
   PeerEstimatesOptions options_;
   std::map<PeerId, Estimate> peers_;

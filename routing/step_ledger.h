@@ -55,8 +55,9 @@ class StepLedger {
   /// An attempt came back. For every hop with `held` whose stage still needs the slot and whose
   /// peer is not lost, the entry is set; `loss_sum` counts once per slot. Ends the lease if it is
   /// of this attempt. A late attempt of an earlier lease may fill entries too; it changes nothing
-  /// that is set. Errors: kInvalidArgument (slot or stage out of range), kNotFound (attempt never
-  /// leased).
+  /// that is set. A hop of a stage outside the attempt's `needs` is ignored: that peer was told not
+  /// to add. `samples` 0 means that the loss is not known. Errors: kInvalidArgument (slot or stage
+  /// out of range), kNotFound (attempt never leased).
   Status done(uint32_t slot, uint32_t attempt, const std::vector<LedgerHop>& route, double loss_sum,
               uint32_t samples);
 
@@ -72,12 +73,14 @@ class StepLedger {
   /// Clears all entries of a peer whose gradient sum is gone (dead, restarted, or it dropped its
   /// sum); returns the slots affected. Entries of that peer are refused from now on unless
   /// `may_return` (it is alive and dropped its sum: new attempts count again, attempts leased
-  /// before do not).
+  /// before do not). The latest call decides.
   std::vector<uint32_t> peer_lost(const PeerId& peer, bool may_return);
 
   /// Rebuilding after a change of coordinator: `peer` says that its sum of `stage` holds exactly
   /// these (slot, attempt). A slot held by two peers of a stage counts for the first to report; the
-  /// others hold too much and will be told so at the close.
+  /// others hold too much and will be told so at the close. Later attempts get higher numbers than
+  /// all reported ones; done() of a reported attempt is accepted and brings its loss. Slots and
+  /// stages out of range are ignored.
   void rebuild(const PeerId& peer, uint32_t stage,
                const std::vector<std::pair<uint32_t, uint32_t>>& held);
 
@@ -99,6 +102,43 @@ class StepLedger {
 
   /// Who holds (slot, stage); for audits and tests.
   std::optional<PeerId> holder(uint32_t slot, uint32_t stage) const;
+
+ private:
+  struct Attempt {
+    uint64_t sequence = 0;  // of the lease, over all slots; 0: leased by a predecessor
+    StageMask needs = 0;
+  };
+  struct Active {
+    ActorId trainer;
+    uint32_t attempt = 0;
+    double deadline_s = 0;
+  };
+  struct Slot {
+    StageMask missing = 0;
+    std::map<uint32_t, PeerId> holders;    // by stage
+    std::map<uint32_t, Attempt> attempts;  // by attempt number
+    uint32_t last_attempt = 0;
+    std::optional<Active> active;
+    bool has_loss = false;
+    double loss_sum = 0;
+    uint32_t samples = 0;
+  };
+  struct PeerRule {
+    bool lost = false;
+    uint64_t min_sequence = 0;  // attempts leased before this one do not count
+  };
+  bool is_validation(uint32_t slot) const { return slot >= options_.num_slots; }
+  bool open(uint32_t slot) const;
+  bool refused(const PeerId& peer, const Attempt& attempt) const;
+  void set_holder(Slot& slot, uint32_t stage, const PeerId& peer);
+  SlotLease describe(uint32_t slot, uint32_t attempt) const;
+
+  StepLedgerOptions options_;
+  std::vector<Slot> slots_;           // training, then validation
+  std::vector<uint32_t> missing_;     // by stage: training slots without a holder
+  std::map<PeerId, PeerRule> rules_;  // of peers that were ever lost
+  uint64_t next_sequence_ = 1;
+  uint32_t leases_given_ = 0;
 };
 
 }  // namespace swarm::routing

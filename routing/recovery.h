@@ -1,0 +1,47 @@
+/// From which step a swarm goes on when it starts or when a stage has lost all its live peers: the
+/// newest that every stage can supply (design: state, checkpoints, recovery).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/result.h"
+
+namespace swarm::routing {
+
+/// What one registered peer has of its stage.
+struct PeerSupply {
+  PeerId peer;
+  uint32_t stage = 0;
+  bool has_state = false;           ///< Parameters in memory, at `step`.
+  uint64_t step = 0;                ///< Meaningless without has_state.
+  std::vector<uint64_t> snapshots;  ///< Steps of its complete snapshots of this stage, any order.
+};
+
+struct RecoveryAction {
+  enum class Kind {
+    kServe,       ///< Already at the step: go on.
+    kRestoreOwn,  ///< Load the own snapshot of the step.
+    kFetch,       ///< Download the step from one of `sources`.
+    kInitialise,  ///< Fresh run: draw the parameters from the run's seed.
+  };
+  Kind kind = Kind::kFetch;
+  /// For kFetch, never empty: peers of the stage with the step in memory, then those with a
+  /// snapshot; each group ascending by id.
+  std::vector<PeerId> sources;
+};
+
+struct RecoveryPlan {
+  uint64_t step = 0;
+  bool fresh = false;  ///< Nobody has any state or snapshot: step 0, all kInitialise.
+  std::map<PeerId, RecoveryAction> actions;
+};
+
+/// Pure. Errors: kNoLivePeer (a stage has no peer at all: wait for one), kNotFound (no step that
+/// every stage can supply; the detail lists what each stage has. Wait for more peers; never start
+/// afresh by itself), kInvalidArgument (stage out of range, a peer listed twice).
+Result<RecoveryPlan> plan_recovery(const std::vector<PeerSupply>& peers, uint32_t num_stages);
+
+}  // namespace swarm::routing
