@@ -1,0 +1,159 @@
+#!/usr/bin/env bash
+# The rules that a compiler does not know: formatting, who may include whom, file sizes, leftovers.
+#
+#   scripts/check.sh [ROOT]     prints "file:line: what: what to do" per breach; exit 1 if any
+#
+# The include direction is apps -> config -> actors -> {tensor, routing, storage} -> {proto, common}.
+set -euo pipefail
+root="${1:-$(dirname "${BASH_SOURCE[0]}")/..}"
+cd "$root"
+
+# Formatting differs a little between versions of clang-format; this one decides.
+format_version=14
+max_lines=600
+
+list_files() {
+  if [[ -e .git ]]; then
+    git ls-files --cached --others --exclude-standard
+  else
+    find . -type f -not -path './build*' -not -path './runs/*' | sed 's,^\./,,'
+  fi
+}
+mapfile -t files < <(list_files | grep -E '\.(h|cc|proto|sh|cmake|toml|md|txt|json)$|^\.ci/run$' |
+                     sort | while read -r file; do [[ -f $file ]] && echo "$file"; done)
+breaches=$(mktemp)
+trap 'rm -f "$breaches"' EXIT
+
+# Which project folders a file may include, and which libraries.
+rules='
+function breach(what, todo) { printf "%s:%d: %s: %s\n", FILENAME, FNR, what, todo }
+function allow(folders, libraries) { may = " " folders " "; uses = " " libraries " " }
+function starts(path, prefix) { return index(path, prefix) == 1 }
+
+FNR == 1 {
+  finish()
+  name = FILENAME; lines = 0; checked_size = (name ~ /\.(h|cc|proto|sh|cmake|toml)$/)
+  own = name; sub(/\/.*/, "", own)
+  source = (name ~ /\.(h|cc)$/); header = (name ~ /\.h$/)
+  is_rule_text = (name == "scripts/check.sh" || name ~ /^tests\/scripts\//)
+  pure = (own == "common" || own == "routing")
+  if (own == "common") allow("common", "")
+  else if (own == "routing") allow("common routing", "")
+  else if (own == "storage") allow("common swarm storage", "google xxhash.h zstd.h rocksdb")
+  else if (own == "tensor")
+    allow("common swarm tensor", "google xxhash.h" (header ? "" : " torch ATen c10"))
+  else if (name ~ /^actors\/(links\/|mail|errors)/)
+    allow("common swarm actors/links actors/mail actors/errors", "google caf spdlog openssl")
+  else if (own == "actors")
+    allow("common swarm tensor routing storage actors", "google caf spdlog nlohmann xxhash.h")
+  else if (own == "config") {
+    allow("common swarm config", "google toml++ nlohmann xxhash.h")
+  } else if (own == "apps")
+    allow("common swarm tensor routing storage actors config apps",
+          "google caf spdlog nlohmann xxhash.h CLI histedit.h editline")
+  else if (own == "tests") allow("*", "*")
+  else allow("", "")
+}
+{ ++lines }
+
+# What a configuration may know of the parts it configures: their options, nothing that acts.
+function is_options(path) {
+  return path ~ /^(actors|tensor|routing|storage)\/([a-z_]*_)?options\.h$/ ||
+         path == "actors/links/links.h" || path == "routing/peer_estimates.h"
+}
+
+function check_project(path,   folder, ok) {
+  folder = path; sub(/\/.*/, "", folder)
+  if (starts(path, "../") || path !~ /\//) {
+    breach("include of \"" path "\"", "write the path from the root of the repository")
+    return
+  }
+  if (index(may, " * ") || index(may, " " folder " ")) return
+  if (own == "config" && is_options(path)) return
+  if (folder == "actors" && path ~ /^actors\/(links\/|mail|errors)/ && index(may, " actors/links "))
+    return
+  if (index(" common swarm tensor routing storage actors config apps tests ", " " folder " ") == 0) {
+    breach("include of \"" path "\"", "is no folder of the project; libraries are included with <>")
+    return
+  }
+  if (own == "config")
+    breach("config includes " path, "it may know Options headers only; move the option there")
+  else if (index(may, " actors/links "))
+    breach("links, mail and errors include " path, "they may include only common, swarm and one another")
+  else
+    breach(own " includes " folder, "only includes of " substr(may, 2, length(may) - 2) \
+           " are allowed; the direction is apps, config, actors, {tensor, routing, storage}, {proto, common}")
+}
+
+function check_library(path,   library) {
+  library = path; sub(/\/.*/, "", library)
+  if (path == "caf/all.hpp")
+    breach("include of <caf/all.hpp>", "include the headers that are used; it costs seconds per file")
+  if (index(" common swarm tensor routing storage actors config apps tests ", " " library " ")) {
+    breach("include of <" path ">", "headers of the project are included with quotes")
+    return
+  }
+  if (own == "routing" && path ~ /^(mutex|atomic)$/)
+    breach("routing includes <" path ">", "policies have one owner and need no locks")
+  if (pure && path ~ /^(thread|condition_variable|future|fstream|filesystem|iostream|sys\/.*|unistd\.h|fcntl\.h|poll\.h|netdb\.h|arpa\/.*|netinet\/.*)$/)
+    breach(own " includes <" path ">", "it has no threads, files, sockets or clocks; pass what it needs as an argument")
+  if (index(uses, " * ")) return
+  if (library ~ /^(caf|spdlog|google|rocksdb|torch|ATen|c10|nlohmann|toml\+\+|CLI|boost|openssl|xxhash\.h|zstd\.h|histedit\.h|editline|benchmark|rapidcheck|rapidcheck\.h)$/ &&
+      index(uses, " " library " ") == 0)
+    breach(own " includes <" path ">", library_advice(library))
+  if (library == "rocksdb") {
+    if (header || (rocks_file != "" && rocks_file != name))
+      breach("second file with RocksDB headers", "only " (rocks_file == "" ? "one storage/*.cc" : rocks_file) " may include them")
+    else rocks_file = name
+  }
+}
+function library_advice(library) {
+  if (library ~ /^(torch|ATen|c10)$/) return "LibTorch belongs into tensor/*.cc; other code uses tensor/stage.h"
+  if (library == "rocksdb") return "RocksDB belongs into one storage/*.cc"
+  if (library == "caf") return "actors live in actors/"
+  if (library == "spdlog") return "libraries never log; return a Status that says what happened"
+  if (library == "boost" || library ~ /rapidcheck|benchmark/) return "tests only"
+  return "only" (uses == "  " ? " the standard library" : uses) "may be used here"
+}
+
+source && /^[ \t]*#[ \t]*include[ \t]*"/ { path = $0; sub(/^[^"]*"/, "", path); sub(/".*/, "", path); check_project(path) }
+source && /^[ \t]*#[ \t]*include[ \t]*</ { path = $0; sub(/^[^<]*</, "", path); sub(/>.*/, "", path); check_library(path) }
+header && /^#pragma once/ { guarded = name }
+
+!is_rule_text && /(^|[^A-Za-z_])(TODO|FIXME|XXX|HACK)([^A-Za-z_]|$)/ {
+  breach("a note of unfinished work", "finish it, or open an issue")
+}
+!is_rule_text && source && /(^|[^A-Za-z_])[Ss]tub([^A-Za-z_]|$)/ { breach("a stub", "write the real thing, or leave it out") }
+!is_rule_text && /(^|[^A-Za-z0-9_.$}\/-])\/(work|Users|root)\// { breach("a path of a developer\047s machine", "make it relative or an option") }
+
+function finish() {
+  if (name == "") return
+  if (checked_size && lines > max_lines)
+    printf "%s:%d: %d lines: split it by responsibility; %d are allowed\n", name, max_lines + 1, lines, max_lines
+  if (header && guarded != name) printf "%s:1: no #pragma once: add it before the first declaration\n", name
+}
+END { finish() }
+'
+if ((${#files[@]})); then
+  awk -v max_lines="$max_lines" "$rules" "${files[@]}" >>"$breaches"
+fi
+
+formatted=()
+for file in "${files[@]}"; do [[ $file == *.h || $file == *.cc ]] && formatted+=("$file"); done
+clang_format=$(command -v clang-format-$format_version || command -v clang-format || true)
+found=$([[ -n $clang_format ]] && "$clang_format" --version | grep -oE 'version [0-9]+' | tr -dc 0-9 || true)
+if [[ $found != "$format_version" ]]; then
+  echo "check: formatting is not checked: clang-format $format_version decides, found: ${found:-none}"
+elif ((${#formatted[@]})); then
+  printf '%s\0' "${formatted[@]}" |
+    xargs -0 -n 8 -P "$(nproc)" "$clang_format" --dry-run -Werror 2>&1 |
+    sed -nE 's/^([^:]+:[0-9]+):[0-9]+: error: .*/\1: format: run clang-format -i on the file/p' |
+    sort -t: -k1,1 -u >>"$breaches" || true
+fi
+
+if [[ -s $breaches ]]; then
+  cat "$breaches" >&2
+  echo "check: $(wc -l <"$breaches") breaches of the rules" >&2
+  exit 1
+fi
+echo "check: ${#files[@]} files keep the rules"
