@@ -25,8 +25,10 @@ class CheckpointStore {
   virtual ~CheckpointStore() = default;
 
   /// Stores all of `value` or nothing, visible in one atomic commit; on success it survives a
-  /// machine crash. Then deletes all but the newest `keep` of the stream. Errors: kAlreadyExists
-  /// only if the content differs, kIo (nothing was stored), kInvalidArgument.
+  /// machine crash. Deletes all but the newest `keep` (>= 1) of the stream in the same commit; a
+  /// step older than those is itself not kept. A stored snapshot that no longer verifies is
+  /// replaced. Errors: kAlreadyExists only if the content differs, kIo (nothing was stored),
+  /// kInvalidArgument.
   virtual Status put(const CheckpointKey& key, const Buffer& value, uint32_t keep) = 0;
 
   /// Exactly this one. Errors: kNotFound, kCorruptCheckpoint (a checksum differs), kIo.
@@ -45,7 +47,8 @@ class CheckpointStore {
 
 struct CheckpointStoreOptions {
   std::string directory;
-  /// Values are cut into chunks of this size, each with its own checksum.
+  /// Values are cut into chunks of this size [64 B, 64 MiB], each with its own checksum. May change
+  /// between openings. Smaller: less lost memory while reading, more bookkeeping.
   uint32_t chunk_bytes = 4u << 20;
 };
 

@@ -1,0 +1,343 @@
+#include <rocksdb/db.h>
+#include <rocksdb/options.h>
+#include <rocksdb/table.h>
+#include <rocksdb/write_batch.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <set>
+
+#include "storage/checkpoint_store.h"
+#include "storage/snapshot_manifest.h"
+
+// Layout and order of writes: docs/checkpoint_format.md.
+//
+// Chunks bypass the write-ahead log: they go through a memtable straight into blob files, which
+// halves the bytes written. They are flushed (fsynced) before the manifest, the only record in the
+// log, makes them visible.
+
+namespace swarm::storage {
+namespace {
+
+constexpr size_t kWriteBufferBytes = 16u << 20;
+constexpr char kManifestTag = 'm', kMarkerTag = 'p', kChunkTag = 'c';
+
+std::string big_endian(uint64_t word, int bytes = 8) {
+  std::string out;
+  for (int i = bytes - 1; i >= 0; --i) out += static_cast<char>(word >> (8 * i));
+  return out;
+}
+
+uint64_t from_big_endian(std::string_view bytes) {
+  uint64_t word = 0;
+  for (char c : bytes) word = (word << 8) | static_cast<uint8_t>(c);
+  return word;
+}
+
+std::string stream_prefix(const std::string& stream) { return kManifestTag + stream + '\0'; }
+std::string manifest_key(const CheckpointKey& key) {
+  return stream_prefix(key.stream) + big_endian(key.step);
+}
+std::string marker_key(uint64_t put_id) { return kMarkerTag + big_endian(put_id); }
+std::string chunk_key(uint64_t put_id, uint64_t index) {
+  return kChunkTag + big_endian(put_id) + big_endian(index, 4);
+}
+
+std::string text(const CheckpointKey& key) {
+  return "snapshot " + key.stream + " at step " + std::to_string(key.step);
+}
+
+Error to_error(const rocksdb::Status& status, const std::string& what) {
+  if (status.IsCorruption())
+    return {ErrorCode::kCorruptCheckpoint, what + ": " + status.ToString()};
+  return {ErrorCode::kIo, what + ": " + status.ToString()};
+}
+
+Error open_error(const rocksdb::Status& status, const std::string& directory) {
+  std::string reason = status.ToString();
+  if (reason.find("lock") != std::string::npos || reason.find("LOCK") != std::string::npos)
+    return {ErrorCode::kIo, "the checkpoint store '" + directory +
+                                "' is in use by another process (or open twice in this one): stop "
+                                "that process or use another directory (" +
+                                reason + ")"};
+  return {ErrorCode::kIo, "cannot open the checkpoint store '" + directory + "': " + reason +
+                              ". If its files are damaged, move the directory away "
+                              "and restart: the state is fetched from another node"};
+}
+
+rocksdb::Options rocksdb_options() {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.write_buffer_size = kWriteBufferBytes;  // flushing overlaps with hashing and copying
+  options.max_write_buffer_number = 4;
+  options.enable_blob_files = true;
+  options.min_blob_size = 4096;
+  options.enable_blob_garbage_collection = true;
+  options.compression = rocksdb::kNoCompression;  // floats do not compress
+  options.bytes_per_sync = 4u << 20;              // so that the final fsync has little left to do
+  options.max_background_jobs = 2;
+  options.max_open_files = 128;
+  options.max_manifest_file_size = 1u << 20;
+  options.keep_log_file_num = 2;
+  options.info_log_level = rocksdb::WARN_LEVEL;
+  options.stats_dump_period_sec = 0;
+  options.stats_persist_period_sec = 0;
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = nullptr;
+  table.no_block_cache = true;  // a snapshot is read once
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
+using Iterator = std::unique_ptr<rocksdb::Iterator>;
+
+class RocksdbCheckpointStore final : public CheckpointStore {
+ public:
+  RocksdbCheckpointStore(std::unique_ptr<rocksdb::DB> db, uint32_t chunk_bytes)
+      : db_(std::move(db)), chunk_bytes_(chunk_bytes) {}
+
+  /// Removes what torn puts left behind and finds the first free put id.
+  Status recover() {
+    std::set<uint64_t> visible;
+    Iterator it(db_->NewIterator({}));
+    for (it->Seek({&kManifestTag, 1}); it->Valid() && it->key()[0] == kManifestTag; it->Next()) {
+      auto manifest = SnapshotManifest::decode(it->value().ToStringView());
+      if (manifest.ok()) visible.insert(manifest->put_id);
+      // Chunks of a damaged manifest cannot be told from orphans and could not be loaded either.
+    }
+    if (!it->status().ok()) return to_error(it->status(), "reading the manifests");
+    rocksdb::WriteBatch batch;
+    uint64_t last = visible.empty() ? 0 : *visible.rbegin();
+    for (it->Seek({&kMarkerTag, 1}); it->Valid() && it->key()[0] == kMarkerTag; it->Next()) {
+      uint64_t put_id = from_big_endian(it->key().ToStringView().substr(1));
+      last = std::max(last, put_id);
+      if (visible.count(put_id) == 0) remove_chunks(batch, put_id);
+    }
+    if (!it->status().ok()) return to_error(it->status(), "reading the markers");
+    next_put_id_ = last + 1;
+    if (batch.Count() == 0) return {};
+    Status status = commit(batch, "removing unfinished snapshots");
+    if (status.ok()) reclaim();
+    return status;
+  }
+
+  Status put(const CheckpointKey& key, const Buffer& value, uint32_t keep) override {
+    Status valid = check_stream(key.stream);
+    if (!valid.ok()) return valid;
+    if (keep == 0) return Error{ErrorCode::kInvalidArgument, "keep must be at least 1"};
+    if (value.size() / chunk_bytes_ >= UINT32_MAX)
+      return Error{ErrorCode::kInvalidArgument, text(key) + " has too many chunks"};
+    std::lock_guard<std::mutex> lock(write_mutex_);
+    Result<Buffer> old = get(key);
+    if (old.ok() && old->view() != value.view())
+      return Error{ErrorCode::kAlreadyExists, text(key) + " exists with different content"};
+    if (old.code() == ErrorCode::kIo) return old.error();
+    auto doomed = surplus(key, keep);
+    if (!doomed.ok()) return doomed.error();
+    rocksdb::WriteBatch batch;
+    for (uint64_t step : *doomed) remove_snapshot(batch, {key.stream, step});
+    // One that exists but is damaged is replaced: what put() acknowledges must load.
+    bool shown = doomed->empty() || doomed->front() < key.step;
+    if (old.code() == ErrorCode::kCorruptCheckpoint && shown) remove_snapshot(batch, key);
+    bool removes = batch.Count() > 0;
+    if (!old.ok() && shown) {
+      auto manifest = SnapshotManifest::describe(value, next_put_id_++, chunk_bytes_);
+      Status written = write_chunks(manifest, value);
+      if (!written.ok()) {
+        abandon(manifest.put_id);
+        return written;
+      }
+      batch.Put(manifest_key(key), manifest.encode());
+    }
+    if (batch.Count() == 0) return {};
+    Status status = commit(batch, "storing " + text(key));
+    if (status.ok() && removes) reclaim();
+    return status;
+  }
+
+  Result<Buffer> get(const CheckpointKey& key) const override {
+    Status valid = check_stream(key.stream);
+    if (!valid.ok()) return valid.error();
+    // A snapshot of the database: retention may delete the chunks while they are being read.
+    auto release = [this](const rocksdb::Snapshot* s) { db_->ReleaseSnapshot(s); };
+    std::unique_ptr<const rocksdb::Snapshot, decltype(release)> view(db_->GetSnapshot(), release);
+    rocksdb::ReadOptions options;
+    options.snapshot = view.get();
+    std::string bytes;
+    rocksdb::Status read = db_->Get(options, manifest_key(key), &bytes);
+    if (read.IsNotFound()) return Error{ErrorCode::kNotFound, "no " + text(key)};
+    if (!read.ok()) return to_error(read, "reading the manifest of " + text(key));
+    auto manifest = SnapshotManifest::decode(bytes);
+    if (!manifest.ok()) return Error{manifest.code(), text(key) + ": " + manifest.error().detail};
+    return read_chunks(options, *manifest, key);
+  }
+
+  Result<std::vector<uint64_t>> steps(const std::string& stream) const override {
+    Status valid = check_stream(stream);
+    if (!valid.ok()) return valid.error();
+    std::vector<uint64_t> found;
+    std::string prefix = stream_prefix(stream);
+    Iterator it(db_->NewIterator({}));
+    for (it->Seek(prefix); it->Valid() && it->key().starts_with(prefix); it->Next())
+      found.push_back(from_big_endian(it->key().ToStringView().substr(prefix.size())));
+    if (!it->status().ok()) return to_error(it->status(), "listing the snapshots of " + stream);
+    return std::vector<uint64_t>(found.rbegin(), found.rend());
+  }
+
+  Status drop_newer(const std::string& stream, uint64_t step) override {
+    std::lock_guard<std::mutex> lock(write_mutex_);
+    auto stored = steps(stream);
+    if (!stored.ok()) return stored.error();
+    rocksdb::WriteBatch batch;
+    for (uint64_t newer : *stored)
+      if (newer > step) remove_snapshot(batch, {stream, newer});
+    if (batch.Count() == 0) return {};
+    Status status = commit(batch, "dropping snapshots of " + stream);
+    if (status.ok()) reclaim();
+    return status;
+  }
+
+  Result<std::vector<std::string>> streams() const override {
+    std::vector<std::string> found;
+    Iterator it(db_->NewIterator({}));
+    it->Seek({&kManifestTag, 1});
+    while (it->Valid() && it->key()[0] == kManifestTag) {
+      std::string_view rest = it->key().ToStringView().substr(1);
+      found.emplace_back(rest.substr(0, rest.find('\0')));
+      it->Seek(kManifestTag + found.back() + '\1');
+    }
+    if (!it->status().ok()) return to_error(it->status(), "listing the streams");
+    return found;
+  }
+
+ private:
+  Status write_chunks(const SnapshotManifest& manifest, const Buffer& value) {
+    rocksdb::WriteOptions options;
+    options.disableWAL = true;
+    // The marker precedes the chunks, so whatever part of them survives a crash can be found.
+    rocksdb::Status status = db_->Put(options, marker_key(manifest.put_id), "");
+    for (size_t i = 0; status.ok() && i < manifest.chunk_digests.size(); ++i) {
+      const uint8_t* first = value.data() + uint64_t{manifest.chunk_bytes} * i;
+      status = db_->Put(options, chunk_key(manifest.put_id, i),
+                        {reinterpret_cast<const char*>(first), manifest.chunk_size(i)});
+    }
+    if (status.ok()) status = db_->Flush(rocksdb::FlushOptions());
+    if (!status.ok()) return Error{ErrorCode::kIo, "writing chunks: " + status.ToString()};
+    return {};
+  }
+
+  Result<Buffer> read_chunks(const rocksdb::ReadOptions& options, const SnapshotManifest& manifest,
+                             const CheckpointKey& key) const {
+    if (manifest.total_bytes > stored_bytes())
+      return Error{ErrorCode::kCorruptCheckpoint, text(key) + ": larger than the whole store"};
+    MutableBuffer value = MutableBuffer::allocate(manifest.total_bytes);
+    for (size_t i = 0; i < manifest.chunk_digests.size(); ++i) {
+      rocksdb::PinnableSlice chunk;
+      rocksdb::Status read =
+          db_->Get(options, db_->DefaultColumnFamily(), chunk_key(manifest.put_id, i), &chunk);
+      if (read.IsNotFound())
+        return Error{ErrorCode::kCorruptCheckpoint,
+                     text(key) + ": chunk " + std::to_string(i) + " is missing"};
+      if (!read.ok()) return to_error(read, "reading " + text(key));
+      Status same = manifest.verify_chunk(i, chunk.ToStringView());
+      if (!same.ok()) return Error{same.code(), text(key) + ": " + same.error().detail};
+      std::memcpy(value.data() + uint64_t{manifest.chunk_bytes} * i, chunk.data(), chunk.size());
+    }
+    return value.freeze();
+  }
+
+  /// An upper bound of what any snapshot can hold: nothing is compressed.
+  uint64_t stored_bytes() const {
+    uint64_t total = 0;
+    for (const std::string& name :
+         {rocksdb::DB::Properties::kTotalBlobFileSize, rocksdb::DB::Properties::kTotalSstFilesSize,
+          rocksdb::DB::Properties::kCurSizeAllMemTables}) {
+      uint64_t bytes = 0;
+      if (db_->GetIntProperty(name, &bytes)) total += bytes;
+    }
+    return total;
+  }
+
+  void remove_chunks(rocksdb::WriteBatch& batch, uint64_t put_id) const {
+    batch.DeleteRange(chunk_key(put_id, 0), chunk_key(put_id + 1, 0));
+    batch.Delete(marker_key(put_id));
+  }
+
+  void remove_snapshot(rocksdb::WriteBatch& batch, const CheckpointKey& key) const {
+    std::string bytes;
+    if (!db_->Get({}, manifest_key(key), &bytes).ok()) return;
+    auto manifest = SnapshotManifest::decode(bytes);
+    if (manifest.ok()) remove_chunks(batch, manifest->put_id);
+    batch.Delete(manifest_key(key));
+  }
+
+  /// Steps beyond the newest `keep`, newest first, as if `key` were stored; may contain key.step.
+  Result<std::vector<uint64_t>> surplus(const CheckpointKey& key, uint32_t keep) const {
+    auto stored = steps(key.stream);
+    if (!stored.ok()) return stored.error();
+    std::set<uint64_t, std::greater<uint64_t>> all(stored->begin(), stored->end());
+    all.insert(key.step);
+    std::vector<uint64_t> doomed(all.begin(), all.end());
+    doomed.erase(doomed.begin(), doomed.begin() + static_cast<std::ptrdiff_t>(
+                                                      std::min<size_t>(keep, doomed.size())));
+    return doomed;
+  }
+
+  Status commit(rocksdb::WriteBatch& batch, const std::string& what) {
+    rocksdb::WriteOptions options;
+    options.sync = true;
+    rocksdb::Status status = db_->Write(options, &batch);
+    if (!status.ok()) return Error{ErrorCode::kIo, what + ": " + status.ToString()};
+    return {};
+  }
+
+  /// A put failed half way: what it wrote goes now if the disk allows, else at the next open.
+  void abandon(uint64_t put_id) {
+    rocksdb::WriteBatch batch;
+    remove_chunks(batch, put_id);
+    (void)commit(batch, "removing an unfinished snapshot");
+  }
+
+  /// Deletes the blob files of removed snapshots: a compaction of keys only, as values stay in
+  /// their files. Disk space may come back later when it fails.
+  void reclaim() {
+    std::string first(1, kChunkTag), last(1, kChunkTag + 1);
+    rocksdb::Slice begin(first), end(last);
+    (void)db_->CompactRange(rocksdb::CompactRangeOptions(), &begin, &end);
+  }
+
+  std::unique_ptr<rocksdb::DB> db_;
+  uint32_t chunk_bytes_;
+  std::mutex write_mutex_;    // puts and drops, one at a time; reads need no lock
+  uint64_t next_put_id_ = 1;  // under write_mutex_
+};
+
+}  // namespace
+
+Result<std::shared_ptr<CheckpointStore>> open_rocksdb_checkpoint_store(
+    const CheckpointStoreOptions& options) {
+  if (options.chunk_bytes < kMinChunkBytes || options.chunk_bytes > kMaxChunkBytes)
+    return Error{
+        ErrorCode::kInvalidArgument,
+        "chunk_bytes is " + std::to_string(options.chunk_bytes) + "; it must be 64 to 67108864"};
+  std::error_code failure;
+  std::filesystem::create_directories(options.directory, failure);
+  if (failure)
+    return Error{ErrorCode::kIo,
+                 "cannot create the directory '" + options.directory + "': " + failure.message()};
+  rocksdb::DB* raw = nullptr;
+  rocksdb::Status status = rocksdb::DB::Open(rocksdb_options(), options.directory, &raw);
+  if (!status.ok()) return open_error(status, options.directory);
+  auto store = std::make_shared<RocksdbCheckpointStore>(std::unique_ptr<rocksdb::DB>(raw),
+                                                        options.chunk_bytes);
+  Status recovered = store->recover();
+  if (!recovered.ok())
+    return Error{ErrorCode::kIo, "the checkpoint store '" + options.directory +
+                                     "' is damaged: " + recovered.error().detail};
+  return std::shared_ptr<CheckpointStore>(std::move(store));
+}
+
+}  // namespace swarm::storage

@@ -1,0 +1,182 @@
+// What only the store on disk can get wrong: other processes, closing, damage, space.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <fstream>
+
+#include "storage/snapshot_manifest.h"
+#include "tests/storage/storage_fixtures.h"
+
+using namespace swarm;
+using namespace swarm::storage;
+using swarm::testing::content;
+using swarm::testing::open_store;
+using swarm::testing::TemporaryDirectory;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kSize = 300'000;
+
+uint64_t directory_bytes(const std::string& path) {
+  uint64_t total = 0;
+  for (const auto& file : fs::directory_iterator(path)) total += file.file_size();
+  return total;
+}
+
+void flip_byte(const fs::path& path, uint64_t offset) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(offset));
+  char byte = 0;
+  file.get(byte);
+  file.seekp(static_cast<std::streamoff>(offset));
+  file.put(static_cast<char>(byte ^ 0x20));
+}
+
+/// Opens what is left and demands: the right bytes or a proper error. Returns how many loaded.
+int expect_right_or_refused(const std::string& directory, const std::string& what, int* corrupt) {
+  auto store = open_rocksdb_checkpoint_store({directory, 64u << 10});
+  if (!store.ok()) {
+    BOOST_TEST(store.code() == ErrorCode::kIo, what);
+    return 0;
+  }
+  int loaded = 0;
+  for (uint64_t step = 1; step <= 3; ++step) {
+    auto got = (*store)->get({"stage/0", step});
+    if (got.ok()) {
+      BOOST_TEST((got->view() == content(step, kSize).view()), what << ": wrong bytes");
+      ++loaded;
+      continue;
+    }
+    bool proper = got.code() == ErrorCode::kCorruptCheckpoint || got.code() == ErrorCode::kIo ||
+                  got.code() == ErrorCode::kNotFound;
+    BOOST_TEST(proper, what << ": " << to_string(got.error()));
+    if (got.code() == ErrorCode::kCorruptCheckpoint) ++*corrupt;
+  }
+  return loaded;
+}
+
+void fill(const std::string& directory) {
+  auto store = open_store(directory);
+  for (uint64_t step = 1; step <= 3; ++step)
+    BOOST_REQUIRE(store->put({"stage/0", step}, content(step, kSize), 3).ok());
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(RocksdbCheckpointStoreTest)
+
+BOOST_AUTO_TEST_CASE(snapshots_survive_closing_and_another_chunk_size) {
+  TemporaryDirectory directory;
+  fill(directory.path());
+  auto store = open_store(directory.path(), 100'000);
+  BOOST_TEST((store->get({"stage/0", 2})->view() == content(2, kSize).view()));
+  BOOST_TEST(store->put({"stage/0", 2}, content(2, kSize), 3).ok());
+  BOOST_TEST(store->put({"stage/0", 4}, content(4, kSize), 3).ok());
+  BOOST_TEST((store->get({"stage/0", 4})->view() == content(4, kSize).view()));
+}
+
+BOOST_AUTO_TEST_CASE(a_store_in_use_is_refused_with_a_clear_text) {
+  TemporaryDirectory directory;
+  auto store = open_store(directory.path());
+  auto second = open_rocksdb_checkpoint_store({directory.path(), 4u << 20});
+  BOOST_REQUIRE(!second.ok());
+  BOOST_TEST(second.code() == ErrorCode::kIo);
+  BOOST_TEST(second.error().detail.find("in use by another process") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(impossible_options_are_refused) {
+  TemporaryDirectory directory;
+  BOOST_TEST(open_rocksdb_checkpoint_store({directory.path(), 1}).code() ==
+             ErrorCode::kInvalidArgument);
+  std::ofstream(directory.path() + "/file") << "x";
+  BOOST_TEST(open_rocksdb_checkpoint_store({directory.path() + "/file", 4096}).code() ==
+             ErrorCode::kIo);
+}
+
+BOOST_AUTO_TEST_CASE(space_of_deleted_snapshots_comes_back) {
+  TemporaryDirectory directory;
+  auto store = open_store(directory.path(), 1u << 20);
+  constexpr size_t kLarge = 8u << 20;
+  for (uint64_t step = 1; step <= 10; ++step)
+    BOOST_TEST(store->put({"stage/0", step}, content(step, kLarge), 2).ok());
+  store.reset();
+  store = open_store(directory.path(), 1u << 20);
+  BOOST_TEST(directory_bytes(directory.path()) < 4 * kLarge);
+  BOOST_TEST((store->get({"stage/0", 9})->view() == content(9, kLarge).view()));
+  BOOST_TEST((store->get({"stage/0", 10})->view() == content(10, kLarge).view()));
+}
+
+BOOST_AUTO_TEST_CASE(a_flipped_byte_anywhere_never_yields_wrong_bytes) {
+  TemporaryDirectory directory;
+  fill(directory.path());
+  int corrupt = 0, loaded = 0, tried = 0;
+  for (const auto& file : fs::directory_iterator(directory.path())) {
+    uint64_t size = file.file_size();
+    for (uint64_t part = 0; part < 6 && size > 0; ++part) {
+      TemporaryDirectory copy;
+      fs::copy(directory.path(), copy.path(), fs::copy_options::recursive);
+      uint64_t offset = (size - 1) * part / 5;
+      std::string name = file.path().filename().string();
+      flip_byte(fs::path(copy.path()) / name, offset);
+      loaded += expect_right_or_refused(copy.path(), name + "+" + std::to_string(offset), &corrupt);
+      ++tried;
+    }
+  }
+  BOOST_TEST(corrupt > 0);     // damage was really met and named
+  BOOST_TEST(loaded > tried);  // and most snapshots are not lost by one byte
+}
+
+BOOST_AUTO_TEST_CASE(a_truncated_file_never_yields_wrong_bytes) {
+  TemporaryDirectory directory;
+  fill(directory.path());
+  int corrupt = 0;
+  for (const auto& file : fs::directory_iterator(directory.path())) {
+    TemporaryDirectory copy;
+    fs::copy(directory.path(), copy.path(), fs::copy_options::recursive);
+    std::string name = file.path().filename().string();
+    fs::resize_file(fs::path(copy.path()) / name, file.file_size() / 2);
+    expect_right_or_refused(copy.path(), "half of " + name, &corrupt);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_snapshot_is_replaced_by_a_new_put) {
+  TemporaryDirectory directory;
+  fill(directory.path());
+  for (const auto& file : fs::directory_iterator(directory.path()))
+    if (file.path().extension() == ".blob") flip_byte(file.path(), file.file_size() / 2);
+  auto store = open_store(directory.path());
+  BOOST_TEST(store->get({"stage/0", 2}).code() == ErrorCode::kCorruptCheckpoint);
+  BOOST_TEST(store->put({"stage/0", 2}, content(2, kSize), 3).ok());
+  auto got = store->get({"stage/0", 2});
+  BOOST_REQUIRE(got.ok());
+  BOOST_TEST((got->view() == content(2, kSize).view()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(SnapshotManifestTest)
+
+BOOST_AUTO_TEST_CASE(a_manifest_is_decoded_as_it_was_encoded) {
+  auto manifest = SnapshotManifest::describe(content(1, 1000), 42, 300);
+  BOOST_REQUIRE_EQUAL(manifest.chunk_digests.size(), 4u);
+  auto decoded = SnapshotManifest::decode(manifest.encode());
+  BOOST_REQUIRE(decoded.ok());
+  BOOST_TEST(decoded->put_id == 42u);
+  BOOST_TEST(decoded->total_bytes == 1000u);
+  BOOST_TEST(decoded->chunk_size(3) == 100u);
+  BOOST_TEST(decoded->verify_chunk(3, content(1, 1000).view().substr(900)).ok());
+  BOOST_TEST(!decoded->verify_chunk(2, content(1, 1000).view().substr(900)).ok());
+}
+
+BOOST_AUTO_TEST_CASE(every_flipped_bit_and_every_truncation_is_noticed) {
+  std::string encoded = SnapshotManifest::describe(content(1, 1000), 42, 300).encode();
+  for (size_t bit = 0; bit < encoded.size() * 8; ++bit) {
+    std::string damaged = encoded;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
+    BOOST_TEST(SnapshotManifest::decode(damaged).code() == ErrorCode::kCorruptCheckpoint);
+  }
+  for (size_t size = 0; size < encoded.size(); ++size)
+    BOOST_TEST(!SnapshotManifest::decode(encoded.substr(0, size)).ok());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
