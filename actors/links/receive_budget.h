@@ -1,0 +1,53 @@
+/// How many bytes of message bodies a node may hold at once: those being received and those that
+/// actors have not yet let go. Shared by all links of a node; thread-safe, because the last owner
+/// of a body may be any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "common/buffer.h"
+
+namespace swarm::actors::links {
+
+class ReceiveBudget : public std::enable_shared_from_this<ReceiveBudget> {
+ public:
+  /// `on_released` is called, from any thread, when bytes come back after a refused take().
+  ReceiveBudget(uint64_t limit_bytes, std::function<void()> on_released)
+      : limit_(limit_bytes), on_released_(std::move(on_released)) {}
+
+  /// Memory for one body; gives its bytes back when the last reference goes.
+  class Body {
+   public:
+    Body(MutableBuffer memory, std::shared_ptr<ReceiveBudget> budget)
+        : memory_(std::move(memory)), budget_(std::move(budget)) {}
+    ~Body() { budget_->release(memory_.size()); }
+    Body(const Body&) = delete;
+    Body& operator=(const Body&) = delete;
+    uint8_t* data() const { return memory_.data(); }
+    size_t size() const { return memory_.size(); }
+
+   private:
+    MutableBuffer memory_;
+    std::shared_ptr<ReceiveBudget> budget_;
+  };
+
+  /// Null when the budget is used up. A body larger than the whole budget passes when nothing else
+  /// is held. `force` always passes: a link that holds half a body of another class must be able to
+  /// go on, or it would wait for itself. Throws std::bad_alloc.
+  std::shared_ptr<Body> take(uint64_t size_bytes, bool force);
+
+  uint64_t used_bytes() const { return used_.load(); }
+
+ private:
+  void release(uint64_t size_bytes);
+
+  const uint64_t limit_;
+  const std::function<void()> on_released_;
+  std::atomic<uint64_t> used_{0};
+  std::atomic<bool> waiting_{false};
+};
+
+}  // namespace swarm::actors::links
