@@ -1,6 +1,7 @@
 #include "common/buffer.h"
 
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <new>
@@ -64,6 +65,7 @@ Pool& pool() {
 }  // namespace
 
 MutableBuffer MutableBuffer::allocate(size_t size_bytes) {
+  if (size_bytes > std::numeric_limits<size_t>::max() / 4) throw std::bad_alloc();
   MutableBuffer buffer;
   size_t capacity = round_up(size_bytes == 0 ? 1 : size_bytes);
   void* memory = pool().take(capacity);

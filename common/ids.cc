@@ -67,6 +67,7 @@ Result<Endpoint> Endpoint::parse(const std::string& text) {
   } else if (endpoint.host.find(':') != std::string::npos) {
     return bad("write an IPv6 address in brackets");
   }
+  if (endpoint.host.empty()) return bad("no host");
   const char* first = text.data() + colon + 1;
   const char* last = text.data() + text.size();
   auto [end, status] = std::from_chars(first, last, endpoint.port);

@@ -75,9 +75,9 @@ rocksdb::Options rocksdb_options() {
   options.max_write_buffer_number = 4;
   options.enable_blob_files = true;
   options.min_blob_size = 4096;
-  options.enable_blob_garbage_collection = true;
-  options.compression = rocksdb::kNoCompression;  // floats do not compress
-  options.bytes_per_sync = 4u << 20;              // so that the final fsync has little left to do
+  options.enable_blob_garbage_collection = false;  // files die whole: each holds one snapshot only
+  options.compression = rocksdb::kNoCompression;   // floats do not compress
+  options.bytes_per_sync = 4u << 20;               // so that the final fsync has little left to do
   options.max_background_jobs = 2;
   options.max_open_files = 128;
   options.max_manifest_file_size = 1u << 20;

@@ -21,7 +21,9 @@ using swarm::testing::open_store;
 namespace {
 
 constexpr uint32_t kKeep = 3;
-size_t size_of(uint64_t step) { return 500'000 + step % 7 * 400'000; }
+// Every fifth does not fit into one memtable, so that a part of it may be on disk when the end
+// comes.
+size_t size_of(uint64_t step) { return step % 5 == 0 ? 20'000'000 : 500'000 + step % 7 * 400'000; }
 
 struct Writer {
   pid_t pid = -1;
@@ -82,7 +84,7 @@ BOOST_AUTO_TEST_CASE(what_was_acknowledged_loads_and_nothing_torn_does) {
       newest = step;
       ++acknowledged;
     }
-    poll(nullptr, 0, static_cast<int>(random() % 25));  // somewhere inside a later put
+    poll(nullptr, 0, static_cast<int>(random() % 60));  // somewhere inside a later put
     kill(writer.pid, SIGKILL);
     while (read(writer.acknowledgements, &step, sizeof step) == sizeof step) newest = step;
     close(writer.acknowledgements);
@@ -106,7 +108,7 @@ BOOST_AUTO_TEST_CASE(what_was_acknowledged_loads_and_nothing_torn_does) {
   uint64_t bytes = 0;
   for (const auto& file : std::filesystem::directory_iterator(directory.path()))
     bytes += file.file_size();
-  BOOST_TEST(bytes < 40'000'000u);  // torn puts leave nothing behind for good
+  BOOST_TEST(bytes < 80'000'000u);  // torn puts leave nothing behind for good
 }
 
 BOOST_AUTO_TEST_SUITE_END()
