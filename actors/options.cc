@@ -1,0 +1,32 @@
+#include "actors/options.h"
+
+namespace swarm::actors {
+namespace {
+
+Error invalid(std::string detail) { return {ErrorCode::kInvalidArgument, std::move(detail)}; }
+
+}  // namespace
+
+std::vector<Error> TrainingOptions::validate() const {
+  std::vector<Error> errors;
+  if (mode != "sync")
+    errors.push_back(invalid("training.mode: expected \"sync\", found \"" + mode + "\""));
+  if (steps == 0) errors.push_back(invalid("training.steps: expected at least 1, found 0"));
+  if (microbatch == 0) {
+    errors.push_back(invalid("training.microbatch: expected at least 1, found 0"));
+    return errors;
+  }
+  auto multiple = [&](const char* name, uint32_t value) {
+    if (value == 0 || value % microbatch != 0)
+      errors.push_back(invalid(std::string("training.") + name +
+                               ": expected a multiple of training.microbatch = " +
+                               std::to_string(microbatch) + ", found " + std::to_string(value)));
+  };
+  multiple("batch", batch);
+  multiple("validation_samples", validation_samples);
+  if (min_peers_per_stage == 0)
+    errors.push_back(invalid("training.min_peers_per_stage: expected at least 1, found 0"));
+  return errors;
+}
+
+}  // namespace swarm::actors

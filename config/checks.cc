@@ -1,0 +1,246 @@
+#include "config/checks.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "config/nearest.h"
+#include "config/schema.h"
+
+namespace swarm::config {
+namespace {
+
+bool is_name(const std::string& text) {
+  if (text.empty() || text.size() > 64 || text == "." || text == "..") return false;
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '-';
+  });
+}
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0;
+}
+
+bool word_at(const std::string& text, size_t at, size_t size) {
+  auto letter = [&](size_t i) {
+    return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_');
+  };
+  return (at == 0 || !letter(at - 1)) && !letter(at + size);
+}
+
+class Checker {
+ public:
+  explicit Checker(Draft& draft) : draft_(draft), e_(draft.experiment) {}
+
+  void run() {
+    check_run();
+    validate("model", e_.base.model.validate());
+    validate("optimizer", e_.base.optimizer.validate());
+    validate("data", e_.base.data.validate());
+    validate("training", e_.base.training.validate());
+    check_pipeline();
+    check_network();
+    check_faults();
+    check_nodes();
+    check_coverage();
+    check_timeline();
+  }
+
+ private:
+  bool usable(const char* section) const { return draft_.failed_sections.count(section) == 0; }
+
+  void error(const std::string& path, const std::string& message) {
+    draft_.errors.push_back({draft_.places.of(path), path, message, {}});
+  }
+  void error(const Places::Table& table, const std::string& path, const std::string& message,
+             const std::string& suggestion = {}) {
+    const auto found = table.keys.find(path);
+    draft_.errors.push_back(
+        {found == table.keys.end() ? table.self : found->second, path, message, suggestion});
+  }
+
+  /// The key that a validate() message names first, longest name first at the same place.
+  std::string key_named_in(const std::string& section, const std::string& text) const {
+    std::string best;
+    size_t best_at = std::string::npos;
+    for (const auto& key : experiment_keys()) {
+      if (key.section != section) continue;
+      for (size_t at = text.find(key.name); at != std::string::npos;
+           at = text.find(key.name, at + 1)) {
+        if (!word_at(text, at, key.name.size())) continue;
+        if (at < best_at) {
+          best = key.name;
+          best_at = at;
+        }
+        break;
+      }
+    }
+    return best.empty() ? section : section + "." + best;
+  }
+
+  void validate(const char* section, const std::vector<Error>& found) {
+    if (!usable(section)) return;
+    for (const auto& item : found) {
+      const std::string path = key_named_in(section, item.detail);
+      const bool repeated = item.detail.rfind(path + ": ", 0) == 0;
+      error(path, repeated ? item.detail.substr(path.size() + 2) : item.detail);
+    }
+  }
+
+  void check_run() {
+    if (!is_name(e_.run.name))
+      error("run.name", "expected 1 to 64 of [A-Za-z0-9_.-], found " + quote(e_.run.name));
+    if (e_.run.folder.empty()) error("run.folder", "expected a folder, found \"\"");
+    if (e_.run.id.size() > 256) error("run.id", "expected at most 256 characters");
+  }
+
+  void check_pipeline() {
+    if (!usable("model") || !usable("pipeline")) return;
+    const auto& model = e_.base.model;
+    const int32_t stages = e_.base.num_stages;
+    if (stages > model.layers)
+      error("pipeline.stages", "expected at most model.layers = " + std::to_string(model.layers) +
+                                   " (a block for every stage), found " + std::to_string(stages));
+    const auto& split = model.layers_per_stage;
+    if (!split.empty() && split.size() != static_cast<size_t>(stages))
+      error("model.layers_per_stage", "expected a number for each of the " +
+                                          std::to_string(stages) + " stages (pipeline.stages), " +
+                                          "found " + std::to_string(split.size()));
+    if (usable("training") && usable("stage_server") &&
+        e_.base.stage_server.max_samples < e_.base.training.microbatch)
+      error(
+          "stage_server.max_samples",
+          "expected at least training.microbatch = " + std::to_string(e_.base.training.microbatch) +
+              ", found " + std::to_string(e_.base.stage_server.max_samples));
+  }
+
+  void check_network() {
+    const auto& links = e_.base.links;
+    if (usable("links")) {
+      if (links.max_backoff < links.min_backoff)
+        error("links.max_backoff_ms", "expected at least links.min_backoff_ms = " +
+                                          std::to_string(links.min_backoff.count()));
+      if (links.silence_limit <= links.heartbeat_every)
+        error("links.silence_limit_ms", "expected more than links.heartbeat_every_ms = " +
+                                            std::to_string(links.heartbeat_every.count()));
+    }
+    if (usable("dht") && e_.base.dht.announce_ttl <= e_.base.dht.announce_every)
+      error("dht.announce_ttl_ms", "expected more than dht.announce_every_ms = " +
+                                       std::to_string(e_.base.dht.announce_every.count()));
+    if (usable("estimates") && e_.estimates.max_deadline_s < e_.estimates.min_deadline_s)
+      error("estimates.max_deadline_s", "expected at least estimates.min_deadline_s = " +
+                                            print_float(e_.estimates.min_deadline_s));
+    if (!usable("node")) return;
+    if (const std::string why = plaintext_refused(links.listen); !why.empty())
+      error("node.listen", why);
+    for (const auto& endpoint : e_.base.join)
+      if (endpoint.port == 0 || endpoint.host.empty())
+        error("node.join", "expected HOST:PORT with a port other than 0");
+  }
+
+  std::string plaintext_refused(const Endpoint& listen) const {
+    if (e_.base.links.allow_plaintext || listen.host.empty() || is_loopback(listen.host)) return {};
+    return "links are not encrypted, so a node listens on loopback only; to listen on " +
+           listen.text() + " anyway set node.allow_plaintext = true";
+  }
+
+  void check_faults() {
+    const std::string& text = e_.base.faults.drop_gradient;
+    const size_t colon = text.find(':');
+    auto digits = [](const std::string& s) {
+      return !s.empty() && s.size() < 10 && s.find_first_not_of("0123456789") == std::string::npos;
+    };
+    if (!text.empty() && (colon == std::string::npos || !digits(text.substr(0, colon)) ||
+                          !digits(text.substr(colon + 1))))
+      error("faults.drop_gradient", "expected \"STEP:SLOT\", found " + quote(text));
+  }
+
+  void check_nodes() {
+    std::set<std::string> names;
+    for (size_t i = 0; i < e_.nodes.size(); ++i) {
+      const NodeSpec& node = e_.nodes[i];
+      const Places::Table& place = draft_.places.nodes[i];
+      if (place.failed) continue;
+      if (place.keys.count("nodes.name") == 0) {
+        error(place, "nodes.name", "missing: every [[nodes]] has a name");
+      } else if (!is_name(node.name)) {
+        error(place, "nodes.name", "expected 1 to 64 of [A-Za-z0-9_.-], found " + quote(node.name));
+      } else if (!names.insert(node.name).second) {
+        error(place, "nodes.name", "there is another node " + quote(node.name));
+      }
+      check_stages(node, place);
+      const bool own = !node.listen.host.empty();
+      if (const std::string why = plaintext_refused(node.listen); own && !why.empty())
+        error(place, "nodes.listen", why);
+    }
+  }
+
+  void check_stages(const NodeSpec& node, const Places::Table& place) {
+    std::set<int32_t> seen;
+    for (const int32_t stage : node.stages) {
+      if (stage >= e_.base.num_stages && usable("pipeline"))
+        error(place, "nodes.stages",
+              "expected stages 0 to " + std::to_string(e_.base.num_stages - 1) +
+                  " (pipeline.stages), found " + std::to_string(stage));
+      if (!seen.insert(stage).second)
+        error(place, "nodes.stages", "stage " + std::to_string(stage) + " is listed twice");
+    }
+  }
+
+  /// An experiment that lists nodes lists enough of them.
+  void check_coverage() {
+    if (e_.nodes.empty() || !usable("nodes") || !usable("pipeline") || !usable("training")) return;
+    std::vector<uint32_t> peers(static_cast<size_t>(e_.base.num_stages));
+    bool trainer = false;
+    for (const auto& node : e_.nodes) {
+      trainer = trainer || node.trainer;
+      for (const int32_t stage : node.stages)
+        if (stage < e_.base.num_stages) ++peers[static_cast<size_t>(stage)];
+    }
+    const uint32_t needed = e_.base.training.min_peers_per_stage;
+    for (size_t stage = 0; stage < peers.size(); ++stage)
+      if (peers[stage] < needed)
+        error(draft_.places.nodes[0], "nodes.stages",
+              "stage " + std::to_string(stage) + " is served by " + std::to_string(peers[stage]) +
+                  " nodes, training needs " + std::to_string(needed) +
+                  " (training.min_peers_per_stage)");
+    if (!trainer)
+      error(draft_.places.nodes[0], "nodes.trainer", "no node is a trainer; one must be");
+  }
+
+  void check_timeline() {
+    std::vector<std::string> names;
+    for (const auto& node : e_.nodes) names.push_back(node.name);
+    for (size_t i = 0; i < e_.timeline.size(); ++i) {
+      const TimelineEvent& event = e_.timeline[i];
+      const Places::Table& place = draft_.places.timeline[i];
+      if (place.failed) continue;
+      if ((event.at_step >= 0) == (event.at_second >= 0))
+        error(place, "timeline", "expected either at_step or at_second");
+      if (usable("training") && event.at_step > int64_t{e_.base.training.steps})
+        error(place, "timeline.at_step",
+              "expected at most training.steps = " + std::to_string(e_.base.training.steps) +
+                  ", found " + std::to_string(event.at_step));
+      if (place.keys.count("timeline.action") == 0)
+        error(place, "timeline.action", "missing: one of kill, start, pause, resume");
+      if (e_.find(event.node) == nullptr)
+        error(place, "timeline.node", "there is no node " + quote(event.node),
+              nearest(event.node, names));
+    }
+  }
+
+  Draft& draft_;
+  Experiment& e_;
+};
+
+}  // namespace
+
+Location Places::of(const std::string& path) const {
+  if (const auto key = keys.find(path); key != keys.end()) return key->second;
+  const auto section = sections.find(path.substr(0, path.find('.')));
+  return section == sections.end() ? file : section->second;
+}
+
+void check(Draft& draft) { Checker(draft).run(); }
+
+}  // namespace swarm::config

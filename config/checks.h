@@ -1,0 +1,41 @@
+/// What keys mean together: names, references, and the validate() of the Options structs, each
+/// mapped back to the line of the key it is about. Internal to config/.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "config/experiment.h"
+
+namespace swarm::config {
+
+/// Where keys were written.
+struct Places {
+  struct Table {
+    Location self;
+    std::map<std::string, Location> keys;  ///< "nodes.name"
+    bool failed = false;                   ///< A key of it was already reported.
+  };
+  Location file;
+  std::map<std::string, Location> keys;      ///< "model.layers"; the last one that set it.
+  std::map<std::string, Location> sections;  ///< "model"
+  std::vector<Table> nodes;                  ///< Parallel to Experiment::nodes.
+  std::vector<Table> timeline;               ///< Parallel to Experiment::timeline.
+
+  /// Of "section.key": the key, else its section, else the file.
+  Location of(const std::string& path) const;
+};
+
+struct Draft {
+  Experiment experiment;
+  Places places;
+  std::set<std::string> failed_sections;  ///< A key of it was already reported.
+  std::vector<ConfigError> errors;
+};
+
+/// Appends to draft.errors. Leaves out checks whose inputs were already reported.
+void check(Draft& draft);
+
+}  // namespace swarm::config

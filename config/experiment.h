@@ -1,0 +1,103 @@
+/// An experiment file (TOML) as Options structs, and back. config/reference.toml has every key.
+///
+/// Loading is strict and reports *all* errors of a file at once (a syntax error alone ends it
+/// early). Relative paths in a file (data, run folder) are relative to the current directory of the
+/// process, not to the file. Pure apart from reading that one file; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/options.h"
+#include "config/value.h"
+
+namespace swarm::config {
+
+struct RunOptions {
+  std::string name = "experiment";  ///< Of the folder runs/NAME; as a node's name.
+  std::string folder = "runs";      ///< Where run folders are made.
+  std::string id;                   ///< Equal on all nodes; empty: "<name>-<fingerprint>".
+  uint64_t seed = 1;                ///< Of the weights, the data order and the windows.
+  double stall_limit_s = 120;       ///< A run without progress for this long has failed.
+};
+
+/// One process of the run.
+struct NodeSpec {
+  std::string name;
+  int32_t count = 1;  ///< In a file: makes name-0, name-1, ...; 1 in a loaded Experiment.
+  std::vector<int32_t> stages;
+  bool trainer = false;
+  int32_t threads = 0;    ///< 0: as in [node].
+  std::string log_level;  ///< Empty: as in [node].
+  Endpoint listen;        ///< Empty host: as in [node].
+  Endpoint announce;      ///< Empty host: as in [node].
+};
+
+enum class TimelineAction : uint8_t { kKill, kStart, kPause, kResume };
+const char* to_string(TimelineAction action);
+
+/// What `swarm run` does to a node's process, once, when the time has come.
+struct TimelineEvent {
+  int64_t at_step = -1;   ///< When this many steps are closed; -1: by time.
+  double at_second = -1;  ///< Seconds since training began; -1: by step.
+  TimelineAction action = TimelineAction::kKill;
+  std::string node;
+};
+
+struct Experiment {
+  RunOptions run;
+  /// Shared by all nodes; its name, stages and trainer are those of no node.
+  actors::NodeOptions base;
+  /// Of both the trainers' and the stage servers' choice of peers.
+  routing::PeerEstimatesOptions estimates;
+  std::vector<NodeSpec> nodes;
+  std::vector<TimelineEvent> timeline;
+
+  const NodeSpec* find(const std::string& name) const;
+};
+
+struct ConfigError {
+  Location where;
+  std::string key;         ///< "model.layers"; empty for syntax errors.
+  std::string message;     ///< What was expected and what was found.
+  std::string suggestion;  ///< Nearest valid name; may be empty.
+
+  /// "file:3:1: model.layer: unknown key; did you mean \"layers\"?"
+  std::string text() const;
+};
+
+/// Either an experiment or at least one error, in the order of the file.
+struct ExperimentResult {
+  std::optional<Experiment> experiment;
+  std::vector<ConfigError> errors;
+  bool ok() const { return experiment.has_value(); }
+  /// All errors, a line each.
+  std::string text() const;
+};
+
+/// `overrides`: "section.key=value" each, applied in order after the file, with the same checks.
+/// The value is TOML; text that is no TOML value is taken as a string.
+ExperimentResult load_experiment(const std::string& path,
+                                 const std::vector<std::string>& overrides = {});
+/// The same from memory; `file` names it in errors.
+ExperimentResult parse_experiment(const std::string& text, const std::string& file,
+                                  const std::vector<std::string>& overrides = {});
+
+/// Everything one node is told; `run_folder` is where the run writes. A name that the experiment
+/// does not list gives a node without stages and trainer.
+actors::NodeOptions to_node_options(const Experiment& experiment, const std::string& node_name,
+                                    const std::string& run_folder);
+
+/// xxh128 [32 hex digits] over what all nodes must share: run.seed, model, pipeline, data,
+/// training, optimizer, wire. Not: names, folders, threads, timeouts.
+std::string fingerprint(const Experiment& experiment);
+
+/// All keys as resolved; parsing it gives an equal Experiment.
+std::string to_toml(const Experiment& experiment);
+
+/// All keys with help, unit, range and default: the content of config/reference.toml.
+std::string reference_toml();
+
+}  // namespace swarm::config

@@ -1,0 +1,151 @@
+// Experiment -> TOML, fingerprint, options of one node.
+#include <xxhash.h>
+
+#include <cstdio>
+
+#include "config/experiment.h"
+#include "config/schema.h"
+
+namespace swarm::config {
+namespace {
+
+/// Only what differs from the default: a list of nodes stays readable.
+template <class T>
+std::string print_tables(const char* name, const std::vector<T>& tables,
+                         const std::vector<Key<T>>& keys) {
+  std::string out;
+  const T defaults{};
+  for (const auto& table : tables) {
+    out += std::string("\n[[") + name + "]]\n";
+    for (const auto& key : keys) {
+      const std::string value = key.print(table);
+      if (key.name == "action" || value != key.print(defaults))
+        out += key.name + " = " + value + "\n";
+    }
+  }
+  return out;
+}
+
+std::string comment(const std::string& text) {
+  std::string out, line = "#";
+  size_t at = 0;
+  while (at < text.size()) {
+    size_t end = text.find(' ', at);
+    if (end == std::string::npos) end = text.size();
+    const std::string word = text.substr(at, end - at);
+    if (line.size() + 1 + word.size() > 100) {
+      out += line + "\n";
+      line = "#";
+    }
+    line += " " + word;
+    at = end + 1;
+  }
+  return out + line + "\n";
+}
+
+template <class T>
+std::string reference_tables(const char* name, const char* help, const std::vector<Key<T>>& keys,
+                             const T& example) {
+  std::string out = "\n" + comment(help) + std::string("# [[") + name + "]]\n";
+  for (const auto& key : keys) {
+    out += comment(key.help + " (" + key.expected + ")");
+    out += "# " + key.name + " = " + key.print(example) + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+const char* to_string(TimelineAction action) {
+  switch (action) {
+    case TimelineAction::kKill:
+      return "kill";
+    case TimelineAction::kStart:
+      return "start";
+    case TimelineAction::kPause:
+      return "pause";
+    case TimelineAction::kResume:
+      return "resume";
+  }
+  return "unknown";
+}
+
+const NodeSpec* Experiment::find(const std::string& name) const {
+  for (const auto& node : nodes)
+    if (node.name == name) return &node;
+  return nullptr;
+}
+
+actors::NodeOptions to_node_options(const Experiment& experiment, const std::string& node_name,
+                                    const std::string& run_folder) {
+  actors::NodeOptions options = experiment.base;
+  options.name = node_name;
+  options.run_folder = run_folder;
+  if (const NodeSpec* spec = experiment.find(node_name)) {
+    options.stages = spec->stages;
+    options.trainer = spec->trainer;
+    if (spec->threads > 0) options.threads = spec->threads;
+    if (!spec->log_level.empty()) options.log_level = spec->log_level;
+    if (!spec->listen.host.empty()) options.links.listen = spec->listen;
+    if (!spec->announce.host.empty()) options.links.announce = spec->announce;
+  }
+  options.links.node_name = node_name;
+  options.links.run_id = options.run_id;
+  options.links.config_fingerprint = options.config_fingerprint;
+  return options;
+}
+
+std::string fingerprint(const Experiment& experiment) {
+  std::string text = "swarm 1\n";
+  for (const auto& key : experiment_keys())
+    if (key.shared) text += key.path() + " = " + key.print(experiment) + "\n";
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  char hex[33];
+  std::snprintf(hex, sizeof hex, "%016llx%016llx", static_cast<unsigned long long>(hash.high64),
+                static_cast<unsigned long long>(hash.low64));
+  return hex;
+}
+
+std::string to_toml(const Experiment& experiment) {
+  std::string out;
+  for (const auto& section : sections()) {
+    out += (out.empty() ? "[" : "\n[") + section.name + "]\n";
+    for (const auto& key : experiment_keys())
+      if (key.section == section.name) out += key.name + " = " + key.print(experiment) + "\n";
+  }
+  out += print_tables("nodes", experiment.nodes, node_keys());
+  out += print_tables("timeline", experiment.timeline, timeline_keys());
+  return out;
+}
+
+std::string reference_toml() {
+  std::string out =
+      "# Every key of an experiment file with its default; `swarm config reference` prints this.\n"
+      "# A file needs only the keys it changes, and data.train. Names that end in _ms are\n"
+      "# milliseconds, in _s seconds, in _bytes bytes.\n";
+  const Experiment defaults;
+  for (const auto& section : sections()) {
+    out += "\n" + comment(section.help) + "[" + section.name + "]\n";
+    for (const auto& key : experiment_keys()) {
+      if (key.section != section.name) continue;
+      out += comment(key.help + " (" + key.expected + ")");
+      out += key.name + " = " + key.print(defaults) + "\n";
+    }
+  }
+  NodeSpec node;
+  node.name = "stage0";
+  node.count = 2;
+  node.stages = {0};
+  TimelineEvent event;
+  event.at_step = 30;
+  event.at_second = 60;
+  event.node = "stage0-1";
+  out += reference_tables("nodes", "A process that `swarm run` starts; as many as there are.",
+                          node_keys(), node);
+  out += reference_tables("timeline",
+                          "What `swarm run` does to a node, once; either at_step or at_second.",
+                          timeline_keys(), event);
+  return out;
+}
+
+}  // namespace swarm::config

@@ -1,0 +1,312 @@
+#include "config/experiment.h"
+
+#include <boost/test/unit_test.hpp>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "config/schema.h"
+
+namespace swarm::config {
+namespace {
+
+const std::string kMinimal = "[data]\ntrain = [\"text\"]\n";
+
+Experiment good(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  auto result = parse_experiment(text, "x.toml", overrides);
+  BOOST_REQUIRE_MESSAGE(result.ok(), result.text());
+  return *result.experiment;
+}
+
+std::vector<ConfigError> bad(const std::string& text,
+                             const std::vector<std::string>& overrides = {}) {
+  auto result = parse_experiment(text, "x.toml", overrides);
+  BOOST_REQUIRE(!result.ok());
+  BOOST_REQUIRE(!result.errors.empty());
+  return result.errors;
+}
+
+/// The only error of `text` appended to a minimal file of two lines.
+ConfigError only(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  auto errors = bad(kMinimal + text, overrides);
+  for (const auto& error : errors) BOOST_TEST_INFO(error.text());
+  BOOST_REQUIRE_EQUAL(errors.size(), 1u);
+  return errors[0];
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string read(const std::string& name) {
+  for (std::string prefix = ""; prefix.size() < 40; prefix += "../") {
+    std::ifstream file(prefix + "config/" + name);
+    std::ostringstream text;
+    text << file.rdbuf();
+    if (!text.str().empty()) return text.str();
+  }
+  BOOST_FAIL("config/" << name << " not found above the working directory");
+  return {};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(ExperimentErrors)
+
+BOOST_AUTO_TEST_CASE(an_unknown_key_is_named_with_its_place_and_the_nearest_key) {
+  const auto error = only("[model]\nlayer = 4\n");
+  BOOST_TEST(error.text() == "x.toml:4:1: model.layer: unknown key; did you mean \"layers\"?");
+}
+
+BOOST_AUTO_TEST_CASE(a_key_of_another_section_is_recognised) {
+  BOOST_TEST(only("[training]\nlearning_rate = 1.0\n").suggestion == "optimizer.learning_rate");
+  BOOST_TEST(bad("layers = 3\n" + kMinimal)[0].suggestion == "model.layers");
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_section_is_named) {
+  const auto error = only("\n[optimiser]\nbeta1 = 0.9\n");
+  BOOST_TEST(error.where.line == 4u);
+  BOOST_TEST(error.suggestion == "optimizer");
+}
+
+BOOST_AUTO_TEST_CASE(a_wrong_type_says_what_was_expected_and_found) {
+  const auto error = only("[model]\n  width = \"wide\"\n");
+  BOOST_TEST(error.where.line == 4u);
+  BOOST_TEST(error.where.column == 11u);
+  BOOST_TEST(error.message == "expected an integer from 1 to 1048576, found the string \"wide\"");
+  BOOST_TEST(contains(only("[model]\nwidth = 3.5\n").message, "found the number 3.5"));
+  BOOST_TEST(contains(only("[node]\nallow_plaintext = 1\n").message, "expected true or false"));
+  BOOST_TEST(contains(only("[model]\nwidth = 1979-05-27\n").message, "date"));
+}
+
+BOOST_AUTO_TEST_CASE(a_value_out_of_range_is_refused) {
+  BOOST_TEST(contains(only("[model]\nlayers = 0\n").message, "from 1 to 4096"));
+  BOOST_TEST(contains(only("[training]\nsteps = 99999999999\n").key, "training.steps"));
+  BOOST_TEST(contains(only("[training]\nsteps = -1\n").key, "training.steps"));
+  BOOST_TEST(contains(only("[optimizer]\nlearning_rate = nan\n").key, "learning_rate"));
+  BOOST_TEST(contains(only("[optimizer]\nlearning_rate = inf\n").key, "learning_rate"));
+}
+
+BOOST_AUTO_TEST_CASE(a_mistyped_choice_gets_the_nearest_one) {
+  const auto error = only("[optimizer]\nschedule = \"cosin\"\n");
+  BOOST_TEST(error.suggestion == "cosine");
+  BOOST_TEST(contains(error.message, "one of \"constant\", \"cosine\""));
+}
+
+BOOST_AUTO_TEST_CASE(an_array_item_of_the_wrong_type_is_pointed_at) {
+  const auto error = only("[model]\nlayers_per_stage = [4,\n  \"four\"]\n");
+  BOOST_TEST(error.where.line == 5u);
+  BOOST_TEST(error.where.column == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(all_errors_of_a_file_come_at_once_in_its_order) {
+  const auto errors =
+      bad("[model]\nlayer = 4\nwidth = \"x\"\n[data]\ntrain = [\"t\"]\nholdout = 0.9\n"
+          "[wire]\ngradients = \"int9\"\n",
+          {"links.max_links=many"});
+  BOOST_REQUIRE_EQUAL(errors.size(), 5u);
+  BOOST_TEST(errors[0].where.line == 2u);
+  BOOST_TEST(errors[1].where.line == 3u);
+  BOOST_TEST(errors[2].where.line == 6u);
+  BOOST_TEST(errors[3].where.line == 8u);
+  BOOST_TEST(errors[4].where.file == "--set links.max_links");
+}
+
+BOOST_AUTO_TEST_CASE(a_syntax_error_has_its_place) {
+  const auto error = bad("[model]\nlayers = \n")[0];
+  BOOST_TEST(error.where.line == 2u);
+  BOOST_TEST(contains(error.message, "not TOML"));
+}
+
+BOOST_AUTO_TEST_CASE(a_rule_between_keys_is_reported_at_the_key) {
+  const auto width = only("[model]\nheads = 4\nwidth = 30\n");
+  BOOST_TEST(width.where.line == 5u);
+  BOOST_TEST(width.key == "model.width");
+  const auto batch = only("[training]\nbatch = 30\nmicrobatch = 8\nvalidation_samples = 8\n");
+  BOOST_TEST(batch.where.line == 4u);
+  BOOST_TEST(batch.message == "expected a multiple of training.microbatch = 8, found 30");
+  BOOST_TEST(only("[pipeline]\nstages = 9\n").key == "pipeline.stages");
+  BOOST_TEST(only("[dht]\nannounce_ttl_ms = 10\n").key == "dht.announce_ttl_ms");
+}
+
+BOOST_AUTO_TEST_CASE(a_rule_broken_by_a_default_is_reported_at_the_section_or_file) {
+  BOOST_TEST(bad("[model]\nlayers = 8\n")[0].key == "data.train");
+  BOOST_TEST(bad("[model]\nlayers = 8\n")[0].where.line == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(listening_in_public_needs_permission) {
+  BOOST_TEST(only("[node]\nlisten = \"0.0.0.0:7000\"\n").key == "node.listen");
+  good(kMinimal + "[node]\nlisten = \"0.0.0.0:7000\"\nallow_plaintext = true\n");
+  BOOST_TEST(only("[node]\nlisten = \"nowhere\"\n").message ==
+             "expected \"HOST:PORT\" or \"\", found the string \"nowhere\"");
+}
+
+BOOST_AUTO_TEST_CASE(nodes_are_checked) {
+  BOOST_TEST(contains(only("[[nodes]]\nname=\"a\"\nstages=[0]\n").message, "no node is a trainer"));
+  BOOST_TEST(contains(only("[[nodes]]\nname=\"a\"\ntrainer=true\n").message,
+                      "stage 0 is served by 0 nodes, training needs 1"));
+  const std::string fine = "[[nodes]]\nname=\"a\"\nstages=[0]\ntrainer=true\n";
+  BOOST_TEST(contains(only(fine + "[[nodes]]\nname=\"a\"\n").message, "another node"));
+  BOOST_TEST(only(fine + "[[nodes]]\nname=\"b\"\nstages=[1]\n").where.line == 9u);
+  BOOST_TEST(only(fine + "[[nodes]]\nname=\"../b\"\n").key == "nodes.name");
+  BOOST_TEST(only(fine + "[[nodes]]\nstage=[0]\nname=\"c\"\n").suggestion == "stages");
+  BOOST_TEST(contains(only("[nodes]\nname=\"a\"\n").message, "expected [[nodes]]"));
+}
+
+BOOST_AUTO_TEST_CASE(the_timeline_is_checked) {
+  const std::string fine = "[[nodes]]\nname=\"abc\"\nstages=[0]\ntrainer=true\n[[timeline]]\n";
+  BOOST_TEST(only(fine + "action=\"kill\"\nnode=\"abd\"\nat_step=1\n").suggestion == "abc");
+  BOOST_TEST(contains(only(fine + "action=\"kill\"\nnode=\"abc\"\n").message, "either"));
+  BOOST_TEST(contains(
+      only(fine + "action=\"kill\"\nnode=\"abc\"\nat_step=1\nat_second=1\n").message, "either"));
+  BOOST_TEST(only(fine + "action=\"slay\"\nnode=\"abc\"\nat_step=1\n").key == "timeline.action");
+  BOOST_TEST(only(fine + "node=\"abc\"\nat_step=1\n").key == "timeline.action");
+  BOOST_TEST(only(fine + "action=\"kill\"\nnode=\"abc\"\nat_step=101\n").key == "timeline.at_step");
+}
+
+BOOST_AUTO_TEST_CASE(a_missing_file_or_folder_is_one_clear_error) {
+  const auto missing = load_experiment("/nonexistent/x.toml");
+  BOOST_REQUIRE(!missing.ok());
+  BOOST_TEST(contains(missing.text(), "/nonexistent/x.toml:1:1: cannot read"));
+  BOOST_TEST(contains(load_experiment("/").text(), "not a regular file"));
+}
+
+BOOST_AUTO_TEST_CASE(garbage_never_crashes) {
+  const std::string seed = to_toml(good(kMinimal)) + "[[nodes]]\nname=\"a\"\nstages=[0]\n";
+  std::mt19937 random(7);
+  for (int i = 0; i < 300; ++i) {
+    std::string text = seed.substr(0, i % 3 == 0 ? random() % seed.size() : seed.size());
+    for (uint32_t edits = 1 + random() % 8; edits > 0; --edits)
+      text[random() % text.size()] = static_cast<char>(random() % 256);
+    const auto result = parse_experiment(text, "x.toml");
+    BOOST_TEST(result.ok() == result.errors.empty());
+    for (const auto& error : result.errors) BOOST_TEST(error.where.line > 0u);
+  }
+  for (const std::string& text :
+       {std::string(100000, '['), std::string("a.", 2), std::string("\0", 1),
+        "a = " + std::string(100000, '{'), "a = " + std::string(5000, '[')})
+    BOOST_TEST(!parse_experiment(text, "x.toml").ok());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(ExperimentValues)
+
+BOOST_AUTO_TEST_CASE(values_reach_their_structs) {
+  const auto e = good(kMinimal +
+                      "[model]\nlayers = 4\nlayers_per_stage = [3, 1]\n[pipeline]\nstages = 2\n"
+                      "backward = \"recompute\"\n[optimizer]\nlearning_rate = 1\n"
+                      "[links]\nheartbeat_every_ms = 250\n[run]\nseed = 9\n"
+                      "[estimates]\nsmoothing = 0.5\n");
+  BOOST_TEST(e.base.model.layers == 4);
+  BOOST_TEST(e.base.model.layers_per_stage == (std::vector<int32_t>{3, 1}));
+  BOOST_TEST(e.base.num_stages == 2);
+  BOOST_TEST((e.base.backward == tensor::BackwardPolicy::kRecompute));
+  BOOST_TEST(e.base.optimizer.learning_rate == 1.0);
+  BOOST_TEST(e.base.links.heartbeat_every.count() == 250);
+  BOOST_TEST(e.base.model.seed == 9u);
+  BOOST_TEST(e.base.data.seed == 9u);
+  BOOST_TEST(e.base.training.seed == 9u);
+  BOOST_TEST(e.base.trainer_options.estimates.smoothing == 0.5);
+  BOOST_TEST(e.base.stage_server.estimates.smoothing == 0.5);
+}
+
+BOOST_AUTO_TEST_CASE(an_override_wins_over_the_file_and_the_last_over_the_first) {
+  const auto e = good(kMinimal + "[model]\nlayers = 4\n",
+                      {"model.layers=6", "model.layers=5", "run.name=123", "data.train=other",
+                       "optimizer.schedule=cosine", "node.join=127.0.0.1:80"});
+  BOOST_TEST(e.base.model.layers == 5);
+  BOOST_TEST(e.run.name == "123");
+  BOOST_TEST(e.base.data.train == (std::vector<std::string>{"other"}));
+  BOOST_TEST((e.base.optimizer.schedule == tensor::Schedule::kCosine));
+  BOOST_TEST(e.base.optimizer.total_steps == 100);
+  BOOST_TEST(e.base.join.at(0).text() == "127.0.0.1:80");
+  BOOST_TEST(good(kMinimal, {"model.layers_per_stage=[4, 4]", "pipeline.stages=2"})
+                 .base.model.layers_per_stage.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_override_is_named_as_such) {
+  BOOST_TEST(only("", {"model.layer=3"}).text() ==
+             "--set model.layer: model.layer: unknown key; did you mean \"layers\"?");
+  BOOST_TEST(contains(only("", {"model.layers=x"}).message, "found the string \"x\""));
+  BOOST_TEST(contains(only("", {"model.layers"}).message, "expected section.key=value"));
+  BOOST_TEST(only("", {"layers=3"}).suggestion == "model.layers");
+  BOOST_TEST(contains(only("", {"nodes.name=3"}).message, "edit the file"));
+  BOOST_TEST(only("", {"run.name=\xff\xfe"}).key == "run.name");
+  BOOST_TEST(only("", {"model.layers=3\nx = 4"}).key == "model.layers");
+}
+
+BOOST_AUTO_TEST_CASE(a_counted_node_becomes_many) {
+  const auto e = good(kMinimal +
+                      "[[nodes]]\nname=\"s\"\ncount=2\nstages=[0]\n"
+                      "[[nodes]]\nname=\"t\"\ntrainer=true\nthreads=3\n");
+  BOOST_REQUIRE_EQUAL(e.nodes.size(), 3u);
+  BOOST_TEST(e.nodes[1].name == "s-1");
+  const auto node = to_node_options(e, "t", "/tmp/run");
+  BOOST_TEST(node.trainer);
+  BOOST_TEST(node.threads == 3);
+  BOOST_TEST(node.node_folder() == "/tmp/run/nodes/t");
+  BOOST_TEST(node.links.node_name == "t");
+  BOOST_TEST(node.links.run_id == node.run_id);
+  BOOST_TEST(node.links.config_fingerprint == fingerprint(e));
+  BOOST_TEST(to_node_options(e, "stranger", "").stages.empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_fingerprint_covers_what_nodes_share_and_nothing_else) {
+  const std::string base = fingerprint(good(kMinimal));
+  BOOST_TEST(base.size() == 32u);
+  for (const char* same : {"run.name=x", "run.folder=x", "node.threads=7", "links.max_links=9",
+                           "node.listen=127.0.0.1:1", "checkpoint.keep=9"})
+    BOOST_TEST(fingerprint(good(kMinimal, {same})) == base, same);
+  for (const char* other : {"run.seed=2", "model.layers=9", "training.batch=32", "data.train=x",
+                            "optimizer.beta1=0.5", "wire.averaging=bf16", "pipeline.stages=2"})
+    BOOST_TEST(fingerprint(good(kMinimal, {other})) != base, other);
+}
+
+BOOST_AUTO_TEST_CASE(the_resolved_config_reads_back_equal) {
+  const auto e = good(read("quickstart.toml"),
+                      {"optimizer.learning_rate=0.1", "optimizer.epsilon=3.3e-9",
+                       "run.folder=a \"quoted\" \\ path\twith tab", "optimizer.schedule=cosine"});
+  const std::string text = to_toml(e);
+  const auto again = good(text);
+  BOOST_TEST(to_toml(again) == text);
+  BOOST_TEST(fingerprint(again) == fingerprint(e));
+  BOOST_TEST(again.run.folder == "a \"quoted\" \\ path\twith tab");
+  BOOST_TEST(again.nodes.size() == e.nodes.size());
+  BOOST_TEST(again.timeline.size() == e.timeline.size());
+  BOOST_TEST(again.base.optimizer.epsilon == 3.3e-9);
+}
+
+BOOST_AUTO_TEST_CASE(the_reference_is_what_the_program_prints) {
+  BOOST_TEST((read("reference.toml") == reference_toml()),
+             "write it anew: swarm config reference > config/reference.toml");
+}
+
+BOOST_AUTO_TEST_CASE(the_reference_has_every_key_and_every_default) {
+  const std::string text = reference_toml();
+  const auto parsed = good(text, {"data.train=text"});
+  BOOST_TEST(to_toml(parsed) == to_toml(good(kMinimal)));
+  for (const auto& key : experiment_keys())
+    BOOST_TEST(contains(text, "\n" + key.name + " = "), key.path());
+  for (const auto& key : node_keys()) BOOST_TEST(contains(text, "\n# " + key.name + " = "));
+  for (const auto& key : timeline_keys()) BOOST_TEST(contains(text, "\n# " + key.name + " = "));
+}
+
+BOOST_AUTO_TEST_CASE(the_quickstart_has_two_peers_a_stage_two_trainers_and_a_seed) {
+  const auto e = good(read("quickstart.toml"));
+  std::vector<int> peers(4);
+  int trainers = 0, idle = 0;
+  for (const auto& node : e.nodes) {
+    trainers += node.trainer;
+    idle += !node.trainer && node.stages.empty();
+    for (int32_t stage : node.stages) ++peers.at(static_cast<size_t>(stage));
+  }
+  BOOST_TEST(peers == (std::vector<int>{2, 2, 2, 2}));
+  BOOST_TEST(trainers == 2);
+  BOOST_TEST(idle == 1);
+  BOOST_TEST(e.timeline.size() == 2u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace swarm::config
