@@ -41,7 +41,7 @@ FNR == 1 {
   else if (own == "routing") allow("common routing", "")
   else if (own == "storage") allow("common swarm storage", "google xxhash.h zstd.h rocksdb")
   else if (own == "tensor")
-    allow("common swarm tensor", "google xxhash.h" (header ? "" : " torch ATen c10"))
+    allow("common swarm tensor", "google xxhash.h torch ATen c10")
   else if (name ~ /^actors\/(links\/|mail|errors)/)
     allow("common swarm actors/links actors/mail actors/errors", "google caf spdlog openssl")
   else if (own == "actors")
@@ -62,7 +62,8 @@ function is_options(path) {
          path == "actors/links/links.h" || path == "routing/peer_estimates.h"
 }
 
-function check_project(path,   folder, ok) {
+function check_project(path,   folder) {
+  if (starts(path, "tensor/")) { ++uses_of_tensor; user[uses_of_tensor] = name; line[uses_of_tensor] = FNR; used[uses_of_tensor] = path }
   folder = path; sub(/\/.*/, "", folder)
   if (starts(path, "../") || path !~ /\//) {
     breach("include of \"" path "\"", "write the path from the root of the repository")
@@ -89,6 +90,9 @@ function check_library(path,   library) {
   library = path; sub(/\/.*/, "", library)
   if (path == "caf/all.hpp")
     breach("include of <caf/all.hpp>", "include the headers that are used; it costs seconds per file")
+  if (path == "torch/torch.h" && header)
+    breach("include of <torch/torch.h> in a header", "include the parts that are used, such as torch/nn/module.h")
+  if (own == "tensor" && header && library ~ /^(torch|ATen|c10)$/) with_torch[name] = 1
   if (index(" common swarm tensor routing storage actors config apps tests ", " " library " ")) {
     breach("include of <" path ">", "headers of the project are included with quotes")
     return
@@ -132,7 +136,22 @@ function finish() {
     printf "%s:%d: %d lines: split it by responsibility; %d are allowed\n", name, max_lines + 1, lines, max_lines
   if (header && guarded != name) printf "%s:1: no #pragma once: add it before the first declaration\n", name
 }
-END { finish() }
+
+# Headers of tensor/ that show LibTorch, directly or through another one, are private to it.
+function check_torch_headers(   i, grown) {
+  do {
+    grown = 0
+    for (i = 1; i <= uses_of_tensor; ++i)
+      if (used[i] in with_torch && user[i] ~ /^tensor\/.*\.h$/ && !(user[i] in with_torch)) {
+        with_torch[user[i]] = 1
+        grown = 1
+      }
+  } while (grown)
+  for (i = 1; i <= uses_of_tensor; ++i)
+    if (used[i] in with_torch && user[i] !~ /^(tensor|tests)\//)
+      printf "%s:%d: include of %s: it needs LibTorch and is private to tensor/; use tensor/stage.h\n", user[i], line[i], used[i]
+}
+END { finish(); check_torch_headers() }
 '
 if ((${#files[@]})); then
   awk -v max_lines="$max_lines" "$rules" "${files[@]}" >>"$breaches"
