@@ -26,7 +26,8 @@ using compute_atom = caf::atom_constant<caf::atom("compute")>;
 /// Spawns an actor that owns the stage made by `factory` and answers
 ///
 ///   (compute_atom)               -> uint64_t num_parameters; error when the stage cannot be made
-///   (compute_atom, ComputeJob)   -> double seconds           error kInternal with what() of an exception
+///   (compute_atom, ComputeJob)   -> double seconds           error kInternal with what() of an
+///   exception
 ///
 /// Thread: detached (its own) in a running node; pooled in tests (`detached` false).
 /// The stage is made on the first (compute_atom) message, in that thread.

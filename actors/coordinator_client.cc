@@ -24,7 +24,8 @@ void CoordinatorClient::refresh() {
                                if (!alive.expired() && !known()) refresh();
                              }));
   };
-  deps_.self->request(deps_.dht, milliseconds(5'000), dht_get_atom::value, std::string("coordinator"))
+  deps_.self
+      ->request(deps_.dht, milliseconds(5'000), dht_get_atom::value, std::string("coordinator"))
       .then(
           [this, alive, again_if_unknown](const std::vector<DhtRecordLocal>& found) {
             if (alive.expired()) return;

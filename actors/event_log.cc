@@ -91,7 +91,8 @@ Result<std::shared_ptr<EventLog>> open_event_log(const std::string& folder,
 }
 
 size_t MemoryEventLog::count(const std::string& name) const {
-  return std::count_if(events.begin(), events.end(), [&](const Event& e) { return e.name == name; });
+  return std::count_if(events.begin(), events.end(),
+                       [&](const Event& e) { return e.name == name; });
 }
 
 }  // namespace swarm::actors

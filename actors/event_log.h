@@ -15,8 +15,8 @@ namespace swarm::actors {
 /// Something worth a line: joined, lost, rerouted, averaged, checkpointed, restored, ...
 struct Event {
   std::string name;
-  int32_t stage = -1;   ///< -1: does not apply.
-  int64_t step = -1;    ///< -1: does not apply.
+  int32_t stage = -1;    ///< -1: does not apply.
+  int64_t step = -1;     ///< -1: does not apply.
   std::string detail{};  ///< For people; "key=value" pairs.
 };
 
@@ -26,8 +26,8 @@ struct StepMetrics {
   double train_loss = 0;  ///< [nats per token], mean over the step's samples.
   uint64_t tokens = 0;    ///< Trained so far in the run.
   double tokens_per_second = 0;
-  double seconds = 0;                ///< From opening to commit.
-  std::vector<uint32_t> live_peers;  ///< Per stage.
+  double seconds = 0;                    ///< From opening to commit.
+  std::vector<uint32_t> live_peers;      ///< Per stage.
   std::array<uint64_t, 4> bytes_sent{};  ///< In this step, all nodes, by traffic class.
   std::optional<double> validation_loss;
   uint32_t slots = 0;

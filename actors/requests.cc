@@ -25,8 +25,8 @@ ActorId averager_of(const PeerId& peer) {
 
 void install_default_handlers(caf::scheduled_actor* self) {
   self->set_default_handler([](caf::scheduled_actor* who, caf::message_view& view) {
-    log_warn("event=unexpected_message actor=" + std::string(who->name()) + " content=" +
-             caf::to_string(view.content()));
+    log_warn("event=unexpected_message actor=" + std::string(who->name()) +
+             " content=" + caf::to_string(view.content()));
     return caf::result<caf::message>(to_caf(ErrorCode::kInvalidArgument, "unexpected message"));
   });
   self->set_exception_handler([self](std::exception_ptr& pending) -> caf::error {

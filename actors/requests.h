@@ -18,10 +18,9 @@ void request_mail(caf::event_based_actor* self, const caf::actor& target, const 
                   Done done) {
   auto on_error = done;
   self->request(target, mail.budget + std::chrono::milliseconds(250), mail)
-      .then([done](const Mail& reply) mutable { done(Result<Mail>(reply)); },
-            [on_error](const caf::error& error) mutable {
-              on_error(Result<Mail>(from_caf(error)));
-            });
+      .then(
+          [done](const Mail& reply) mutable { done(Result<Mail>(reply)); },
+          [on_error](const caf::error& error) mutable { on_error(Result<Mail>(from_caf(error))); });
 }
 
 inline proto::Peer to_proto(const PeerId& id, const Endpoint& endpoint,

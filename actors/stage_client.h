@@ -15,8 +15,8 @@
 #include <string>
 
 #include "actors/event_log.h"
-#include "actors/local.h"
 #include "actors/links/links.h"
+#include "actors/local.h"
 #include "actors/mail.h"
 #include "actors/options.h"
 #include "routing/interleaved_round_robin.h"
@@ -57,7 +57,8 @@ class StageClient {
   /// is called exactly once unless cancelled: with the reply, or with kPeerTimeout (`budget` is
   /// used up), kNoLivePeer, kStaleStep, kShapeMismatch, kInvalidArgument, kNonFinite.
   /// Returns the id for cancel().
-  uint64_t send(proto::ForwardRequest head, Buffer body, std::chrono::milliseconds budget, Done done);
+  uint64_t send(proto::ForwardRequest head, Buffer body, std::chrono::milliseconds budget,
+                Done done);
 
   /// Gives a request up; `done` is not called. Tells the peer. Unknown ids are ignored.
   void cancel(uint64_t id);

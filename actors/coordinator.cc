@@ -1,0 +1,376 @@
+// Coordinator: life, election, leases, status.
+#include "actors/coordinator.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "actors/coordinator_state.h"
+#include "actors/dht_node.h"
+#include "actors/local.h"
+#include "actors/log.h"
+#include "swarm/dht.pb.h"
+
+namespace swarm::actors {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// A trainer waits this long for a slot before it is told to ask again.
+constexpr milliseconds kLeaseWait{1'000};
+/// A fresh node listens this long for others before it takes over a swarm that it sees empty.
+constexpr milliseconds kElectionPatience{1'500};
+
+const char* phase_name(int phase) {
+  static const char* const kNames[] = {"standby", "gathering", "open", "finished"};
+  return kNames[phase];
+}
+
+}  // namespace
+
+void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
+  self_ = self;
+  deps_ = std::move(deps);
+  install_default_handlers(self_);
+  started_at_ = now();
+  caf::actor me = caf::actor_cast<caf::actor>(self_);
+  self_->send(deps_.links, register_atom::value, deps_.id.actor, me);
+  self_->send(deps_.links, subscribe_atom::value, me);
+  self_->send(self_, tick_atom::value);
+}
+
+caf::behavior CoordinatorState::make_behavior() {
+  return {
+      [this](const Mail& mail) { return on_mail(mail); },
+      [this](tick_atom) { on_tick(); },
+      [](run_later_atom, const LocalTask& task) { task(); },
+      [this](node_up_atom, const NodeInfo& info) { dead_.erase(info.id); },
+      [this](node_down_atom, const NodeInfo& info, const std::string&) { on_node_down(info); },
+      [this](describe_atom) { return describe(); },
+  };
+}
+
+caf::result<Mail> CoordinatorState::on_mail(const Mail& mail) {
+  if (phase_ == Phase::kStandby)
+    return to_caf(Error{ErrorCode::kNotReady, "this node's coordinator stands by", 100});
+  switch (mail.kind) {
+    case proto::KIND_REGISTER_PEER:
+      return on_register(mail);
+    case proto::KIND_LEASE:
+      return on_lease(mail);
+    case proto::KIND_SLOT_DONE:
+      return on_slot_done(mail);
+    case proto::KIND_SWARM_STATUS:
+      return make_mail(status());
+    case proto::KIND_SAVE_CHECKPOINT:
+      return on_save();
+    default:
+      return to_caf(ErrorCode::kInvalidArgument,
+                    std::string("a coordinator takes no ") + kind_name(mail.kind));
+  }
+}
+
+void CoordinatorState::on_tick() {
+  self_->delayed_send(self_, deps_.options.tick, tick_atom::value);
+  hold_election();
+  if (phase_ == Phase::kStandby) return;
+  expire_waiting_leases();
+  if (phase_ == Phase::kGathering) try_to_plan();
+  if (phase_ != Phase::kOpen) return;
+  for (const auto& lease : ledger_->expire(now_s()))
+    record("lease_expired", -1, "slot=" + std::to_string(lease.slot));
+  for (uint32_t stage = 0; stage < deps_.num_stages && phase_ == Phase::kOpen; ++stage)
+    judge(stage);
+  serve_waiting_leases();
+}
+
+void CoordinatorState::on_node_down(const NodeInfo& info) {
+  if (candidates_.erase(info.id) != 0) {  // it is dialled again while its record lives
+    dead_.insert(info.id);
+    if (leader_ == info.id) leader_.reset();
+    hold_election();
+  }
+  if (phase_ == Phase::kStandby) return;
+  std::vector<PeerId> gone;
+  for (const auto& [id, peer] : peers_)
+    if (id.node == info.id) gone.push_back(id);
+  for (auto it = trainers_.begin(); it != trainers_.end();) {
+    bool lost = it->first.node == info.id;
+    if (lost) {
+      size_t leases = ledger_ ? ledger_->trainer_lost(it->first) : 0;
+      record("trainer_lost", -1, "node=" + info.name + " leases=" + std::to_string(leases));
+    }
+    it = lost ? trainers_.erase(it) : std::next(it);
+  }
+  for (const PeerId& id : gone) peer_gone(id, "the link to " + info.name + " is lost");
+  serve_waiting_leases();
+}
+
+// -- election
+
+void CoordinatorState::publish_record() {
+  last_published_at_ = now();
+  proto::CoordinatorRecord message;
+  message.set_node_id(deps_.id.node.raw());
+  message.set_actor(deps_.id.actor);
+  message.set_endpoint(deps_.endpoint.text());
+  message.set_node_name(deps_.node_name);
+  message.set_term(term_);
+  message.set_active(phase_ != Phase::kStandby);
+  DhtRecordLocal record;
+  record.subkey = deps_.id.node.hex();
+  record.value = message.SerializeAsString();
+  record.version = ++publications_;
+  record.ttl = deps_.dht_options.announce_ttl;
+  self_
+      ->request(deps_.dht, milliseconds(10'000), dht_store_atom::value, std::string("coordinator"),
+                record)
+      .then([] {}, [](const caf::error&) {});
+}
+
+void CoordinatorState::hold_election() {
+  auto pause = leader_ ? milliseconds(500) : milliseconds(0);
+  if (asking_dht_ || now() - last_election_at_ < pause) return;
+  asking_dht_ = true;
+  last_election_at_ = now();
+  if (now() - last_published_at_ >= deps_.dht_options.announce_every) publish_record();
+  self_->request(deps_.dht, milliseconds(5'000), dht_get_atom::value, std::string("coordinator"))
+      .then(
+          [this](const std::vector<DhtRecordLocal>& found) {
+            asking_dht_ = false;
+            std::vector<routing::Candidate> candidates;
+            for (const auto& record : found) {
+              proto::CoordinatorRecord one;
+              if (!one.ParseFromString(record.value)) continue;
+              auto node = NodeId::from_bytes(one.node_id());
+              auto endpoint = Endpoint::parse(one.endpoint());
+              if (!node || !endpoint) continue;
+              candidates.push_back({*node, one.term(), one.active()});
+              bool is_new = candidates_.emplace(*node, *endpoint).second;
+              // A link to every candidate, so that its death is noticed at once.
+              if (is_new && *node != deps_.id.node)
+                self_->request(deps_.links, milliseconds(5'000), connect_atom::value, *endpoint)
+                    .then([](const NodeInfo&) {},
+                          [this, node = *node](const caf::error&) {
+                            dead_.insert(node);
+                            candidates_.erase(node);
+                          });
+            }
+            decide_election(candidates);
+          },
+          [this](const caf::error&) { asking_dht_ = false; });
+}
+
+void CoordinatorState::decide_election(const std::vector<routing::Candidate>& candidates) {
+  using Kind = routing::ElectionDecision::Kind;
+  bool active = phase_ != Phase::kStandby;
+  auto decision = routing::elect({deps_.id.node, term_, active}, candidates, dead_);
+  if (!active)
+    term_ = std::max(term_, decision.kind == Kind::kTakeOver ? decision.term - 1 : decision.term);
+  switch (decision.kind) {
+    case Kind::kFollow:
+      leader_ = decision.leader;
+      return;
+    case Kind::kStepDown:
+      return step_down(decision.reason);
+    case Kind::kTakeOver:
+      // A newcomer first learns who is there; a standby whose leader died does not wait.
+      if (dead_.empty() && now() - started_at_ < kElectionPatience) return;
+      return take_over(decision.term);
+    default:
+      return;
+  }
+}
+
+void CoordinatorState::take_over(uint64_t term) {
+  term_ = term;
+  leader_ = deps_.id.node;
+  record("coordinator", -1, "term=" + std::to_string(term_));
+  log_info("event=takes_over term=" + std::to_string(term_));
+  phase_ = Phase::kGathering;
+  publish_record();
+  start_gathering("a new coordinator, term " + std::to_string(term_));
+}
+
+void CoordinatorState::step_down(const std::string& reason) {
+  log_warn("event=steps_down term=" + std::to_string(term_) + " reason=" + reason);
+  record("stepped_down", -1, reason);
+  for (auto& waiting : waiting_leases_)
+    waiting.promise.deliver(to_caf(ErrorCode::kNotReady, reason));
+  waiting_leases_.clear();
+  peers_.clear();
+  trainers_.clear();
+  ledger_.reset();
+  stages_.clear();
+  plan_.reset();
+  phase_ = Phase::kStandby;
+}
+
+// -- leases
+
+caf::result<Mail> CoordinatorState::on_lease(const Mail& mail) {
+  const auto& message = mail.as<proto::Lease>();
+  auto trainer = from_proto(message.trainer());
+  if (!trainer) return to_caf(trainer.error());
+  auto [it, is_new] = trainers_.try_emplace(trainer->id);
+  if (is_new) record("trainer_joined", -1, "node=" + trainer->node_name);
+  it->second.assign(message.bytes_sent().begin(), message.bytes_sent().end());
+  auto promise = self_->make_response_promise();
+  uint32_t max_slots = std::min<uint32_t>(message.max_slots(), 64);
+  waiting_leases_.push_back({trainer->id, max_slots, now() + kLeaseWait, promise});
+  serve_waiting_leases();
+  return promise;
+}
+
+Mail CoordinatorState::lease_reply(const std::vector<routing::SlotLease>& leases) const {
+  proto::LeaseReply reply;
+  reply.set_term(term_);
+  reply.set_step(step_);
+  reply.set_finished(phase_ == Phase::kFinished);
+  for (const auto& lease : leases) {
+    auto* slot = reply.add_slots();
+    slot->set_slot(lease.slot);
+    slot->set_attempt(lease.attempt);
+    slot->set_needs(lease.needs);
+    slot->set_validation(lease.validation);
+  }
+  return make_mail(std::move(reply));
+}
+
+void CoordinatorState::serve_waiting_leases() {
+  if (phase_ != Phase::kOpen) return;
+  double deadline_s = now_s() + static_cast<double>(deps_.options.lease_limit.count()) / 1000.0;
+  while (!waiting_leases_.empty()) {
+    WaitingLease& first = waiting_leases_.front();
+    auto leases = ledger_->lease(first.trainer, first.max_slots, deadline_s);
+    if (leases.empty()) return;
+    first.promise.deliver(lease_reply(leases));
+    waiting_leases_.pop_front();
+  }
+}
+
+void CoordinatorState::expire_waiting_leases() {
+  bool finished = phase_ == Phase::kFinished;
+  while (!waiting_leases_.empty() && (finished || waiting_leases_.front().give_up_at <= now())) {
+    waiting_leases_.front().promise.deliver(lease_reply({}));
+    waiting_leases_.pop_front();
+  }
+}
+
+caf::result<Mail> CoordinatorState::on_slot_done(const Mail& mail) {
+  const auto& message = mail.as<proto::SlotDone>();
+  if (phase_ != Phase::kOpen || message.step() != step_)
+    return to_caf(phase_ == Phase::kOpen && message.step() > step_ ? ErrorCode::kNotReady
+                                                                   : ErrorCode::kStaleStep,
+                  "step " + std::to_string(step_) + " is " + phase_name(static_cast<int>(phase_)));
+  if (message.failed()) {
+    record("attempt_failed", -1, "slot=" + std::to_string(message.slot()) + " " + message.error());
+    ledger_->failed(message.slot(), message.attempt());
+  } else {
+    std::vector<routing::LedgerHop> route;
+    for (const auto& hop : message.route()) {
+      auto peer = from_proto(hop.peer());
+      if (!peer) return to_caf(peer.error());
+      // Who is not registered cannot be told what counts: its share is computed again.
+      auto known = peers_.find(peer->id);
+      bool counts = hop.held() && known != peers_.end() && known->second.serving;
+      route.push_back({hop.stage(), peer->id, counts});
+    }
+    auto done = ledger_->done(message.slot(), message.attempt(), route, message.loss_sum(),
+                              message.samples());
+    if (!done) return to_caf(done.error());
+  }
+  advance();
+  serve_waiting_leases();
+  return make_mail(proto::Ack());
+}
+
+caf::result<Mail> CoordinatorState::on_save() {
+  auto promise = self_->make_response_promise();
+  auto left = std::make_shared<size_t>(1);
+  auto failure = std::make_shared<std::optional<Error>>();
+  auto one_done = [promise, left, failure](Result<Mail> reply) mutable {
+    if (!reply) *failure = reply.error();
+    if (--*left > 0) return;
+    if (*failure)
+      promise.deliver(to_caf(**failure));
+    else
+      promise.deliver(make_mail(proto::Ack()));
+  };
+  for (const auto& [id, peer] : peers_) {
+    if (!peer.serving || !peer.proxy) continue;
+    ++*left;
+    request_mail(self_, peer.proxy, make_mail(proto::SaveCheckpoint(), {}, milliseconds(60'000)),
+                 one_done);
+  }
+  one_done(make_mail(proto::Ack()));
+  return promise;
+}
+
+// -- status
+
+proto::SwarmStatusReply CoordinatorState::status() const {
+  proto::SwarmStatusReply reply;
+  reply.set_term(term_);
+  reply.set_step(step_);
+  reply.set_phase(phase_name(static_cast<int>(phase_)) +
+                  (phase_ == Phase::kGathering ? ": " + waiting_for_ : std::string()));
+  reply.set_last_loss(last_loss_);
+  reply.set_tokens_per_s(tokens_per_second_);
+  reply.set_max_steps(deps_.training.steps);
+  *reply.mutable_coordinator() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);
+  if (ledger_) {
+    reply.set_slots_total(deps_.training.batch / deps_.training.microbatch);
+    reply.set_slots_leased(ledger_->slots_leased());
+    reply.set_slots_done(ledger_->slots_done());
+  }
+  for (const auto& [id, peer] : peers_) {
+    auto* one = reply.add_peers();
+    *one->mutable_peer() = to_proto(id, peer.address.endpoint, peer.address.node_name);
+    one->set_stage(peer.stage);
+    one->set_step(peer.step);
+    one->set_checksum(peer.checksum);
+    one->set_checksum_step(peer.checksum_step);
+  }
+  return reply;
+}
+
+std::string CoordinatorState::describe() const {
+  std::ostringstream text;
+  text << "coordinator " << deps_.id.brief() << " of " << deps_.node_name << ": "
+       << phase_name(static_cast<int>(phase_)) << ", term " << term_ << ", step " << step_ << "\n";
+  if (phase_ == Phase::kGathering)
+    text << "gathering because " << gathering_reason_ << "; " << waiting_for_ << "\n";
+  text << "peers " << peers_.size() << ", trainers " << trainers_.size() << ", leases waiting "
+       << waiting_leases_.size() << "\n";
+  if (ledger_)
+    text << "slots leased " << ledger_->slots_leased() << ", done " << ledger_->slots_done()
+         << ", attempts " << ledger_->attempts() << "\n";
+  static const char* const kAt[] = {"filling", "averaging", "averaged"};
+  for (size_t k = 0; k < stages_.size(); ++k)
+    text << "stage " << k << ": " << kAt[static_cast<int>(stages_[k].at)] << ", round "
+         << stages_[k].round << "\n";
+  return text.str();
+}
+
+double CoordinatorState::since(TimePoint start) const {
+  return std::chrono::duration<double>(now() - start).count();
+}
+
+CoordinatorState::TimePoint CoordinatorState::now() const { return self_->clock().now(); }
+
+double CoordinatorState::now_s() const {
+  return std::chrono::duration<double>(now().time_since_epoch()).count();
+}
+
+void CoordinatorState::record(const std::string& event, int32_t stage, const std::string& detail) {
+  deps_.events->record({event, stage, static_cast<int64_t>(step_), detail});
+}
+
+caf::actor spawn_coordinator(caf::actor_system& system, CoordinatorDeps deps) {
+  return system.spawn([deps = std::move(deps)](CoordinatorState::Self* self) {
+    self->state.init(self, deps);
+    return self->state.make_behavior();
+  });
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,307 @@
+// Coordinator, peers: registration, takeover, recovery. Which step the swarm goes on from is
+// decided in routing/recovery.h.
+#include <algorithm>
+
+#include "actors/coordinator_state.h"
+#include "actors/local.h"
+#include "actors/log.h"
+
+namespace swarm::actors {
+namespace {
+
+using std::chrono::milliseconds;
+using Verdict = proto::RegisterPeerReply;
+
+/// After the last newcomer, before the swarm's step is decided: others may be about to register.
+constexpr milliseconds kQuietAtStart{1'000};
+constexpr milliseconds kQuietAtTakeover{300};
+
+}  // namespace
+
+caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
+  const auto& message = mail.as<proto::RegisterPeer>();
+  auto address = from_proto(message.peer());
+  if (!address) return to_caf(address.error());
+  if (message.stage() >= deps_.num_stages)
+    return to_caf(ErrorCode::kInvalidArgument,
+                  "there are " + std::to_string(deps_.num_stages) + " stages");
+  PeerId id = address->id;
+  auto [it, is_new] = peers_.try_emplace(id);
+  Peer& peer = it->second;
+  peer.address = *address;
+  peer.stage = message.stage();
+  update_peer(peer, message);
+  if (is_new) {
+    last_newcomer_at_ = now();
+    self_->request(deps_.links, milliseconds(5'000), resolve_atom::value, id, address->endpoint)
+        .then(
+            [this, id](const caf::actor& proxy) {
+              auto found = peers_.find(id);
+              if (found != peers_.end()) found->second.proxy = proxy;
+            },
+            [](const caf::error&) {});
+  }
+  auto verdict = phase_ == Phase::kGathering ? verdict_while_gathering(id, peer)
+                                             : verdict_while_open(id, peer);
+  verdict.set_term(term_);
+  return make_mail(std::move(verdict));
+}
+
+void CoordinatorState::update_peer(Peer& peer, const proto::RegisterPeer& message) {
+  if (peer.commit_pending) return;  // this report is older than the commit's answer will be
+  peer.has_state = message.has_state();
+  peer.step = message.step();
+  peer.snapshots.assign(message.snapshots().begin(), message.snapshots().end());
+  peer.held.clear();
+  for (const auto& held : message.held()) peer.held.emplace_back(held.slot(), held.attempt());
+  peer.has_average = message.has_average();
+  peer.round = message.round();
+  peer.last_gradient_norm = message.last_gradient_norm();
+}
+
+proto::RegisterPeerReply CoordinatorState::fetch_verdict(const Peer& peer,
+                                                         const std::string& reason) const {
+  Verdict verdict;
+  verdict.set_step(step_);
+  verdict.set_reason(reason);
+  for (const PeerId& id : serving_peers(peer.stage)) {
+    const Peer& source = peers_.at(id);
+    if (&source == &peer) continue;
+    *verdict.add_sources() = to_proto(id, source.address.endpoint, source.address.node_name);
+  }
+  verdict.set_verdict(verdict.sources_size() > 0 ? Verdict::VERDICT_FETCH : Verdict::VERDICT_WAIT);
+  verdict.set_retry_after_ms(200);
+  return verdict;
+}
+
+proto::RegisterPeerReply CoordinatorState::verdict_while_open(const PeerId& id, Peer& peer) {
+  bool in_step = peer.commit_pending || (peer.has_state && peer.step == step_);
+  if (!in_step) {
+    peer.serving = false;
+    return fetch_verdict(
+        peer, peer.has_state ? "behind, at step " + std::to_string(peer.step) : "no state yet");
+  }
+  Verdict verdict;
+  verdict.set_verdict(Verdict::VERDICT_SERVE);
+  verdict.set_step(peer.step);
+  verdict.set_keep_held(peer.serving || peer.commit_pending || admit(id, peer));
+  verdict.set_reason("at step " + std::to_string(peer.step));
+  return verdict;
+}
+
+/// A peer enters the open step. True if what it holds of it counts.
+bool CoordinatorState::admit(const PeerId& id, Peer& peer) {
+  peer.serving = true;
+  record("admitted", static_cast<int32_t>(peer.stage), "node=" + peer.address.node_name);
+  if (peer.held.empty()) {
+    ledger_->peer_lost(id, /*may_return=*/true);  // attempts leased before do not count for it
+    return true;
+  }
+  ledger_->rebuild(id, peer.stage, peer.held);
+  std::set<uint32_t> held;
+  for (const auto& [slot, attempt] : peer.held) held.insert(slot);
+  auto counted = ledger_->counted(peer.stage)[id];
+  if (std::set<uint32_t>(counted.begin(), counted.end()) == held) return true;
+  ledger_->peer_lost(id, /*may_return=*/true);
+  return false;
+}
+
+void CoordinatorState::start_gathering(const std::string& reason) {
+  phase_ = Phase::kGathering;
+  gathering_reason_ = reason;
+  gathering_since_ = last_newcomer_at_ = now();
+  plan_.reset();
+  ledger_.reset();
+  stages_.clear();
+  for (auto& [id, peer] : peers_) {
+    peer.serving = peer.commit_pending = false;
+    ask_to_register(peer, reason);
+  }
+}
+
+void CoordinatorState::ask_to_register(const Peer& peer, const std::string& reason) {
+  if (!peer.proxy) return;
+  proto::Restore message;
+  message.set_term(term_);
+  message.set_step(step_);
+  message.set_reason(reason);
+  self_->send(peer.proxy, make_mail(std::move(message)));
+}
+
+proto::RegisterPeerReply CoordinatorState::verdict_while_gathering(const PeerId& id, Peer& peer) {
+  Verdict verdict;
+  verdict.set_verdict(Verdict::VERDICT_WAIT);
+  verdict.set_retry_after_ms(100);
+  verdict.set_reason("the swarm gathers: " + gathering_reason_);
+  if (!plan_) return verdict;
+  verdict.set_step(plan_->step);
+  if (peer.has_state && peer.step == plan_->step) {
+    peer.serving = true;
+    // The ledger of the step is rebuilt from what is held when the step opens.
+    verdict.set_verdict(Verdict::VERDICT_SERVE);
+    verdict.set_keep_held(true);
+    verdict.set_reason("the swarm goes on from step " + std::to_string(plan_->step));
+    try_to_open();
+    if (phase_ == Phase::kOpen) verdict.set_keep_held(peer.serving);
+    return verdict;
+  }
+  using Kind = routing::RecoveryAction::Kind;
+  auto action = plan_->actions.find(id);
+  if (action == plan_->actions.end())
+    return verdict;  // came too late: fetches once the step is open
+  switch (action->second.kind) {
+    case Kind::kInitialise:
+      verdict.set_verdict(Verdict::VERDICT_INITIALIZE);
+      break;
+    case Kind::kRestoreOwn:
+      verdict.set_verdict(Verdict::VERDICT_RESTORE);
+      break;
+    case Kind::kServe:
+      break;  // it was at the step and no longer is: wait
+    case Kind::kFetch:
+      for (const PeerId& source : action->second.sources) {
+        auto found = peers_.find(source);
+        if (found == peers_.end()) continue;
+        *verdict.add_sources() =
+            to_proto(source, found->second.address.endpoint, found->second.address.node_name);
+      }
+      verdict.set_exact(true);
+      verdict.set_verdict(Verdict::VERDICT_FETCH);
+      break;
+  }
+  return verdict;
+}
+
+void CoordinatorState::try_to_plan() {
+  if (plan_) return try_to_open();
+  std::vector<uint32_t> per_stage(deps_.num_stages, 0);
+  std::vector<routing::PeerSupply> supplies;
+  bool any_state = false;
+  for (const auto& [id, peer] : peers_) {
+    ++per_stage[peer.stage];
+    any_state |= peer.has_state;
+    supplies.push_back({id, peer.stage, peer.has_state, peer.step, peer.snapshots});
+  }
+  uint32_t needed = any_state ? 1 : deps_.training.min_peers_per_stage;
+  for (uint32_t stage = 0; stage < deps_.num_stages; ++stage) {
+    if (per_stage[stage] >= needed) continue;
+    waiting_for_ = "waiting for " + std::to_string(needed - per_stage[stage]) +
+                   " more peers of stage " + std::to_string(stage);
+    return;
+  }
+  auto quiet = any_state ? kQuietAtTakeover : kQuietAtStart;
+  waiting_for_ = "waiting for newcomers to cease";
+  if (now() - last_newcomer_at_ < quiet) return;
+  if (finish_half_committed_step()) return;
+  auto plan = routing::plan_recovery(supplies, deps_.num_stages);
+  if (!plan) {
+    if (waiting_for_ != plan.error().detail) record("cannot_go_on", -1, to_string(plan.error()));
+    waiting_for_ = plan.error().detail;
+    return;
+  }
+  if (plan->fresh && had_history_) {
+    waiting_for_ = "every peer has lost its state; waiting for one that has a snapshot";
+    return;
+  }
+  plan_ = std::move(*plan);
+  bool back = had_history_ && plan_->step < step_;
+  bool resumed = !had_history_ && !plan_->fresh;
+  if (back || resumed)
+    record("recovered", -1,
+           "from_step=" + std::to_string(step_) + " to_step=" + std::to_string(plan_->step) +
+               " reason=" + gathering_reason_);
+  step_ = plan_->step;
+  for (const auto& [id, peer] : peers_) ask_to_register(peer, gathering_reason_);
+}
+
+/// After a takeover some stages may have applied the last commit and others not yet: if one has,
+/// every stage had averaged, so the rest is told to commit too. True if something was sent.
+bool CoordinatorState::finish_half_committed_step() {
+  uint64_t newest = 0;
+  double norm = 0;
+  std::set<uint32_t> there;
+  for (const auto& [id, peer] : peers_)
+    if (peer.has_state) newest = std::max(newest, peer.step);
+  for (const auto& [id, peer] : peers_) {
+    if (!peer.has_state || peer.step != newest) continue;
+    there.insert(peer.stage);
+    norm = peer.last_gradient_norm;
+  }
+  if (newest == 0 || there.size() == deps_.num_stages) return false;
+  std::map<uint32_t, uint64_t> last_round;  // of the stages that are one behind
+  for (const auto& [id, peer] : peers_)
+    if (peer.has_state && peer.step + 1 == newest && peer.has_average)
+      last_round[peer.stage] = std::max(last_round[peer.stage], peer.round);
+  bool sent = false;
+  for (auto& [id, peer] : peers_) {
+    auto round = last_round.find(peer.stage);
+    bool behind = peer.has_state && peer.step + 1 == newest && peer.has_average;
+    if (!behind || there.count(peer.stage) != 0 || round == last_round.end()) continue;
+    if (peer.round != round->second || !peer.proxy || peer.commit_pending) continue;
+    proto::CommitStep commit;
+    commit.set_term(term_);
+    commit.set_step(peer.step);
+    commit.set_round(peer.round);
+    commit.set_gradient_norm(norm);
+    send_commit(id, commit);
+    sent = true;
+  }
+  if (sent) last_newcomer_at_ = now();
+  return sent;
+}
+
+void CoordinatorState::try_to_open() {
+  for (uint32_t stage = 0; stage < deps_.num_stages; ++stage)
+    if (serving_peers(stage).empty()) {
+      waiting_for_ = "waiting for a peer of stage " + std::to_string(stage) + " at step " +
+                     std::to_string(plan_->step);
+      return;
+    }
+  uint64_t step = plan_->step;
+  plan_.reset();
+  open_step(step);
+}
+
+void CoordinatorState::peer_gone(const PeerId& id, const std::string& reason) {
+  auto it = peers_.find(id);
+  if (it == peers_.end()) return;
+  uint32_t stage = it->second.stage;
+  bool was_serving = it->second.serving;
+  record("lost", static_cast<int32_t>(stage),
+         "node=" + it->second.address.node_name + " reason=" + reason);
+  peers_.erase(it);
+  if (phase_ == Phase::kGathering) {
+    plan_.reset();  // it may have been the source of somebody's state
+    return;
+  }
+  if (phase_ != Phase::kOpen || !was_serving) return;
+  if (serving_peers(stage).empty())
+    return start_gathering("stage " + std::to_string(stage) + " has lost all its peers");
+  StageProgress& progress = stages_[stage];
+  if (progress.at == StageProgress::At::kAveraged) return;  // the others hold the average
+  auto slots = ledger_->peer_lost(id, /*may_return=*/false);
+  if (!slots.empty())
+    record("recompute", static_cast<int32_t>(stage), "slots=" + std::to_string(slots.size()));
+  auto member = progress.answers.find(id);
+  if (progress.at == StageProgress::At::kAveraging && member != progress.answers.end()) {
+    member->second = routing::MemberAnswer::Kind::kLost;
+    judge(stage);
+  }
+  if (phase_ == Phase::kOpen) advance();
+}
+
+std::vector<PeerId> CoordinatorState::serving_peers(uint32_t stage) const {
+  std::vector<PeerId> result;
+  for (const auto& [id, peer] : peers_)
+    if (peer.serving && peer.stage == stage) result.push_back(id);
+  return result;
+}
+
+std::vector<uint32_t> CoordinatorState::live_peers() const {
+  std::vector<uint32_t> result;
+  for (uint32_t stage = 0; stage < deps_.num_stages; ++stage)
+    result.push_back(static_cast<uint32_t>(serving_peers(stage).size()));
+  return result;
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,150 @@
+/// Inside of the Coordinator. Included by coordinator.cc (life, election, leases, status),
+/// coordinator_peers.cc (registration, takeover, recovery) and coordinator_steps.cc (rounds,
+/// commits) only.
+#pragma once
+
+#include <caf/response_promise.hpp>
+#include <caf/stateful_actor.hpp>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "actors/coordinator.h"
+#include "actors/requests.h"
+#include "routing/election.h"
+#include "routing/recovery.h"
+#include "routing/round_verdict.h"
+#include "routing/step_ledger.h"
+
+namespace swarm::actors {
+
+class CoordinatorState {
+ public:
+  static constexpr const char* name = "coordinator";
+  using Self = caf::stateful_actor<CoordinatorState>;
+  enum class Phase { kStandby, kGathering, kOpen, kFinished };
+
+  void init(Self* self, CoordinatorDeps deps);
+  caf::behavior make_behavior();
+
+ private:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  /// A stage server that registered.
+  struct Peer {
+    PeerAddress address;
+    caf::actor proxy;
+    uint32_t stage = 0;
+    bool has_state = false;
+    uint64_t step = 0;
+    std::vector<uint64_t> snapshots;
+    std::vector<std::pair<uint32_t, uint32_t>> held;  ///< (slot, attempt), as last reported.
+    bool has_average = false;
+    uint64_t round = 0;
+    double last_gradient_norm = 0;
+    bool serving = false;         ///< Member at the open step.
+    bool commit_pending = false;  ///< A commit is under way to it.
+    uint64_t checksum = 0, checksum_step = 0;
+    std::vector<uint64_t> bytes_sent;
+  };
+  /// One stage of the open step.
+  struct StageProgress {
+    enum class At { kFilling, kAveraging, kAveraged };
+    At at = At::kFilling;
+    uint64_t round = 0;
+    std::map<PeerId, routing::MemberAnswer::Kind> answers;
+    std::optional<TimePoint> first_failure;
+    double squared_norm = 0;
+  };
+  struct WaitingLease {
+    ActorId trainer;
+    uint32_t max_slots = 0;
+    TimePoint give_up_at{};
+    caf::response_promise promise;
+  };
+
+  // coordinator.cc
+  caf::result<Mail> on_mail(const Mail& mail);
+  caf::result<Mail> on_lease(const Mail& mail);
+  caf::result<Mail> on_slot_done(const Mail& mail);
+  caf::result<Mail> on_save();
+  void on_tick();
+  void on_node_down(const NodeInfo& info);
+  void publish_record();
+  void hold_election();
+  void decide_election(const std::vector<routing::Candidate>& candidates);
+  void take_over(uint64_t term);
+  void step_down(const std::string& reason);
+  void serve_waiting_leases();
+  void expire_waiting_leases();
+  Mail lease_reply(const std::vector<routing::SlotLease>& leases) const;
+  proto::SwarmStatusReply status() const;
+  std::string describe() const;
+
+  // coordinator_peers.cc
+  caf::result<Mail> on_register(const Mail& mail);
+  void update_peer(Peer& peer, const proto::RegisterPeer& message);
+  proto::RegisterPeerReply verdict_while_open(const PeerId& id, Peer& peer);
+  proto::RegisterPeerReply verdict_while_gathering(const PeerId& id, Peer& peer);
+  proto::RegisterPeerReply fetch_verdict(const Peer& peer, const std::string& reason) const;
+  bool admit(const PeerId& id, Peer& peer);
+  void start_gathering(const std::string& reason);
+  void try_to_plan();
+  bool finish_half_committed_step();
+  void try_to_open();
+  void peer_gone(const PeerId& id, const std::string& reason);
+  void ask_to_register(const Peer& peer, const std::string& reason);
+  std::vector<PeerId> serving_peers(uint32_t stage) const;
+  std::vector<uint32_t> live_peers() const;
+
+  // coordinator_steps.cc
+  void open_step(uint64_t step);
+  void advance();
+  void start_round(uint32_t stage);
+  void close_answered(uint32_t stage, uint64_t round, const PeerId& id, Result<Mail> reply);
+  void judge(uint32_t stage);
+  void abandon_round(uint32_t stage);
+  void commit();
+  void send_commit(const PeerId& id, const proto::CommitStep& commit);
+  void commit_answered(const PeerId& id, uint64_t step, Result<Mail> reply);
+  void check_replicas(uint32_t stage, uint64_t step);
+  void write_metrics(double gradient_norm);
+  void finish();
+  bool all_averaged() const;
+
+  double since(TimePoint start) const;
+  TimePoint now() const;
+  double now_s() const;
+  void record(const std::string& event, int32_t stage = -1, const std::string& detail = {});
+
+  Self* self_ = nullptr;
+  CoordinatorDeps deps_;
+  Phase phase_ = Phase::kStandby;
+  uint64_t term_ = 0;  ///< Own when active, else the highest seen.
+  uint64_t publications_ = 0;
+  std::set<NodeId> dead_;
+  std::map<NodeId, Endpoint> candidates_;
+  std::optional<NodeId> leader_;
+  TimePoint started_at_{}, last_election_at_{}, last_published_at_{};
+  bool asking_dht_ = false;
+
+  std::map<PeerId, Peer> peers_;
+  std::map<ActorId, std::vector<uint64_t>> trainers_;  ///< -> bytes sent so far
+  std::optional<routing::RecoveryPlan> plan_;
+  TimePoint gathering_since_{}, last_newcomer_at_{};
+  std::string gathering_reason_, waiting_for_;
+  bool had_history_ = false;  ///< A step was open in this swarm, as far as this node knows.
+
+  uint64_t step_ = 0;
+  std::unique_ptr<routing::StepLedger> ledger_;
+  std::vector<StageProgress> stages_;
+  std::deque<WaitingLease> waiting_leases_;
+  TimePoint opened_at_{};
+  uint64_t rounds_ = 0;
+  double last_loss_ = 0, tokens_per_second_ = 0;
+  std::array<uint64_t, kTrafficClasses> bytes_before_{};
+};
+
+}  // namespace swarm::actors

@@ -1,0 +1,315 @@
+// Coordinator, steps: opening, averaging rounds, commits, metrics, the end.
+#include <cmath>
+#include <limits>
+
+#include "actors/coordinator_state.h"
+#include "actors/local.h"
+#include "actors/log.h"
+
+namespace swarm::actors {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// The averagers have their own, adaptive deadlines; this one only ends what nobody would end.
+constexpr milliseconds kCloseBudget{120'000};
+constexpr milliseconds kCommitBudget{60'000};
+/// After the first failed answer of a round: members that live have answered by then.
+constexpr double kRoundGrace_s = 0.5;
+
+std::string hex(uint64_t value) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+}  // namespace
+
+void CoordinatorState::open_step(uint64_t step) {
+  const auto& training = deps_.training;
+  bool last = step >= training.steps;  // nothing is left to train: the final validation
+  bool validate =
+      last || (training.validate_every > 0 && step > 0 && step % training.validate_every == 0);
+  routing::StepLedgerOptions options;
+  options.step = step_ = step;
+  options.num_stages = deps_.num_stages;
+  options.num_slots = last ? 0 : training.batch / training.microbatch;
+  options.num_validation = validate ? training.validation_samples / training.microbatch : 0;
+  ledger_ = std::make_unique<routing::StepLedger>(options);
+  stages_.assign(deps_.num_stages, StageProgress{});
+  opened_at_ = now();
+  had_history_ = true;
+  phase_ = Phase::kOpen;
+  for (auto& [id, peer] : peers_) {
+    if (!peer.serving || peer.held.empty()) continue;
+    if (peer.commit_pending || peer.step != step) {
+      peer.held.clear();
+      continue;
+    }
+    ledger_->rebuild(id, peer.stage, peer.held);  // a successor goes on where the old one was
+    peer.held.clear();
+  }
+  serve_waiting_leases();
+  advance();
+}
+
+void CoordinatorState::advance() {
+  if (phase_ != Phase::kOpen) return;
+  bool nothing_to_train = step_ >= deps_.training.steps;
+  if (nothing_to_train) {
+    if (ledger_->full()) finish();
+    return;
+  }
+  for (uint32_t stage = 0; stage < deps_.num_stages; ++stage)
+    if (stages_[stage].at == StageProgress::At::kFilling && ledger_->stage_full(stage))
+      start_round(stage);
+  if (all_averaged() && ledger_->full()) commit();
+}
+
+bool CoordinatorState::all_averaged() const {
+  for (const auto& stage : stages_)
+    if (stage.at != StageProgress::At::kAveraged) return false;
+  return true;
+}
+
+void CoordinatorState::start_round(uint32_t stage) {
+  auto members = serving_peers(stage);
+  auto counted = ledger_->counted(stage);
+  for (const auto& [holder, slots] : counted) {
+    auto known = peers_.find(holder);
+    if (known != peers_.end() && known->second.serving) continue;
+    ledger_->peer_lost(holder, /*may_return=*/true);  // nobody could tell it what counts
+    return serve_waiting_leases();
+  }
+  StageProgress& progress = stages_[stage];
+  progress = StageProgress{};
+  progress.at = StageProgress::At::kAveraging;
+  progress.round = (term_ << 32) | ++rounds_;
+  proto::CloseStep close;
+  close.set_term(term_);
+  close.set_step(step_);
+  close.set_round(progress.round);
+  close.set_step_samples(deps_.training.batch);
+  for (const PeerId& id : members) {
+    const Peer& peer = peers_.at(id);
+    auto* member = close.add_members();
+    *member->mutable_peer() = to_proto(id, peer.address.endpoint, peer.address.node_name);
+    for (uint32_t slot : counted[id]) member->add_counted_slots(slot);
+    member->set_samples(counted[id].size() * deps_.training.microbatch);
+    progress.answers[id] = routing::MemberAnswer::Kind::kPending;
+  }
+  Mail mail = make_mail(std::move(close), {}, kCloseBudget);
+  for (const PeerId& id : members) {
+    const caf::actor& proxy = peers_.at(id).proxy;
+    if (!proxy) {
+      progress.answers[id] = routing::MemberAnswer::Kind::kFailed;
+      continue;
+    }
+    request_mail(self_, proxy, mail, [this, stage, round = progress.round, id](Result<Mail> reply) {
+      close_answered(stage, round, id, std::move(reply));
+    });
+  }
+}
+
+void CoordinatorState::close_answered(uint32_t stage, uint64_t round, const PeerId& id,
+                                      Result<Mail> reply) {
+  if (phase_ != Phase::kOpen || stages_[stage].round != round) return;
+  StageProgress& progress = stages_[stage];
+  if (progress.at != StageProgress::At::kAveraging) return;
+  using Kind = routing::MemberAnswer::Kind;
+  Kind& answer = progress.answers[id];
+  if (!reply) {
+    if (reply.code() == ErrorCode::kStaleTerm) return step_down("a peer follows a newer term");
+    // A lost link is reported to on_node_down too; whichever comes first.
+    bool lost = reply.code() == ErrorCode::kLinkLost || reply.code() == ErrorCode::kShuttingDown ||
+                reply.code() == ErrorCode::kNotFound;
+    record("member_failed", static_cast<int32_t>(stage),
+           "peer=" + id.brief() + " " + to_string(reply.error()));
+    answer = lost ? Kind::kLost : Kind::kFailed;
+  } else {
+    const auto& head = reply->as<proto::CloseStepReply>();
+    answer = head.holds_more() ? Kind::kHoldsMore : Kind::kAveraged;
+    progress.squared_norm = head.squared_norm();
+  }
+  if (answer != Kind::kAveraged && !progress.first_failure) progress.first_failure = now();
+  judge(stage);
+}
+
+void CoordinatorState::judge(uint32_t stage) {
+  StageProgress& progress = stages_[stage];
+  if (progress.at != StageProgress::At::kAveraging) return;
+  std::vector<routing::MemberAnswer> members;
+  for (const auto& [id, answer] : progress.answers) members.push_back({id, answer});
+  bool grace_over = progress.first_failure && since(*progress.first_failure) > kRoundGrace_s;
+  auto verdict = routing::judge_round(members, grace_over);
+  using Kind = routing::RoundVerdict::Kind;
+  if (verdict.kind == Kind::kWait) return;
+  if (verdict.kind == Kind::kAveraged) {
+    progress.at = StageProgress::At::kAveraged;
+    record("averaged", static_cast<int32_t>(stage),
+           "peers=" + std::to_string(members.size()) +
+               " seconds_since_open=" + std::to_string(since(opened_at_)));
+    return advance();
+  }
+  abandon_round(stage);
+  progress.at = StageProgress::At::kFilling;
+  for (const PeerId& id : verdict.dropped) ledger_->peer_lost(id, /*may_return=*/true);
+  for (const PeerId& id : verdict.lost) {
+    ledger_->peer_lost(id, /*may_return=*/false);
+    auto silent = peers_.find(id);
+    if (silent == peers_.end()) continue;
+    silent->second.serving = false;  // if it lives it registers again, without its sum
+    record("lost", static_cast<int32_t>(stage), "peer=" + id.brief() + " reason=silent in a round");
+  }
+  if (serving_peers(stage).empty())
+    return start_gathering("stage " + std::to_string(stage) + " has lost all its peers");
+  serve_waiting_leases();
+  // Not from within a loop over the stages: a new round is begun by the next event or tick.
+  self_->send(self_, run_later_atom::value, LocalTask([this] { advance(); }));
+}
+
+void CoordinatorState::abandon_round(uint32_t stage) {
+  proto::CloseStep message;
+  message.set_term(term_);
+  message.set_step(step_);
+  message.set_round(stages_[stage].round);
+  Mail mail = make_mail(std::move(message));
+  for (const auto& [id, answer] : stages_[stage].answers) {
+    auto peer = peers_.find(id);
+    if (peer != peers_.end() && peer->second.proxy) self_->send(peer->second.proxy, mail);
+  }
+  record("round_abandoned", static_cast<int32_t>(stage),
+         "round=" + std::to_string(stages_[stage].round));
+}
+
+void CoordinatorState::commit() {
+  double squared_norm = 0;
+  for (const auto& stage : stages_) squared_norm += stage.squared_norm;
+  double norm = std::sqrt(squared_norm);
+  uint64_t next = step_ + 1;
+  bool save = next == deps_.training.steps ||
+              (deps_.checkpoint.every_steps > 0 && next % deps_.checkpoint.every_steps == 0);
+  write_metrics(norm);
+  proto::CommitStep commit;
+  commit.set_term(term_);
+  commit.set_step(step_);
+  commit.set_gradient_norm(norm);
+  commit.set_save_checkpoint(save);
+  for (auto& [id, peer] : peers_) {
+    if (!peer.serving) continue;
+    const StageProgress& progress = stages_[peer.stage];
+    if (progress.answers.count(id) == 0) {  // joined after the round began: it has no average
+      peer.serving = false;
+      ask_to_register(peer, "it joined during the averaging of step " + std::to_string(step_));
+      continue;
+    }
+    commit.set_round(progress.round);
+    send_commit(id, commit);
+  }
+  open_step(next);
+}
+
+void CoordinatorState::send_commit(const PeerId& id, const proto::CommitStep& commit) {
+  Peer& peer = peers_.at(id);
+  peer.commit_pending = true;
+  peer.held.clear();
+  request_mail(self_, peer.proxy, make_mail(commit, {}, kCommitBudget),
+               [this, id, step = commit.step()](Result<Mail> reply) {
+                 commit_answered(id, step, std::move(reply));
+               });
+}
+
+void CoordinatorState::commit_answered(const PeerId& id, uint64_t step, Result<Mail> reply) {
+  auto it = peers_.find(id);
+  if (it == peers_.end() || phase_ == Phase::kStandby) return;
+  Peer& peer = it->second;
+  peer.commit_pending = false;
+  if (!reply) {
+    if (reply.code() == ErrorCode::kStaleTerm) return step_down("a peer follows a newer term");
+    record("commit_failed", static_cast<int32_t>(peer.stage),
+           "node=" + peer.address.node_name + " " + to_string(reply.error()));
+    peer.serving = false;  // it fetches the state when it registers again
+    if (phase_ == Phase::kOpen && serving_peers(peer.stage).empty())
+      start_gathering("stage " + std::to_string(peer.stage) + " could not commit");
+    return;
+  }
+  const auto& head = reply->as<proto::CommitStepReply>();
+  peer.step = head.step();
+  peer.has_average = false;
+  peer.checksum = head.checksum();
+  peer.checksum_step = head.step();
+  peer.bytes_sent.assign(head.bytes_sent().begin(), head.bytes_sent().end());
+  check_replicas(peer.stage, step + 1);
+}
+
+/// Invariant I2: replicas of a stage at the same step are bit-identical.
+void CoordinatorState::check_replicas(uint32_t stage, uint64_t step) {
+  std::optional<uint64_t> checksum;
+  size_t replicas = 0;
+  for (const auto& [id, peer] : peers_) {
+    if (peer.stage != stage || !peer.serving) continue;
+    if (peer.commit_pending || peer.checksum_step != step) return;  // not all have answered
+    ++replicas;
+    if (checksum && *checksum != peer.checksum) {
+      record("replicas_differ", static_cast<int32_t>(stage),
+             "checksums=" + hex(*checksum) + "," + hex(peer.checksum));
+      log_error("event=replicas_differ stage=" + std::to_string(stage) +
+                " step=" + std::to_string(step));
+      return;
+    }
+    checksum = peer.checksum;
+  }
+  if (replicas > 0)
+    deps_.events->record({"replicas_equal", static_cast<int32_t>(stage), static_cast<int64_t>(step),
+                          "checksum=" + hex(*checksum) + " peers=" + std::to_string(replicas)});
+}
+
+void CoordinatorState::write_metrics(double gradient_norm) {
+  StepMetrics line;
+  line.step = step_;
+  line.seconds = since(opened_at_);
+  bool trained = step_ < deps_.training.steps;
+  uint64_t step_tokens = uint64_t{deps_.training.batch} * static_cast<uint64_t>(deps_.sequence);
+  line.train_loss = trained ? ledger_->train_loss() : std::numeric_limits<double>::quiet_NaN();
+  line.tokens = (trained ? step_ + 1 : step_) * step_tokens;
+  if (trained && line.seconds > 0)
+    line.tokens_per_second = static_cast<double>(step_tokens) / line.seconds;
+  line.live_peers = live_peers();
+  line.validation_loss = ledger_->validation_loss();
+  line.slots = trained ? deps_.training.batch / deps_.training.microbatch : 0;
+  line.attempts = ledger_->attempts();
+  line.term = term_;
+  line.gradient_norm = gradient_norm;
+  std::array<uint64_t, kTrafficClasses> sent{};
+  auto add = [&sent](const std::vector<uint64_t>& bytes) {
+    for (size_t i = 0; i < sent.size() && i < bytes.size(); ++i) sent[i] += bytes[i];
+  };
+  for (const auto& [id, peer] : peers_) add(peer.bytes_sent);
+  for (const auto& [id, bytes] : trainers_) add(bytes);
+  for (size_t i = 0; i < sent.size(); ++i)  // a lost node takes its counters with it
+    line.bytes_sent[i] = sent[i] > bytes_before_[i] ? sent[i] - bytes_before_[i] : 0;
+  bytes_before_ = sent;
+  deps_.events->metrics(line);
+  if (trained) {
+    last_loss_ = line.train_loss;
+    tokens_per_second_ = line.tokens_per_second;
+  }
+}
+
+void CoordinatorState::finish() {
+  write_metrics(0);
+  phase_ = Phase::kFinished;
+  auto validation = ledger_->validation_loss();
+  std::string detail = "steps=" + std::to_string(deps_.training.steps) +
+                       (validation ? " validation_loss=" + std::to_string(*validation) : "");
+  expire_waiting_leases();
+  caf::actor me = caf::actor_cast<caf::actor>(self_);
+  self_->request(me, milliseconds(60'000), make_mail(proto::SaveCheckpoint()))
+      .then([this, detail](const Mail&) { record("finished", -1, detail); },
+            [this, detail](const caf::error& error) {
+              record("checkpoint_failed", -1, to_string(from_caf(error)));
+              record("finished", -1, detail);
+            });
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,154 @@
+/// Inside of the StageServer: its state and the three groups of its handlers. Included by
+/// stage_server.cc (life: registration, loading, leaving), stage_microbatches.cc (forward and
+/// backward) and stage_steps.cc (close, commit, snapshots) only.
+#pragma once
+
+#include <caf/response_promise.hpp>
+#include <caf/stateful_actor.hpp>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "actors/averager.h"
+#include "actors/coordinator_client.h"
+#include "actors/requests.h"
+#include "actors/stage_client.h"
+#include "actors/stage_server.h"
+
+namespace swarm::actors {
+
+class StageServerState {
+ public:
+  static constexpr const char* name = "stage_server";
+  using Self = caf::stateful_actor<StageServerState>;
+  enum class Phase { kStarting, kRegistering, kLoading, kServing, kDraining };
+
+  void init(Self* self, StageServerDeps deps);
+  caf::behavior make_behavior();
+
+  // -- life (stage_server.cc)
+  caf::result<Mail> on_mail(const Mail& mail);
+  void on_tick();
+  void on_node_down(const NodeId& node);
+  std::string describe() const;
+  caf::result<bool> on_drain();
+
+  // -- microbatches (stage_microbatches.cc)
+  caf::result<Mail> on_forward(const Mail& mail);
+  void on_cancel(const proto::CancelAttempt& message);
+
+  // -- steps (stage_steps.cc)
+  caf::result<Mail> on_close(const Mail& mail);
+  caf::result<Mail> on_commit(const Mail& mail);
+  caf::result<Mail> on_save(const Mail& mail);
+  caf::result<FrozenState> on_freeze();
+
+ private:
+  using Key = tensor::MicrobatchKey;
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  /// One microbatch between its arrival and its answer.
+  struct Resident {
+    enum class At { kForwardQueue, kComputing, kDownstream, kBackwardQueue };
+    Mail request;
+    std::vector<caf::response_promise> promises;  ///< A repeat joins the first.
+    At at = At::kForwardQueue;
+    bool cancelled = false;
+    bool kept = false;  ///< The stage keeps something under the key.
+    uint64_t sending = 0;
+    TimePoint arrived{}, give_up_at{};
+    double queue_s = 0, compute_s = 0;
+    Mail downstream;  ///< The successor's reply.
+  };
+  /// A round of this stage for the open step.
+  struct Round {
+    uint64_t id = 0;
+    std::vector<caf::response_promise> promises;
+    std::optional<AverageResult> result;
+  };
+  struct Outcome {  ///< Of a compute job on a microbatch.
+    tensor::EncodedTensor tensor;
+    double loss_sum = 0;
+  };
+
+  // life
+  void set_phase(Phase phase, const std::string& reason);
+  void register_peer();
+  void registered(Result<Mail> reply);
+  void obey(const proto::RegisterPeerReply& reply);
+  void initialize_stage();
+  void restore_own(uint64_t step);
+  void fetch_state(const proto::RegisterPeerReply& reply);
+  void load(const Buffer& state, const std::string& event, const std::string& detail);
+  void announce();
+  void poll_snapshots();
+  void poll_bytes_sent();
+  Error not_ready() const;
+
+  // microbatches
+  Status check(const proto::ForwardRequest& head) const;
+  void pump();
+  void run_forward(const Key& key);
+  void run_last_stage(const Key& key);
+  void run_backward(const Key& key);
+  void forward_done(const Key& key, Result<Outcome> outcome, double seconds);
+  void send_downstream(const Key& key, const tensor::EncodedTensor& activations);
+  void gradient_back(const Key& key, Result<StageClient::Outcome> outcome);
+  void backward_done(const Key& key, bool accumulated, uint64_t sum_epoch, Result<Outcome> outcome,
+                     double seconds);
+  void answer(const Key& key, Result<Mail> reply);
+  void drop_residents(uint64_t before_step, const Error& error);
+  bool decide_accumulate(const proto::ForwardRequest& head);
+  Mail make_reply(const Resident& resident, double loss_sum, const tensor::EncodedTensor& gradient,
+                  bool held) const;
+  tensor::StageInput stage_input(const Mail& mail) const;
+
+  // steps
+  void drop_gradient_sum(const std::string& reason);
+  void start_round(const proto::CloseStep& close, size_t self_index);
+  void round_done(uint64_t round, Result<AverageResult> result);
+  void abandon_round(const std::string& reason);
+  void committed(const proto::CommitStep& commit, caf::response_promise promise,
+                 Result<uint64_t> checksum);
+  Mail commit_reply() const;
+  void save_snapshot(std::function<void(Status)> done);
+
+  double since(TimePoint start) const;
+  TimePoint now() const;
+  bool is_last() const { return deps_.stage + 1 == deps_.num_stages; }
+  std::string stream() const { return "stage/" + std::to_string(deps_.stage); }
+  void record(const std::string& event, const std::string& detail = {});
+
+  Self* self_ = nullptr;
+  StageServerDeps deps_;
+  Phase phase_ = Phase::kStarting;
+  std::unique_ptr<CoordinatorClient> coordinator_;
+  std::unique_ptr<StageClient> next_stage_;  ///< Null at the last stage.
+
+  bool has_state_ = false;
+  uint64_t step_ = 0;
+  uint64_t num_parameters_ = 0;
+  uint64_t checksum_ = 0;  ///< Of the parameters at the start of step_; 0: not known yet.
+  std::vector<uint64_t> snapshots_;
+  bool registering_ = false;
+  bool was_serving_ = false;
+
+  std::map<Key, Resident> residents_;
+  std::deque<Key> forward_queue_, backward_queue_;
+  bool computing_ = false;
+  std::deque<std::pair<Key, Mail>> answered_;  ///< Latest replies, for repeats.
+  std::map<uint32_t, uint32_t> held_;          ///< slot -> attempt in the gradient sum.
+  uint64_t sum_epoch_ = 0;                     ///< Rises when the sum is dropped.
+  Round round_;
+  bool committing_ = false;
+  uint64_t last_round_ = 0;  ///< Round of the commit that led to step_.
+  double last_gradient_norm_ = 0;
+
+  std::array<uint64_t, kTrafficClasses> bytes_sent_{};
+  uint64_t announcements_ = 0;
+  uint64_t forwards_ = 0, refused_ = 0, stale_ = 0;
+  double mean_compute_s_ = 0;  ///< Per microbatch, forward and backward, EMA.
+};
+
+}  // namespace swarm::actors

@@ -1,0 +1,252 @@
+// StageServer, steps: closing (averaging), committing (the update), snapshots.
+#include <algorithm>
+#include <set>
+
+#include "actors/checkpointer.h"
+#include "actors/local.h"
+#include "actors/stage_server_state.h"
+
+namespace swarm::actors {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Index of `self` among the members, or -1.
+int find_member(const proto::CloseStep& close, const PeerId& self) {
+  for (int i = 0; i < close.members_size(); ++i) {
+    const auto& peer = close.members(i).peer();
+    if (peer.node_id() == self.node.raw() && peer.actor() == self.actor) return i;
+  }
+  return -1;
+}
+
+}  // namespace
+
+caf::result<Mail> StageServerState::on_close(const Mail& mail) {
+  const auto& close = mail.as<proto::CloseStep>();
+  if (!coordinator_->accept(close.term()))
+    return to_caf(ErrorCode::kStaleTerm, "term " + std::to_string(coordinator_->term()) + " rules");
+  if (phase_ != Phase::kServing) return to_caf(not_ready());
+  if (close.step() != step_)
+    return to_caf(close.step() < step_ ? ErrorCode::kStaleStep : ErrorCode::kNotReady,
+                  "the peer is at step " + std::to_string(step_));
+  if (close.members_size() == 0) {
+    if (round_.id == close.round()) abandon_round("the coordinator abandoned it");
+    return make_mail(proto::CloseStepReply());
+  }
+  int self_index = find_member(close, deps_.id);
+  if (self_index < 0) return to_caf(ErrorCode::kInvalidArgument, "this peer is no member");
+  if (close.round() < round_.id) return to_caf(ErrorCode::kStaleStep, "a later round has begun");
+  auto promise = self_->make_response_promise();
+  if (close.round() == round_.id) {  // a repeat
+    round_.promises.push_back(promise);
+    if (round_.result) round_done(round_.id, *round_.result);
+    return promise;
+  }
+  const auto& counted = close.members(self_index).counted_slots();
+  std::set<uint32_t> expected(counted.begin(), counted.end()), mine;
+  for (const auto& [slot, attempt] : held_) mine.insert(slot);
+  if (expected != mine) {
+    drop_gradient_sum("held " + std::to_string(mine.size()) + " slots, counted " +
+                      std::to_string(expected.size()));
+    proto::CloseStepReply reply;
+    reply.set_holds_more(true);
+    promise.deliver(make_mail(std::move(reply)));
+    return promise;
+  }
+  abandon_round("round " + std::to_string(close.round()) + " replaces it");
+  round_.id = close.round();
+  round_.promises.push_back(promise);
+  start_round(close, static_cast<size_t>(self_index));
+  return promise;
+}
+
+void StageServerState::start_round(const proto::CloseStep& close, size_t self_index) {
+  AverageRound round;
+  round.round = close.round();
+  round.self = static_cast<uint32_t>(self_index);
+  round.n = num_parameters_;
+  round.total_samples = close.step_samples();
+  for (const auto& member : close.members()) {
+    auto peer = from_proto(member.peer());
+    if (!peer) return round_done(close.round(), peer.error());
+    round.members.push_back({averager_of(peer->id), peer->endpoint, member.samples()});
+  }
+  compute<Buffer>(
+      self_, deps_.compute,
+      [](tensor::Stage& stage) -> Result<Buffer> { return stage.gradient_sum(); },
+      [this, round = std::move(round)](Result<Buffer> sum, double) mutable {
+        if (round_.id != round.round) return;
+        if (!sum) return round_done(round.round, sum.error());
+        round.gradient = std::move(*sum);
+        uint64_t id = round.round;
+        self_->request(deps_.averager, caf::infinite, average_atom::value, std::move(round))
+            .then([this, id](const AverageResult& result) { round_done(id, result); },
+                  [this, id](const caf::error& error) { round_done(id, from_caf(error)); });
+      });
+}
+
+void StageServerState::round_done(uint64_t round, Result<AverageResult> result) {
+  if (round_.id != round) return;
+  auto promises = std::move(round_.promises);
+  round_.promises.clear();
+  if (!result) {
+    record("round_failed", "round=" + std::to_string(round) + " " + to_string(result.error()));
+    for (auto& promise : promises) promise.deliver(to_caf(result.error()));
+    round_.result.reset();
+    return;
+  }
+  if (!round_.result)
+    record("averaged",
+           "round=" + std::to_string(round) + " seconds=" + std::to_string(result->seconds));
+  round_.result = *result;
+  proto::CloseStepReply reply;
+  reply.set_squared_norm(result->squared_norm);
+  reply.set_digest(result->digest);
+  reply.set_seconds(static_cast<float>(result->seconds));
+  for (auto& promise : promises) promise.deliver(make_mail(reply));
+}
+
+void StageServerState::abandon_round(const std::string& reason) {
+  if (round_.id == 0) return;
+  if (!round_.result) self_->send(deps_.averager, abandon_atom::value, round_.id);
+  for (auto& promise : round_.promises)
+    promise.deliver(to_caf(ErrorCode::kCancelled, "the round was abandoned: " + reason));
+  round_.promises.clear();
+  round_.result.reset();  // the id stays: an earlier round never starts again
+}
+
+void StageServerState::drop_gradient_sum(const std::string& reason) {
+  record("sum_dropped", "slots=" + std::to_string(held_.size()) + " reason=" + reason);
+  held_.clear();
+  answered_.clear();
+  ++sum_epoch_;
+  compute<bool>(
+      self_, deps_.compute,
+      [](tensor::Stage& stage) -> Result<bool> {
+        stage.clear_gradients();
+        return true;
+      },
+      [](Result<bool>, double) {});
+}
+
+caf::result<Mail> StageServerState::on_commit(const Mail& mail) {
+  const auto& commit = mail.as<proto::CommitStep>();
+  if (!coordinator_->accept(commit.term()))
+    return to_caf(ErrorCode::kStaleTerm, "term " + std::to_string(coordinator_->term()) + " rules");
+  if (phase_ != Phase::kServing) return to_caf(not_ready());
+  if (commit.step() + 1 == step_ && commit.round() == last_round_) return commit_reply();
+  if (commit.step() != step_)
+    return to_caf(ErrorCode::kStaleStep, "the peer is at step " + std::to_string(step_));
+  if (!round_.result || round_.id != commit.round() || committing_) {
+    if (!committing_) set_phase(Phase::kRegistering, "a commit without the average");
+    return to_caf(ErrorCode::kNotFound, "no average of round " + std::to_string(commit.round()));
+  }
+  committing_ = true;
+  auto promise = self_->make_response_promise();
+  double scale = tensor::clip_scale(deps_.optimizer, commit.gradient_norm());
+  compute<uint64_t>(
+      self_, deps_.compute,
+      [mean = round_.result->mean, scale](tensor::Stage& stage) -> Result<uint64_t> {
+        auto applied = stage.apply(mean, scale);
+        if (!applied) return applied.error();
+        return stage.checksum();
+      },
+      [this, commit, promise](Result<uint64_t> checksum, double) {
+        committed(commit, promise, std::move(checksum));
+      });
+  return promise;
+}
+
+void StageServerState::committed(const proto::CommitStep& commit, caf::response_promise promise,
+                                 Result<uint64_t> checksum) {
+  committing_ = false;
+  if (!checksum) {
+    set_phase(Phase::kRegistering, "the update failed: " + to_string(checksum.error()));
+    return promise.deliver(to_caf(checksum.error()));
+  }
+  ++step_;
+  checksum_ = *checksum;
+  last_round_ = round_.id;
+  last_gradient_norm_ = commit.gradient_norm();
+  held_.clear();
+  ++sum_epoch_;
+  answered_.clear();
+  round_ = Round{};
+  round_.id = last_round_;
+  drop_residents(step_,
+                 {ErrorCode::kStaleStep, "step " + std::to_string(commit.step()) + " is over"});
+  promise.deliver(commit_reply());
+  if (commit.save_checkpoint()) save_snapshot([](Status) {});
+  pump();
+}
+
+Mail StageServerState::commit_reply() const {
+  proto::CommitStepReply reply;
+  reply.set_step(step_);
+  reply.set_checksum(checksum_);
+  for (uint64_t bytes : bytes_sent_) reply.add_bytes_sent(bytes);
+  return make_mail(std::move(reply));
+}
+
+caf::result<Mail> StageServerState::on_save(const Mail&) {
+  if (!has_state_) return to_caf(not_ready());
+  auto promise = self_->make_response_promise();
+  save_snapshot([promise](Status saved) mutable {
+    if (saved)
+      promise.deliver(make_mail(proto::Ack()));
+    else
+      promise.deliver(to_caf(saved.error()));
+  });
+  return promise;
+}
+
+void StageServerState::save_snapshot(std::function<void(Status)> done) {
+  compute<FrozenState>(
+      self_, deps_.compute,
+      [](tensor::Stage& stage) -> Result<FrozenState> {
+        return FrozenState{stage.save_state(), stage.step()};
+      },
+      [this, done](Result<FrozenState> frozen, double) {
+        if (!frozen) return done(frozen.error());
+        uint64_t step = frozen->step;
+        auto start = now();
+        self_
+            ->request(deps_.checkpointer, caf::infinite, save_atom::value, stream(), step,
+                      frozen->state)
+            .then(
+                [this, done, start](uint64_t saved) {
+                  if (snapshots_.empty() || snapshots_.front() < saved)
+                    snapshots_.insert(snapshots_.begin(), saved);
+                  deps_.events->record({"checkpointed", static_cast<int32_t>(deps_.stage),
+                                        static_cast<int64_t>(saved),
+                                        "seconds=" + std::to_string(since(start))});
+                  poll_snapshots();
+                  done({});
+                },
+                [this, done](const caf::error& error) {
+                  Error why = from_caf(error);
+                  record("checkpoint_failed", to_string(why));
+                  done(why);
+                });
+      });
+}
+
+caf::result<FrozenState> StageServerState::on_freeze() {
+  if (!has_state_) return to_caf(not_ready());
+  auto promise = self_->make_response_promise();
+  compute<FrozenState>(
+      self_, deps_.compute,
+      [](tensor::Stage& stage) -> Result<FrozenState> {
+        return FrozenState{stage.save_state(), stage.step()};
+      },
+      [promise](Result<FrozenState> frozen, double) mutable {
+        if (frozen)
+          promise.deliver(*frozen);
+        else
+          promise.deliver(to_caf(frozen.error()));
+      });
+  return promise;
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,41 @@
+/// Who coordinates: a pure decision over what the DHT says of the trainer nodes (design Sec. 3 and
+/// 5). Every node that could take over decides alike from equal records; terms settle the rest.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+
+namespace swarm::routing {
+
+/// What a trainer node says of itself.
+struct Candidate {
+  NodeId node;
+  uint64_t term = 0;    ///< The highest it has seen; its own if active.
+  bool active = false;  ///< It coordinates.
+};
+
+struct ElectionDecision {
+  enum class Kind {
+    kWait,      ///< Somebody else is to take over; look again later.
+    kFollow,    ///< `leader` coordinates.
+    kTakeOver,  ///< Become active with `term`.
+    kLead,      ///< Go on coordinating.
+    kStepDown,  ///< A newer coordinator exists: `leader`.
+  };
+  Kind kind = Kind::kWait;
+  NodeId leader;
+  uint64_t term = 0;
+  std::string reason;
+};
+
+/// `self` is this node (its own record may be missing from `candidates`); `dead` are nodes whose
+/// link was lost. The active candidate with the highest (term, node) leads; without one the
+/// smallest living node takes over with a term above all seen.
+ElectionDecision elect(const Candidate& self, const std::vector<Candidate>& candidates,
+                       const std::set<NodeId>& dead);
+
+}  // namespace swarm::routing
