@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "tensor/clones.h"
 
@@ -34,6 +35,17 @@ SWARM_CLONES double squared_norm(const float* x, size_t n) {
   double sum = 0;
   for (double lane : lanes) sum += lane;
   return sum;
+}
+
+SWARM_CLONES bool all_finite(const float* x, size_t n) {
+  uint32_t largest = 0;
+  for (size_t i = 0; i < n; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, x + i, sizeof bits);
+    bits &= 0x7fffffff;
+    largest = bits > largest ? bits : largest;
+  }
+  return largest < 0x7f800000;
 }
 
 uint64_t digest(const void* data, size_t size_bytes) { return XXH64(data, size_bytes, 0); }

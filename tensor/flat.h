@@ -19,6 +19,9 @@ void scale(float* x, size_t n, float factor);
 /// Sum of x[i]^2, accumulated in double. Not finite if an element is not.
 double squared_norm(const float* x, size_t n);
 
+/// No infinity and no NaN.
+bool all_finite(const float* x, size_t n);
+
 /// xxh64 (seed 0) of `size_bytes` bytes.
 uint64_t digest(const void* data, size_t size_bytes);
 

@@ -1,0 +1,47 @@
+/// The GPT's stages in LibTorch: what StageServers compute with (paper, Sec. 3.2; design Sec. 10).
+///
+/// Token and position embedding in the first stage; pre-norm blocks (layer norm, causal multi-head
+/// attention with one fused qkv matrix, GELU feed-forward); final norm, untied head and
+/// cross-entropy in the last. A stage uses the calling thread's LibTorch threads
+/// (tensor/threads.h), no global random state, and leaves no gradient mode behind.
+///
+/// Beyond tensor/stage.h:
+///  - kInvalidArgument also for sequence > model.sequence and batches whose largest intermediate
+///    tensor would pass kMaxTensorBytes; kInternal if LibTorch throws (e.g. out of memory);
+///  - a key whose gradient is refused with kShapeMismatch stays kept;
+///  - apply(), load_state() and initialize() forget all kept forwards: they belong to other
+///    parameters. apply() refuses a non-finite gradient (kNonFinite) or scale (kInvalidArgument);
+///  - the middle stages do not read `tokens`.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "common/buffer.h"
+#include "common/result.h"
+#include "tensor/gpt_layout.h"
+#include "tensor/options.h"
+#include "tensor/stage.h"
+
+namespace swarm::tensor {
+
+class GptStage : public Stage {
+ public:
+  /// Order and names of the flat vectors' parts.
+  virtual const std::vector<ParameterInfo>& layout() const = 0;
+
+  /// Copy of the parameters, float32 [num_parameters].
+  virtual Buffer parameters() const = 0;
+
+  /// Last stage: logits of the token after each sample's last one, float32 [B, V]. Of
+  /// input.tokens only inputs count (targets may be any valid token). Errors: as forward().
+  virtual Result<Buffer> next_logits(const StageInput& input) = 0;
+};
+
+/// A stage with its initial parameters. Errors: kInvalidArgument with the first broken rule.
+Result<std::unique_ptr<GptStage>> open_gpt_stage(const StageOptions& options);
+
+/// The same as a Stage, for whoever needs no more.
+Result<std::unique_ptr<Stage>> make_gpt_stage(const StageOptions& options);
+
+}  // namespace swarm::tensor
