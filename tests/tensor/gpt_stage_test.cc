@@ -62,11 +62,16 @@ StageOptions stage_options(int32_t stage, int32_t num_stages) {
   return options;
 }
 
+template <class T>
+void require_ok(const Result<T>& result) {
+  BOOST_REQUIRE_MESSAGE(result.ok(), (result.ok() ? std::string() : result.error().detail));
+}
+
 Stages pipeline(StageOptions options) {
   Stages stages;
   for (options.stage = 0; options.stage < options.num_stages; ++options.stage) {
     auto stage = open_gpt_stage(options);
-    BOOST_REQUIRE_MESSAGE(stage.ok(), stage ? "" : stage.error().detail);
+    require_ok(stage);
     stages.push_back(std::move(*stage));
   }
   return stages;
@@ -77,15 +82,15 @@ double pass(Stages& stages, const MicrobatchKey& key, bool accumulate = true) {
   StageInput input = some_input();
   for (size_t i = 0; i + 1 < stages.size(); ++i) {
     auto output = stages[i]->forward(key, input, false);
-    BOOST_REQUIRE_MESSAGE(output.ok(), output ? "" : output.error().detail);
+    require_ok(output);
     input.activations = *output;
   }
   auto loss = stages.back()->forward_backward(key, input, accumulate, false);
-  BOOST_REQUIRE_MESSAGE(loss.ok(), loss ? "" : loss.error().detail);
+  require_ok(loss);
   EncodedTensor gradient = loss->gradient;
   for (size_t i = stages.size() - 1; i-- > 0;) {
     auto next = stages[i]->backward(key, gradient, accumulate);
-    BOOST_REQUIRE_MESSAGE(next.ok(), next ? "" : next.error().detail);
+    require_ok(next);
     gradient = *next;
   }
   BOOST_TEST(gradient.empty());
@@ -105,17 +110,7 @@ NamedValues by_name(const Stages& stages, Buffer (GptStage::*get)() const) {
   return values;
 }
 
-NamedValues gradients(const Stages& stages) {
-  NamedValues values;
-  for (const auto& stage : stages) {
-    std::vector<float> flat = floats(stage->gradient_sum());
-    for (const ParameterInfo& info : stage->layout()) {
-      auto start = flat.begin() + static_cast<ptrdiff_t>(info.offset);
-      values[info.global_name] = {start, start + static_cast<ptrdiff_t>(info.size)};
-    }
-  }
-  return values;
-}
+NamedValues gradients(const Stages& stages) { return by_name(stages, &GptStage::gradient_sum); }
 
 /// Largest difference of any parameter, relative to the parameter's largest element.
 double distance(const NamedValues& a, const NamedValues& b) {
