@@ -42,8 +42,8 @@ FNR == 1 {
   else if (own == "storage") allow("common swarm storage", "google xxhash.h zstd.h rocksdb")
   else if (own == "tensor")
     allow("common swarm tensor", "google xxhash.h torch ATen c10")
-  else if (name ~ /^actors\/(links\/|mail|errors)/)
-    allow("common swarm actors/links actors/mail actors/errors", "google caf spdlog openssl")
+  else if (name ~ /^actors\/(links\/|mail|errors|system_config)/)
+    allow("common swarm actors/links", "google caf spdlog openssl")
   else if (own == "actors")
     allow("common swarm tensor routing storage actors", "google caf spdlog nlohmann xxhash.h")
   else if (own == "config") {
@@ -71,7 +71,7 @@ function check_project(path,   folder) {
   }
   if (index(may, " * ") || index(may, " " folder " ")) return
   if (own == "config" && is_options(path)) return
-  if (folder == "actors" && path ~ /^actors\/(links\/|mail|errors)/ && index(may, " actors/links "))
+  if (folder == "actors" && path ~ /^actors\/(links\/|mail|errors|system_config)/ && index(may, " actors/links "))
     return
   if (index(" common swarm tensor routing storage actors config apps tests ", " " folder " ") == 0) {
     breach("include of \"" path "\"", "is no folder of the project; libraries are included with <>")
