@@ -37,7 +37,9 @@ class StateSource {
     uint64_t step = 0;
     uint64_t digest = 0;
     Buffer state;
-    caf::actor_clock::time_point frozen, used;
+    /// `frozen`: when the stage server gave it; never, if it came from the store.
+    caf::actor_clock::time_point frozen = caf::actor_clock::time_point::min();
+    caf::actor_clock::time_point used;
   };
   struct Waiting {
     Promise promise;
