@@ -130,6 +130,7 @@ Outcome FrameDecoder::begin_chunk() {
   if (length == 0 || length > limits_.max_chunk_bytes) return fail("chunk length out of range");
   if (!trusted_ && traffic != 0) return fail("only control traffic may come before hello");
   traffic_ = static_cast<TrafficClass>(traffic);
+  bytes_[traffic] += kChunkHeaderBytes;
   Lane& lane = lanes_[traffic];
   bool first = (flags & kChunkFirst) != 0;
   if (first == lane.active) return fail("chunk does not continue its frame");
@@ -212,6 +213,27 @@ Outcome FrameDecoder::finish(Lane& lane) {
   return Outcome::kFrame;
 }
 
+/// The body's memory is taken here, as a whole, when its first byte arrives.
+Outcome FrameDecoder::feed_body(Lane& lane, const uint8_t* data, size_t size, size_t& used) {
+  if (!lane.body) {
+    bool partial = std::any_of(lanes_.begin(), lanes_.end(),
+                               [](const Lane& other) { return other.body != nullptr; });
+    try {
+      lane.body = budget_->take(lane.header.body_bytes, partial);
+    } catch (const std::bad_alloc&) {
+      return fail("no memory for a body of " + std::to_string(lane.header.body_bytes) +
+                  " bytes; lower max_body_bytes");
+    }
+    if (!lane.body) return Outcome::kNeedBudget;
+  }
+  size_t part = std::min<uint64_t>(size, lane.header.body_bytes - lane.body_got);
+  std::memcpy(lane.body->data() + lane.body_got, data, part);
+  lane.body_got += part;
+  used += part;
+  chunk_left_ -= static_cast<uint32_t>(part);
+  return Outcome::kMore;
+}
+
 Outcome FrameDecoder::feed(const uint8_t* data, size_t size, size_t& used) {
   used = 0;
   while (used < size) {
@@ -228,29 +250,17 @@ Outcome FrameDecoder::feed(const uint8_t* data, size_t size, size_t& used) {
     }
     Lane& lane = lanes_[static_cast<size_t>(traffic_)];
     size_t room = std::min<size_t>(chunk_left_, size - used);
+    size_t before = used;
+    auto outcome = Outcome::kMore;
     if (!lane.parsed || lane.front.size() < front_size(lane.header)) {
-      auto outcome = feed_front(lane, data + used, room, used);
-      if (outcome != Outcome::kMore) return outcome;
+      outcome = feed_front(lane, data + used, room, used);
     } else if (lane.body_got < lane.header.body_bytes) {
-      if (!lane.body) {
-        int partial = 0;
-        for (const auto& other : lanes_) partial += other.body ? 1 : 0;
-        try {
-          lane.body = budget_->take(lane.header.body_bytes, partial > 0);
-        } catch (const std::bad_alloc&) {
-          return fail("no memory for a body of " + std::to_string(lane.header.body_bytes) +
-                      " bytes; lower max_body_bytes");
-        }
-        if (!lane.body) return Outcome::kNeedBudget;
-      }
-      size_t part = std::min<uint64_t>(room, lane.header.body_bytes - lane.body_got);
-      std::memcpy(lane.body->data() + lane.body_got, data + used, part);
-      lane.body_got += part;
-      used += part;
-      chunk_left_ -= static_cast<uint32_t>(part);
+      outcome = feed_body(lane, data + used, room, used);
     } else {
       return fail("frame is longer than its header says");
     }
+    bytes_[static_cast<size_t>(traffic_)] += used - before;
+    if (outcome != Outcome::kMore) return outcome;
     if (complete(lane)) return finish(lane);
     if (chunk_left_ == 0 && chunk_last_) return fail("frame ends too early");
   }

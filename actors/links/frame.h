@@ -108,8 +108,8 @@ class FrameDecoder {
   const std::string& error() const { return error_; }
   /// A body is under way: large reads pay.
   bool expects_body() const { return bodies_ > 0; }
-  /// Class of the chunk read last, for counters.
-  TrafficClass traffic() const { return traffic_; }
+  /// All bytes taken so far, by the class of their chunk.
+  const std::array<uint64_t, kTrafficClasses>& bytes() const { return bytes_; }
 
  private:
   struct Lane {
@@ -125,6 +125,7 @@ class FrameDecoder {
   Outcome begin_chunk();
   Outcome feed_front(Lane& lane, const uint8_t* data, size_t size, size_t& used);
   Outcome check_header(Lane& lane);
+  Outcome feed_body(Lane& lane, const uint8_t* data, size_t size, size_t& used);
   bool complete(const Lane& lane) const;
   Outcome finish(Lane& lane);
 
@@ -138,6 +139,7 @@ class FrameDecoder {
   TrafficClass traffic_ = TrafficClass::kControl;
   std::array<Lane, kTrafficClasses> lanes_;
   int bodies_ = 0;
+  std::array<uint64_t, kTrafficClasses> bytes_{};
   InFrame frame_;
   std::string error_;
 };

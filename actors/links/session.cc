@@ -70,7 +70,6 @@ void Session::drain(const uint8_t* data, size_t size, TimePoint now) {
   while (state_ != State::kClosed && size > 0) {
     size_t used = 0;
     auto outcome = decoder_.feed(data, size, used);
-    bytes_received_[static_cast<size_t>(decoder_.traffic())] += used;
     data += used;
     size -= used;
     switch (outcome) {
@@ -383,7 +382,7 @@ LinkStats Session::stats(TimePoint now) const {
   LinkStats stats;
   stats.node = peer_;
   stats.bytes_sent = bytes_sent_;
-  stats.bytes_received = bytes_received_;
+  stats.bytes_received = decoder_.bytes();
   stats.queued_bytes = queued_bytes_;
   stats.pending_requests = static_cast<uint32_t>(pending_.size());
   stats.round_trip_s = round_trip_s_;

@@ -142,7 +142,6 @@ class Session {
   TimePoint next_heartbeat_;
   double round_trip_s_ = 0;
   std::array<uint64_t, kTrafficClasses> bytes_sent_{};
-  std::array<uint64_t, kTrafficClasses> bytes_received_{};
   std::vector<LinkEvent> events_;
 };
 

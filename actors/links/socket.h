@@ -31,5 +31,7 @@ Result<int> listen_on(const Endpoint& endpoint, Endpoint& bound);
 
 /// Bounds what the kernel queues unsent, so that urgent frames overtake; no delay for small ones.
 void tune_socket(int fd);
+/// On loopback a long kernel queue adds no throughput, only waiting for urgent frames.
+void tune_loopback(int fd);
 
 }  // namespace swarm::actors::links
