@@ -93,6 +93,10 @@ void CoordinatorState::on_node_down(const NodeInfo& info) {
   std::vector<PeerId> gone;
   for (const auto& [id, peer] : peers_)
     if (id.node == info.id) gone.push_back(id);
+  waiting_leases_.erase(
+      std::remove_if(waiting_leases_.begin(), waiting_leases_.end(),
+                     [&](const WaitingLease& w) { return w.trainer.node == info.id; }),
+      waiting_leases_.end());
   for (auto it = trainers_.begin(); it != trainers_.end();) {
     bool lost = it->first.node == info.id;
     if (lost) {

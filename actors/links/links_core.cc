@@ -149,6 +149,11 @@ void LinksCore::send_on(ConnId id, const std::string& actor, const Mail& mail,
 }
 
 void LinksCore::queue_mail(Node& node, const NodeId& id, Waiting waiting) {
+  if (linked(node.endpoint) != 0) {  // to another id: this node would be linked itself
+    node.down = true;
+    return fail(waiting.promise,
+                {ErrorCode::kLinkLost, "another process answers at " + node.endpoint.text(), 0});
+  }
   auto pause = pauses_.find(node.endpoint.text());
   auto now = host_.now();
   if (pause != pauses_.end() && now < pause->second.until) {
@@ -385,18 +390,14 @@ void LinksCore::on_mail(ConnId id, const LinkEvent& event) {
                  "node " + options_->node_name + " has no actor '" + event.actor + "'", 0});
 }
 
-/// Puts a new link of `node` in its place: the link dialled by the smaller id carries the mail; of
-/// two dialled by the same side the newer one does, because that side has given up the older.
-void LinksCore::place(Node& node, ConnId id, std::vector<ConnId>& superseded) {
+/// Puts a new link of `node` in its place: one dialled by the smaller id carries new mail, and of
+/// several the newest. The others are retired, not closed: requests may be under way on them.
+void LinksCore::place(Node& node, ConnId id) {
   auto now = host_.now();
-  auto dialler_is_smaller = [&](ConnId conn) {
+  auto by_smaller_id = [&](ConnId conn) {
     return conns_.at(conn).session->dialled() == (options_->node_id < node.info.id);
   };
-  bool mine = conns_.at(id).session->dialled();
-  for (ConnId other : node.conns) {
-    if (conns_.at(other).session->dialled() == mine) superseded.push_back(other);
-  }
-  if (node.conns.empty() || dialler_is_smaller(id)) {
+  if (node.conns.empty() || by_smaller_id(id) || !by_smaller_id(node.conns.front())) {
     for (ConnId other : node.conns) conns_.at(other).retired_at = now;
     node.conns.insert(node.conns.begin(), id);
   } else {
@@ -417,14 +418,9 @@ void LinksCore::on_up(ConnId id) {
   } else if (dialled.port != 0) {
     node.endpoint = dialled;
   }
-  std::vector<ConnId> superseded;
-  place(node, id, superseded);
+  place(node, id);
   if (is_new) {
     for (const auto& subscriber : subscribers_) host_.tell_up(subscriber, info);
-  }
-  for (ConnId other : superseded) {
-    conns_.at(other).session->close({ErrorCode::kLinkLost, "replaced by a newer link", 0}, false);
-    settle(other);
   }
   flush_queue(nodes_[info.id]);
   auto it = dials_.find(dialled.text());

@@ -124,7 +124,7 @@ class LinksCore {
   void on_up(ConnId id);
   void on_mail(ConnId id, const LinkEvent& event);
   void end(ConnId id);
-  void place(Node& node, ConnId id, std::vector<ConnId>& superseded);
+  void place(Node& node, ConnId id);
   void link_lost(Node& node, ConnId id, const Error& why);
   ConnId linked(const Endpoint& endpoint);
   Dial& dial(const Endpoint& endpoint);

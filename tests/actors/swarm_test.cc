@@ -1,0 +1,143 @@
+// The whole synchronous path with the real actors: exact parameters whatever dies (I1, I2, I6, I7).
+#include <boost/test/unit_test.hpp>
+
+#include "actors/local.h"
+#include "tests/support/sim_swarm.h"
+
+using namespace std::chrono_literals;
+using swarm::test::SimSwarm;
+
+namespace {
+
+struct Swarm : SimSwarm {
+  Swarm() {
+    for (int stage = 0; stage < 3; ++stage)
+      for (const char* replica : {"a", "b"})
+        add_peer("stage" + std::to_string(stage) + replica, stage);
+    add_trainer("trainer-a");
+    add_trainer("trainer-b");
+  }
+  void check_end(int replicas) {
+    BOOST_TEST(check_parameters() == "");
+    BOOST_TEST(checked == replicas);
+    BOOST_TEST(events->count("replicas_differ") == 0u);
+  }
+  std::string coordinator_node() {
+    for (auto it = events->events.rbegin(); it != events->events.rend(); ++it)
+      if (it->name == "coordinator") return leader_name(it->detail);
+    return "";
+  }
+  /// The coordinator's node is the one whose describe text says that it is active.
+  std::string leader_name(const std::string&) {
+    for (auto& [name, node] : nodes) {
+      if (node.stage >= 0 || !node.alive) continue;
+      std::string text;
+      caf::scoped_actor self(*system);
+      auto handle =
+          self->request(node.actors[1], caf::infinite, swarm::actors::describe_atom::value);
+      system.run();
+      handle.receive([&](const std::string& t) { text = t; }, [](const caf::error&) {});
+      if (text.find("standby") == std::string::npos) return name;
+    }
+    return "";
+  }
+};
+
+void print_events(const SimSwarm& swarm) {
+  for (const auto& e : swarm.events->events)
+    BOOST_TEST_MESSAGE(e.name << " stage=" << e.stage << " step=" << e.step << " " << e.detail);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(SwarmOfRealActors)
+
+BOOST_FIXTURE_TEST_CASE(an_undisturbed_run_counts_every_sample_once, Swarm) {
+  bool ended = run_to_end();
+  print_events(*this);
+  BOOST_TEST(ended);
+  check_end(6);
+  BOOST_TEST(events->steps.size() == 7u);  // six steps and the final validation
+  BOOST_TEST(events->steps.back().validation_loss.has_value());
+  BOOST_TEST(events->count("sum_dropped") == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_killed_replica_costs_no_sample, Swarm) {
+  BOOST_TEST(run_to_step(1));
+  kill("stage1a");
+  bool ended = run_to_end();
+  print_events(*this);
+  BOOST_TEST(ended);
+  check_end(5);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_restarted_replica_catches_up_and_serves, Swarm) {
+  BOOST_TEST(run_to_step(0));
+  kill("stage1a");
+  BOOST_TEST(run_to_step(1));
+  start("stage1a");
+  bool ended = run_to_end();
+  print_events(*this);
+  BOOST_TEST(ended);
+  BOOST_TEST(check_parameters() == "");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_killed_trainer_gives_its_slots_back, Swarm) {
+  BOOST_TEST(run_to_step(1));
+  std::string leader = coordinator_node();
+  kill(leader == "trainer-a" ? "trainer-b" : "trainer-a");
+  bool ended = run_to_end();
+  BOOST_TEST(ended);
+  check_end(6);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_killed_coordinator_is_replaced, Swarm) {
+  BOOST_TEST(run_to_step(1));
+  std::string leader = coordinator_node();
+  BOOST_REQUIRE(leader != "");
+  kill(leader);
+  bool ended = run_to_end();
+  print_events(*this);
+  BOOST_TEST(ended);
+  check_end(6);
+  BOOST_TEST(events->count("coordinator") == 2u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_stage_without_peers_goes_back_to_a_common_snapshot, Swarm) {
+  BOOST_TEST(run_to_step(3));
+  kill("stage1a");
+  kill("stage1b");
+  system.advance(1s);
+  start("stage1a");
+  bool ended = run_to_end();
+  print_events(*this);
+  BOOST_TEST(ended);
+  BOOST_TEST(events->count("recovered") == 1u);
+  BOOST_TEST(check_parameters() == "");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_killed_swarm_resumes_from_the_newest_common_snapshot, Swarm) {
+  BOOST_TEST(run_to_step(4));
+  std::vector<std::string> names;
+  for (const auto& [name, node] : nodes) names.push_back(name);
+  for (const auto& name : names) kill(name);
+  system.advance(5s);
+  for (const auto& name : names) start(name);
+  bool ended = run_to_end();
+  print_events(*this);
+  BOOST_TEST(ended);
+  BOOST_TEST(events->count("recovered") == 1u);
+  BOOST_TEST(events->count("initialized") == 6u);  // only at the very start
+  check_end(6);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_dropped_gradient_would_be_seen, Swarm) {
+  for (auto& [name, node] : nodes) kill(name);
+  faults.drop_gradient = "2:3";
+  disks.clear();
+  for (auto& [name, node] : nodes) start(name);
+  BOOST_TEST(run_to_end());
+  BOOST_TEST(check_parameters() != "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
