@@ -262,6 +262,12 @@ BOOST_AUTO_TEST_CASE(a_successor_at_the_same_address_gets_no_mail_of_the_dead) {
   swarm.system.advance(100ms);
   BOOST_TEST((answer->error.code == ErrorCode::kLinkLost));
   BOOST_TEST(c.seen->mail.empty());
+  auto held = swarm.ask(swarm.resolve(a, c, "silent"), echo_mail(3, 60s));
+  auto stale = swarm.ask(swarm.resolve(a, b, "echo"), echo_mail(4));  // an old record once more
+  swarm.system.advance(5s);
+  BOOST_TEST((stale->error.code == ErrorCode::kLinkLost));
+  BOOST_TEST(!held->here);  // the successor's link is not disturbed
+  BOOST_TEST(c.seen->mail.empty());
 }
 
 BOOST_AUTO_TEST_CASE(an_exception_in_a_handler_is_reported_and_the_link_lives) {

@@ -9,11 +9,13 @@
 #include <caf/event_based_actor.hpp>
 #include <caf/scoped_actor.hpp>
 #include <random>
+#include <thread>
 
 #include "actors/errors.h"
 #include "actors/links/frame.h"
 #include "actors/links/links.h"
 #include "actors/links/session.h"
+#include "actors/links/socket.h"
 #include "actors/system_config.h"
 
 using namespace swarm;
@@ -236,6 +238,46 @@ BOOST_AUTO_TEST_CASE(a_client_that_says_half_a_hello_is_closed) {
   client.write(bytes);
   client.read_to_end();
   BOOST_TEST(stats(a).links.empty());
+}
+
+BOOST_AUTO_TEST_CASE(strangers_beyond_the_limit_are_closed_at_once) {
+  auto few = options("a");
+  few.max_pending_hellos = 2;
+  few.dial_timeout = 20s;
+  Node a(few);
+  RawClient first(a.endpoint), second(a.endpoint), third(a.endpoint);
+  BOOST_TEST(third.read_to_end().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_never_says_hello_costs_the_dial_timeout) {
+  auto quick = options("a");
+  quick.dial_timeout = 100ms;
+  Node a(quick);
+  Endpoint mute;
+  auto listener = links::listen_on({"127.0.0.1", 0}, mute);
+  BOOST_REQUIRE(listener.ok());
+  BOOST_TEST((resolve(a, mute).code() == ErrorCode::kPeerTimeout));
+  close(*listener);
+}
+
+BOOST_AUTO_TEST_CASE(a_name_is_looked_up_and_a_bad_one_reported) {
+  Node a(options("a")), b(options("b"));
+  BOOST_TEST(resolve(a, {"localhost", b.endpoint.port}).ok());
+  BOOST_TEST((resolve(a, {"no such name", 1}).code() == ErrorCode::kLinkLost));
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_dial_one_another_at_once_lose_no_mail) {
+  Node a(options("a")), b(options("b"));
+  auto one = [](Node& from, const Endpoint& to, int& answered) {
+    auto remote = resolve(from, to);
+    for (int i = 0; remote.ok() && i < 200; ++i) answered += ask(from, *remote, echo_mail(i)).ok();
+  };
+  int from_a = 0, from_b = 0;
+  std::thread other([&] { one(b, a.endpoint, from_b); });
+  one(a, b.endpoint, from_a);
+  other.join();
+  BOOST_TEST(from_a == 200);
+  BOOST_TEST(from_b == 200);
 }
 
 BOOST_AUTO_TEST_CASE(another_protocol_version_is_refused_with_the_reason) {
