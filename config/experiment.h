@@ -77,13 +77,21 @@ struct ExperimentResult {
   std::string text() const;
 };
 
+/// kIgnore leaves [[timeline]] out, unchecked.
+enum class Timeline : uint8_t { kRead, kIgnore };
+
 /// `overrides`: "section.key=value" each, applied in order after the file, with the same checks.
 /// The value is TOML; text that is no TOML value is taken as a string.
 ExperimentResult load_experiment(const std::string& path,
-                                 const std::vector<std::string>& overrides = {});
+                                 const std::vector<std::string>& overrides = {},
+                                 Timeline timeline = Timeline::kRead);
 /// The same from memory; `file` names it in errors.
 ExperimentResult parse_experiment(const std::string& text, const std::string& file,
-                                  const std::vector<std::string>& overrides = {});
+                                  const std::vector<std::string>& overrides = {},
+                                  Timeline timeline = Timeline::kRead);
+
+/// What run.name and nodes' names must be: 1 to 64 of [A-Za-z0-9_.-], not "." or "..".
+bool is_name(const std::string& text);
 
 /// Everything one node is told; `run_folder` is where the run writes. A name that the experiment
 /// does not list gives a node without stages and trainer.

@@ -252,11 +252,16 @@ ExperimentResult fail(const Location& where, const std::string& message) {
 }  // namespace
 
 ExperimentResult parse_experiment(const std::string& text, const std::string& file,
-                                  const std::vector<std::string>& overrides) {
+                                  const std::vector<std::string>& overrides, Timeline timeline) {
   if (text.size() > kMaxFileBytes)
     return fail({file, 1, 1}, "the file is larger than 4 MiB; is it a config?");
-  const ParsedToml parsed = parse_toml(text, file);
+  ParsedToml parsed = parse_toml(text, file);
   if (!parsed.ok) return fail(parsed.error_location, "not TOML: " + parsed.error);
+  auto& members = parsed.root.members;
+  if (timeline == Timeline::kIgnore)
+    members.erase(std::remove_if(members.begin(), members.end(),
+                                 [](const auto& member) { return member.name == "timeline"; }),
+                  members.end());
   Draft draft;
   draft.places.file = {file, 1, 1};
   Loader loader(file, draft);
@@ -271,8 +276,8 @@ ExperimentResult parse_experiment(const std::string& text, const std::string& fi
   return result;
 }
 
-ExperimentResult load_experiment(const std::string& path,
-                                 const std::vector<std::string>& overrides) {
+ExperimentResult load_experiment(const std::string& path, const std::vector<std::string>& overrides,
+                                 Timeline timeline) {
   auto unreadable = [&](const std::string& why) {
     return fail({path, 1, 1}, "cannot read the file: " + why);
   };
@@ -284,7 +289,7 @@ ExperimentResult load_experiment(const std::string& path,
   std::ostringstream text;
   text << stream.rdbuf();
   if (!stream) return unreadable("permission or disk error");
-  return parse_experiment(text.str(), path, overrides);
+  return parse_experiment(text.str(), path, overrides, timeline);
 }
 
 std::string ConfigError::text() const {

@@ -1,0 +1,15 @@
+/// The measurements of `swarm bench`. Each prints a table and returns the exit code; the limits of
+/// docs/performance.md are judged there, not here.
+#pragma once
+
+namespace swarm::apps {
+
+/// [8, 512, 768] float32 there and back through actors and links between two processes, beside
+/// raw TCP in the same run; the smallest request alone and while tensors stream.
+int bench_transport();
+
+/// 1 stage x 1 trainer beside one LibTorch process with 1 thread, and 2 stages x 1 peer beside one
+/// process with 2 threads.
+int bench_overhead();
+
+}  // namespace swarm::apps

@@ -1,0 +1,84 @@
+#include <cstdio>
+#include <filesystem>
+
+#include "apps/bench.h"
+#include "apps/launch/launcher.h"
+#include "apps/launch/run_folder.h"
+#include "config/experiment.h"
+#include "tensor/one_process.h"
+#include "tensor/threads.h"
+
+namespace swarm::apps {
+namespace {
+
+const char* const kModel =
+    "[run]\nname = \"bench-overhead\"\n"
+    "[model]\nlayers = 8\nwidth = 256\nheads = 4\nffn = 1024\nsequence = 128\n"
+    "[data]\ntrain = [\"/usr/share/common-licenses\"]\n"
+    "[training]\nsteps = 8\nbatch = 64\nmicrobatch = 8\nvalidation_samples = 8\n"
+    "[checkpoint]\nevery_steps = 0\n";
+
+Result<double> alone(const actors::NodeOptions& options, int threads) {
+  auto data = tensor::open_text_data(options.data, options.model.sequence);
+  if (!data) return data.error();
+  tensor::set_threads(threads);
+  tensor::ReferenceOptions reference;
+  reference.model = options.model;
+  reference.optimizer = options.optimizer;
+  reference.batch = options.training.batch;
+  reference.microbatch = options.training.microbatch;
+  reference.steps = options.training.steps;
+  auto run = tensor::train_reference(reference, **data);
+  if (!run) return run.error();
+  return run->tokens_per_s;
+}
+
+Result<double> swarm(config::Experiment experiment) {
+  auto folder = launch::make_run_folder(experiment);
+  if (!folder) return folder.error();
+  launch::LaunchOptions options;
+  options.folder = *folder;
+  launch::Launcher launcher(experiment, options);
+  const auto report = launcher.run();
+  if (report.outcome != launch::Outcome::kFinished)
+    return Error{ErrorCode::kInternal, report.reason + "; see " + *folder};
+  return launcher.state().tokens_per_second();
+}
+
+int measure(int stages) {
+  std::string text = kModel;
+  text += "[pipeline]\nstages = " + std::to_string(stages) + "\n";
+  for (int stage = 0; stage < stages; ++stage)
+    text += "[[nodes]]\nname = \"stage" + std::to_string(stage) + "\"\nstages = [" +
+            std::to_string(stage) + "]\n";
+  text += "[[nodes]]\nname = \"trainer\"\ntrainer = true\n";
+  auto loaded = config::parse_experiment(text, "bench overhead");
+  if (!loaded.ok()) {
+    std::fputs(loaded.text().c_str(), stderr);
+    return 1;
+  }
+  const auto plain = alone(loaded.experiment->base, stages);
+  const auto distributed = swarm(*loaded.experiment);
+  for (const auto* result : {&plain, &distributed})
+    if (!result->ok()) {
+      std::fprintf(stderr, "swarm bench: %s\n", to_string(result->error()).c_str());
+      return 1;
+    }
+  std::printf(
+      "%d stage%s x 1 peer, 1 thread each: %8.0f tokens/s; one process, %d thread%s: %8.0f "
+      "tokens/s; ratio %.3f\n",
+      stages, stages == 1 ? "" : "s", *distributed, stages, stages == 1 ? "" : "s", *plain,
+      *distributed / *plain);
+  std::fflush(stdout);
+  return 0;
+}
+
+}  // namespace
+
+int bench_overhead() {
+  for (const int stages : {1, 2})
+    if (const int code = measure(stages); code != 0) return code;
+  return 0;
+}
+
+}  // namespace swarm::apps

@@ -1,0 +1,28 @@
+/// The subcommands of `swarm`. Each adds its options to the application and, when chosen, runs and
+/// leaves its exit code: 0 done, 1 failed, 2 bad configuration or arguments, 130 interrupted.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+#include <vector>
+
+namespace swarm::apps {
+
+constexpr int kBadConfig = 2;
+
+void add_config(CLI::App& app, int& exit_code);
+void add_run(CLI::App& app, int& exit_code);
+void add_node(CLI::App& app, int& exit_code);
+void add_console(CLI::App& app, int& exit_code);
+void add_verify(CLI::App& app, int& exit_code);
+void add_sample(CLI::App& app, int& exit_code);
+void add_bench(CLI::App& app, int& exit_code);
+
+/// FILE and --set, as most subcommands take them.
+struct ConfigArguments {
+  std::string file;
+  std::vector<std::string> overrides;
+};
+void add_config_arguments(CLI::App& command, ConfigArguments& arguments, bool file_required = true);
+
+}  // namespace swarm::apps

@@ -1,0 +1,75 @@
+#include "apps/launch/child_process.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+namespace swarm::launch {
+namespace {
+
+/// Between fork and exec: only async-signal-safe calls.
+[[noreturn]] void become(char* const* arguments, int output, pid_t parent) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(127);  // it died before the line above
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_DFL);
+  const int input = ::open("/dev/null", O_RDONLY);
+  if (input >= 0) ::dup2(input, STDIN_FILENO);
+  ::dup2(output, STDOUT_FILENO);
+  ::dup2(output, STDERR_FILENO);
+  ::execv(arguments[0], arguments);
+  ::_exit(127);
+}
+
+}  // namespace
+
+std::string ExitStatus::text() const {
+  if (signal == 0) return "exit code " + std::to_string(code);
+  const char* name = ::strsignal(signal);
+  return "signal " + std::to_string(signal) + " (" + (name ? name : "?") + ")";
+}
+
+Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& arguments,
+                                         const std::string& output_file) {
+  const int output = ::open(output_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (output < 0)
+    return Error{ErrorCode::kIo, "cannot open " + output_file + ": " + std::strerror(errno)};
+  std::vector<char*> raw;
+  for (const auto& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
+  raw.push_back(nullptr);
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid == 0) become(raw.data(), output, parent);
+  const int error = errno;
+  ::close(output);
+  if (pid < 0) return Error{ErrorCode::kIo, std::string("cannot fork: ") + std::strerror(error)};
+  ::setpgid(pid, pid);  // both sides, so that neither can be too late
+  ChildProcess child;
+  child.pid_ = pid;
+  return child;
+}
+
+bool ChildProcess::reap() {
+  if (exit_ || pid_ <= 0) return false;
+  int status = 0;
+  if (::waitpid(pid_, &status, WNOHANG) != pid_) return false;
+  ExitStatus out;
+  if (WIFSIGNALED(status)) out.signal = WTERMSIG(status);
+  if (WIFEXITED(status)) out.code = WEXITSTATUS(status);
+  exit_ = out;
+  return true;
+}
+
+void ChildProcess::signal(int number) const {
+  if (running() && pid_ > 0 && ::kill(-pid_, number) != 0) ::kill(pid_, number);
+}
+
+}  // namespace swarm::launch

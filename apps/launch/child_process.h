@@ -1,0 +1,43 @@
+/// A child process that never outlives this one, not even when this one is killed with -9.
+///
+/// Call start() and keep the object on the main thread: the kernel ties a child's fate to the
+/// thread that made it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/result.h"
+
+namespace swarm::launch {
+
+struct ExitStatus {
+  int code = 0;    ///< Meaningful when signal is 0.
+  int signal = 0;  ///< That ended it; 0: it exited.
+  std::string text() const;
+};
+
+class ChildProcess {
+ public:
+  /// `arguments[0]` is the program's path. Output (both streams) is appended to `output_file`. The
+  /// child has a process group of its own, so Ctrl-C reaches only the parent. Errors: kIo.
+  static Result<ChildProcess> start(const std::vector<std::string>& arguments,
+                                    const std::string& output_file);
+
+  pid_t pid() const { return pid_; }
+  bool running() const { return !exit_; }
+  /// Collects the exit status if it has ended; true exactly once, then.
+  bool reap();
+  const std::optional<ExitStatus>& exit() const { return exit_; }
+  /// To the whole process group; nothing when it has ended.
+  void signal(int number) const;
+
+ private:
+  pid_t pid_ = -1;
+  std::optional<ExitStatus> exit_;
+};
+
+}  // namespace swarm::launch

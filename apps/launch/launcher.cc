@@ -1,0 +1,338 @@
+#include "apps/launch/launcher.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "apps/launch/run_folder.h"
+#include "apps/launch/timeline.h"
+
+namespace swarm::launch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using config::TimelineAction;
+
+constexpr int kPollMs = 100;
+constexpr size_t kMaxJoin = 4;
+volatile std::sig_atomic_t g_interrupts = 0;
+
+void on_interrupt(int) { g_interrupts = g_interrupts + 1; }
+
+double unix_now_s() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+/// Events that people want to see while a run goes on.
+bool is_remarkable(const EventLine& line) {
+  static const std::set<std::string> names = {
+      "timeline",          "process_lost", "process_started", "recovered",
+      "restored",          "lost",         "trainer_lost",    "coordinator",
+      "replicas_differ",   "cannot_go_on", "load_failed",     "commit_failed",
+      "checkpoint_failed", "failed",       "finished",        "run_resumed"};
+  return names.count(line.event) > 0;
+}
+
+}  // namespace
+
+const char* to_string(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kFinished:
+      return "finished";
+    case Outcome::kFailed:
+      return "failed";
+    case Outcome::kInterrupted:
+      return "interrupted";
+  }
+  return "unknown";
+}
+
+Launcher::Launcher(config::Experiment experiment, LaunchOptions options)
+    : experiment_(std::move(experiment)),
+      options_(std::move(options)),
+      state_(static_cast<uint32_t>(experiment_.base.num_stages), experiment_.base.training.steps) {
+  for (const auto& spec : experiment_.nodes) {
+    const std::string folder = options_.folder + "/nodes/" + spec.name;
+    nodes_.push_back(std::unique_ptr<Node>(new Node{spec,
+                                                    folder,
+                                                    {},
+                                                    {},
+                                                    false,
+                                                    false,
+                                                    LineTail(folder + "/events.jsonl"),
+                                                    LineTail(folder + "/metrics.jsonl")}));
+  }
+}
+
+Launcher::~Launcher() {
+  for (auto& node : nodes_)
+    if (node->process) node->process->signal(SIGKILL);
+}
+
+RunReport Launcher::run() {
+  struct sigaction action {};
+  action.sa_handler = on_interrupt;
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(number, &action, nullptr);
+  g_interrupts = 0;
+  started_at_ = progress_at_ = Clock::now();
+  if (nodes_.empty()) {
+    fail("the experiment lists no [[nodes]]");
+    return report_;
+  }
+  if (options_.resume) load_history();
+  while (!over_) {
+    poll_children();
+    if (!over_) start_next_nodes();
+    poll_files();
+    if (!over_) follow_timeline();
+    if (!over_ && !judge()) break;
+    ::poll(nullptr, 0, kPollMs);  // a signal wakes it
+  }
+  stop_all();
+  poll_files();
+  report_.seconds = seconds_since_start();
+  return report_;
+}
+
+/// The merged files say what earlier runs did; nodes' files are read again and known lines skipped.
+void Launcher::load_history() {
+  auto lines = [&](const char* name) { return LineTail(options_.folder + name).poll(); };
+  for (const auto& line : lines("/events.jsonl")) state_.take_event(line);
+  for (const auto& line : lines("/metrics.jsonl")) state_.take_metrics(line);
+  last_steps_closed_ = state_.steps_closed();
+  state_.forget_finish();
+  record("run_resumed", "run", "steps_closed=" + std::to_string(state_.steps_closed()));
+}
+
+/// The first node alone, the second joins it, all others join these two.
+bool Launcher::start_next_nodes() {
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    Node& node = *nodes_[i];
+    if (node.process) {
+      if (i < 2 && !node.listening && node.process->running()) return true;
+      continue;
+    }
+    if (!start(node)) return false;
+  }
+  return true;
+}
+
+bool Launcher::start(Node& node) {
+  std::error_code ignored;
+  std::filesystem::create_directories(node.folder, ignored);
+  std::filesystem::remove(node.folder + "/node.json", ignored);
+  std::vector<std::string> arguments = {
+      options_.program, "node",         options_.folder + "/config.toml", "--name", node.spec.name,
+      "--run-folder",   options_.folder};
+  if (node.endpoint) {
+    arguments.push_back("--listen");
+    arguments.push_back(node.endpoint->text());
+  }
+  for (const auto& endpoint : living_endpoints(node)) {
+    arguments.push_back("--join");
+    arguments.push_back(endpoint.text());
+  }
+  auto process = ChildProcess::start(arguments, node.folder + "/output.txt");
+  if (!process) {
+    fail("cannot start " + node.spec.name + ": " + to_string(process.error()));
+    return false;
+  }
+  node.process = *process;
+  node.listening = false;
+  node.stop_expected = false;
+  return true;
+}
+
+std::vector<Endpoint> Launcher::living_endpoints(const Node& except) const {
+  std::vector<Endpoint> out;
+  for (const auto& node : nodes_) {
+    const bool alive = node->process && node->process->running() && node->listening;
+    if (alive && node.get() != &except && out.size() < kMaxJoin) out.push_back(*node->endpoint);
+  }
+  return out;
+}
+
+void Launcher::poll_children() {
+  for (auto& node : nodes_) {
+    if (!node->process) continue;
+    if (node->process->reap()) {
+      on_exit(*node);
+    } else if (node->process->running() && !node->listening) {
+      const auto file = read_node_file(node->folder);
+      if (!file || file->pid != node->process->pid()) continue;
+      node->listening = true;
+      node->endpoint = file->endpoint;
+      record("process_started", node->spec.name,
+             "pid=" + std::to_string(file->pid) + " endpoint=" + file->endpoint.text());
+    }
+  }
+}
+
+void Launcher::on_exit(Node& node) {
+  const std::string how = node.process->exit()->text();
+  const bool never_listened = !node.listening;
+  node.listening = false;
+  if (node.stop_expected || over_) {
+    record("process_ended", node.spec.name, how);
+    return;
+  }
+  record("process_lost", node.spec.name, how);
+  if (never_listened && node.process->exit()->signal == 0)
+    return fail(node.spec.name + " did not start (" + how + "): " + last_output(node));
+  std::set<std::string> alive;
+  for (const auto& other : nodes_)
+    if (!other->process || other->process->running()) alive.insert(other->spec.name);
+  const std::string why = cannot_go_on(experiment_, alive, state_.timeline_done());
+  poll_files();
+  if (!why.empty() && !state_.finished()) fail(why + " (" + node.spec.name + ": " + how + ")");
+}
+
+void Launcher::poll_files() {
+  for (auto& node : nodes_) {
+    for (const auto& line : node->metrics.poll()) {
+      if (!state_.take_metrics(line)) continue;
+      static_cast<void>(append_line(options_.folder + "/metrics.jsonl", line));
+      if (options_.on_progress) options_.on_progress(state_.progress());
+    }
+    for (const auto& line : node->events.poll()) merge_event(line);
+  }
+}
+
+void Launcher::merge_event(const std::string& line) {
+  if (!state_.take_event(line)) return;
+  static_cast<void>(append_line(options_.folder + "/events.jsonl", line));
+  const auto event = parse_event(line);
+  if (event && is_remarkable(*event) && options_.on_event) options_.on_event(*event);
+}
+
+void Launcher::follow_timeline() {
+  const auto all_started = [&] {
+    return std::all_of(nodes_.begin(), nodes_.end(),
+                       [](const auto& n) { return bool(n->process); });
+  };
+  if (!all_started()) return;
+  for (const size_t index : due(experiment_.timeline, state_.timeline_done(), state_.steps_closed(),
+                                seconds_since_start()))
+    act(index);
+}
+
+void Launcher::act(size_t index) {
+  const auto& entry = experiment_.timeline[index];
+  Node* node = find(entry.node);
+  record("timeline", entry.node,
+         "index=" + std::to_string(index) + " action=" + config::to_string(entry.action));
+  if (node == nullptr || !node->process) return;
+  switch (entry.action) {
+    case TimelineAction::kKill:
+      node->stop_expected = true;
+      node->process->signal(SIGKILL);
+      break;
+    case TimelineAction::kStart:
+      if (node->stop_expected) wait_until_gone(*node);
+      if (!node->process->running()) start(*node);
+      break;
+    case TimelineAction::kPause:
+      node->process->signal(SIGSTOP);
+      break;
+    case TimelineAction::kResume:
+      node->process->signal(SIGCONT);
+      break;
+  }
+}
+
+/// What was killed is gone within milliseconds; its port is free then.
+void Launcher::wait_until_gone(Node& node) {
+  for (int i = 0; i < 200 && node.process->running(); ++i) {
+    if (node.process->reap()) return on_exit(node);
+    ::poll(nullptr, 0, 10);
+  }
+}
+
+bool Launcher::judge() {
+  if (g_interrupts > 0) {
+    report_.outcome = Outcome::kInterrupted;
+    report_.reason = "interrupted";
+    over_ = true;
+  } else if (state_.finished()) {
+    report_.outcome = Outcome::kFinished;
+    over_ = true;
+  } else if (state_.steps_closed() != last_steps_closed_) {
+    last_steps_closed_ = state_.steps_closed();
+    progress_at_ = Clock::now();
+  } else if (std::chrono::duration<double>(Clock::now() - progress_at_).count() >
+             experiment_.run.stall_limit_s) {
+    const std::string& trouble = state_.last_trouble();
+    fail("no step was finished for " +
+         std::to_string(static_cast<int>(experiment_.run.stall_limit_s)) +
+         " s (run.stall_limit_s)" + (trouble.empty() ? "" : "; last trouble: " + trouble));
+  }
+  return !over_;
+}
+
+/// SIGTERM to all, paused ones too; SIGKILL when the limit has passed or on another interrupt.
+void Launcher::stop_all() {
+  over_ = true;
+  const auto limit = Clock::now() + options_.drain_limit;
+  const std::sig_atomic_t interrupts = g_interrupts;
+  for (auto& node : nodes_) {
+    if (!node->process) continue;
+    node->process->signal(SIGCONT);
+    node->process->signal(SIGTERM);
+  }
+  while (any_running() && Clock::now() < limit && g_interrupts <= interrupts) {
+    poll_children();
+    poll_files();
+    ::poll(nullptr, 0, kPollMs / 2);
+  }
+  for (auto& node : nodes_)
+    if (node->process) node->process->signal(SIGKILL);
+  while (any_running()) {
+    poll_children();
+    ::poll(nullptr, 0, 10);
+  }
+}
+
+bool Launcher::any_running() const {
+  return std::any_of(nodes_.begin(), nodes_.end(),
+                     [](const auto& node) { return node->process && node->process->running(); });
+}
+
+std::string Launcher::last_output(const Node& node) const {
+  const auto lines = LineTail(node.folder + "/output.txt").poll();
+  std::string out;
+  for (size_t i = lines.size() > 3 ? lines.size() - 3 : 0; i < lines.size(); ++i)
+    out += (out.empty() ? "" : "\n  ") + lines[i];
+  return out.empty() ? "see " + node.folder : out;
+}
+
+void Launcher::record(const std::string& event, const std::string& node,
+                      const std::string& detail) {
+  EventLine line;
+  line.time_s = unix_now_s();
+  line.event = event;
+  line.node = node;
+  line.detail = detail;
+  merge_event(line.json());
+}
+
+void Launcher::fail(const std::string& reason) {
+  report_.outcome = Outcome::kFailed;
+  report_.reason = reason;
+  over_ = true;
+}
+
+double Launcher::seconds_since_start() const {
+  return std::chrono::duration<double>(Clock::now() - started_at_).count();
+}
+
+Launcher::Node* Launcher::find(const std::string& name) {
+  for (auto& node : nodes_)
+    if (node->spec.name == name) return node.get();
+  return nullptr;
+}
+
+}  // namespace swarm::launch

@@ -1,0 +1,100 @@
+/// Runs an experiment: every node as a child process of this one, until training is finished, has
+/// failed or was interrupted. What `swarm run`, `verify` and `bench overhead` are made of.
+///
+/// Owns the run folder's merged files (events.jsonl, metrics.jsonl, summary.json) and all children.
+/// Thread: the main thread, from construction to destruction.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "apps/launch/child_process.h"
+#include "apps/launch/line_tail.h"
+#include "apps/launch/run_state.h"
+#include "common/ids.h"
+#include "config/experiment.h"
+
+namespace swarm::launch {
+
+struct LaunchOptions {
+  std::string folder;   ///< An existing run folder with its config.toml.
+  bool resume = false;  ///< The folder has a history.
+  std::string program = "/proc/self/exe";
+  std::chrono::seconds drain_limit{10};  ///< Between SIGTERM and SIGKILL.
+  /// Called with the progress line whenever it may have changed; may be empty.
+  std::function<void(const std::string&)> on_progress;
+  /// Called with each event worth a person's eye; may be empty.
+  std::function<void(const EventLine&)> on_event;
+};
+
+enum class Outcome { kFinished, kFailed, kInterrupted };
+const char* to_string(Outcome outcome);
+
+struct RunReport {
+  Outcome outcome = Outcome::kFailed;
+  std::string reason;  ///< Why it failed.
+  double seconds = 0;
+};
+
+class Launcher {
+ public:
+  Launcher(config::Experiment experiment, LaunchOptions options);
+  /// Kills what still runs.
+  ~Launcher();
+  Launcher(const Launcher&) = delete;
+
+  /// Blocks until the end; then no child is left. SIGINT, SIGTERM and SIGHUP drain the nodes (a
+  /// second one kills them). Call once.
+  RunReport run();
+
+  const RunState& state() const { return state_; }
+
+ private:
+  struct Node {
+    config::NodeSpec spec;
+    std::string folder;
+    std::optional<ChildProcess> process;
+    std::optional<Endpoint> endpoint;  ///< Of the running or, for its port, of the last process.
+    bool listening = false;
+    bool stop_expected = false;  ///< The timeline killed it.
+    LineTail events, metrics;
+  };
+
+  void load_history();
+  bool start_next_nodes();
+  bool start(Node& node);
+  std::vector<Endpoint> living_endpoints(const Node& except) const;
+  void poll_children();
+  void on_exit(Node& node);
+  void poll_files();
+  void follow_timeline();
+  void act(size_t index);
+  void wait_until_gone(Node& node);
+  /// False when the run is over; sets report_.
+  bool judge();
+  void stop_all();
+  bool any_running() const;
+  std::string last_output(const Node& node) const;
+  void record(const std::string& event, const std::string& node, const std::string& detail);
+  void merge_event(const std::string& line);
+  void fail(const std::string& reason);
+  double seconds_since_start() const;
+  Node* find(const std::string& name);
+
+  config::Experiment experiment_;
+  LaunchOptions options_;
+  RunState state_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::chrono::steady_clock::time_point started_at_, progress_at_;
+  uint64_t last_steps_closed_ = 0;
+  bool over_ = false;
+  RunReport report_;
+};
+
+}  // namespace swarm::launch

@@ -1,0 +1,72 @@
+/// What a run's events and metrics add up to: which lines are new, how far training is, the
+/// progress line and summary.json. Pure; time comes from the lines. One owner.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace swarm::launch {
+
+/// An events.jsonl line (docs/run_folder.md).
+struct EventLine {
+  double time_s = 0;
+  std::string event, node, detail;
+  int64_t stage = -1, step = -1;
+
+  std::string json() const;
+  /// "27: stage1-a: restored (stage 1, step 26): ..." for people.
+  std::string text() const;
+};
+/// Nothing for what is not such a line.
+std::optional<EventLine> parse_event(const std::string& line);
+
+class RunState {
+ public:
+  /// `steps`: that the run has to close, for the display.
+  RunState(uint32_t num_stages, uint64_t steps) : num_stages_(num_stages), steps_(steps) {}
+
+  /// True if the line is new and well-formed: it belongs into the merged file. Of several lines for
+  /// one step (a coordinator that came back, a step done again) the first counts.
+  bool take_metrics(const std::string& line);
+  /// True if the line is well-formed and was not seen before.
+  bool take_event(const std::string& line);
+
+  uint64_t steps_closed() const { return steps_closed_; }
+  bool finished() const { return finished_; }
+  /// A resumed run finishes when it says so again.
+  void forget_finish() { finished_ = false; }
+  /// Of the last "cannot_go_on" or similar event; for messages.
+  const std::string& last_trouble() const { return last_trouble_; }
+  std::optional<double> train_loss() const { return train_loss_; }
+  std::optional<double> validation_loss() const { return validation_loss_; }
+  uint64_t tokens() const { return tokens_; }
+  /// Mean over the closed steps but the first, by time.
+  double tokens_per_second() const;
+  const std::map<std::string, uint64_t>& events() const { return events_; }
+  uint64_t recoveries() const;
+  /// Indexes of timeline entries that were carried out, in this process or before a resume.
+  const std::set<size_t>& timeline_done() const { return timeline_done_; }
+
+  /// "step 27/80  loss 2.813  5210 tokens/s  peers 2 1 2 2".
+  std::string progress() const;
+
+ private:
+  uint32_t num_stages_;
+  uint64_t steps_;
+  std::set<uint64_t> seen_steps_;
+  std::set<size_t> seen_events_;  ///< Hashes.
+  uint64_t steps_closed_ = 0, tokens_ = 0;
+  double trained_seconds_ = 0, trained_tokens_ = 0, last_tokens_per_second_ = 0;
+  std::optional<double> train_loss_, validation_loss_;
+  std::vector<int64_t> live_peers_;
+  bool finished_ = false;
+  std::string last_trouble_;
+  std::map<std::string, uint64_t> events_;
+  std::set<size_t> timeline_done_;
+};
+
+}  // namespace swarm::launch

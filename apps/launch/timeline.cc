@@ -1,0 +1,49 @@
+#include "apps/launch/timeline.h"
+
+#include <algorithm>
+
+namespace swarm::launch {
+
+using config::TimelineAction;
+
+std::vector<size_t> due(const std::vector<config::TimelineEvent>& timeline,
+                        const std::set<size_t>& done, uint64_t steps_closed, double seconds) {
+  std::vector<size_t> out;
+  for (size_t i = 0; i < timeline.size(); ++i) {
+    const auto& event = timeline[i];
+    const bool by_step = event.at_step >= 0;
+    const bool come =
+        by_step ? steps_closed >= static_cast<uint64_t>(event.at_step) : seconds >= event.at_second;
+    if (come && done.count(i) == 0) out.push_back(i);
+  }
+  return out;
+}
+
+bool will_return(const std::vector<config::TimelineEvent>& timeline, const std::set<size_t>& done,
+                 const std::string& node) {
+  for (size_t i = 0; i < timeline.size(); ++i) {
+    const bool back = timeline[i].action == TimelineAction::kStart ||
+                      timeline[i].action == TimelineAction::kResume;
+    if (back && done.count(i) == 0 && timeline[i].node == node) return true;
+  }
+  return false;
+}
+
+std::string cannot_go_on(const config::Experiment& experiment, const std::set<std::string>& alive,
+                         const std::set<size_t>& done) {
+  auto usable = [&](const config::NodeSpec& node) {
+    return alive.count(node.name) > 0 || will_return(experiment.timeline, done, node.name);
+  };
+  for (int32_t stage = 0; stage < experiment.base.num_stages; ++stage) {
+    const bool served =
+        std::any_of(experiment.nodes.begin(), experiment.nodes.end(), [&](const auto& node) {
+          return usable(node) && std::count(node.stages.begin(), node.stages.end(), stage) > 0;
+        });
+    if (!served) return "no process is left that serves stage " + std::to_string(stage);
+  }
+  const bool fed = std::any_of(experiment.nodes.begin(), experiment.nodes.end(),
+                               [&](const auto& node) { return node.trainer && usable(node); });
+  return fed ? "" : "no trainer process is left";
+}
+
+}  // namespace swarm::launch

@@ -1,0 +1,26 @@
+/// Which entries of a timeline are due. Pure.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "config/experiment.h"
+
+namespace swarm::launch {
+
+/// Indexes of entries whose time has come and that are not in `done`, in the order of the file.
+std::vector<size_t> due(const std::vector<config::TimelineEvent>& timeline,
+                        const std::set<size_t>& done, uint64_t steps_closed, double seconds);
+
+/// True if an entry not in `done` starts or resumes `node`: its loss is meant to be temporary.
+bool will_return(const std::vector<config::TimelineEvent>& timeline, const std::set<size_t>& done,
+                 const std::string& node);
+
+/// Empty, or why training cannot go on with the processes in `alive` (names): a stage without a
+/// process, or no trainer, and none on its way back.
+std::string cannot_go_on(const config::Experiment& experiment, const std::set<std::string>& alive,
+                         const std::set<size_t>& done);
+
+}  // namespace swarm::launch

@@ -1,0 +1,24 @@
+/// What a person sees of a run: one updating line on a terminal, a line per change elsewhere.
+#pragma once
+
+#include <string>
+
+#include "apps/launch/run_state.h"
+
+namespace swarm::apps {
+
+class RunDisplay {
+ public:
+  explicit RunDisplay(bool quiet);
+  void progress(const std::string& line);
+  void event(const launch::EventLine& event);
+  /// Ends the updating line.
+  void finish();
+
+ private:
+  void print(const std::string& line);
+  bool quiet_, terminal_;
+  std::string line_;
+};
+
+}  // namespace swarm::apps

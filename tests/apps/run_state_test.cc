@@ -1,0 +1,151 @@
+#include "apps/launch/run_state.h"
+
+#include <boost/test/unit_test.hpp>
+#include <fstream>
+
+#include "apps/launch/line_tail.h"
+#include "apps/launch/summary.h"
+#include "apps/launch/timeline.h"
+
+namespace swarm::launch {
+namespace {
+
+std::string metrics(int step, double loss) {
+  return "{\"step\":" + std::to_string(step) +
+         ",\"time\":1.0,\"train_loss\":" + std::to_string(loss) +
+         ",\"tokens\":" + std::to_string((step + 1) * 100) +
+         ",\"tokens_per_second\":50.0,\"seconds\":2.0,\"live_peers\":[2,1]}";
+}
+
+config::Experiment two_stages() {
+  auto loaded = config::parse_experiment(
+      "[data]\ntrain=[\"x\"]\n[pipeline]\nstages=2\n"
+      "[[nodes]]\nname=\"a\"\nstages=[0]\n[[nodes]]\nname=\"b\"\nstages=[0,1]\n"
+      "[[nodes]]\nname=\"t\"\ntrainer=true\n"
+      "[[timeline]]\nat_step=3\naction=\"kill\"\nnode=\"b\"\n"
+      "[[timeline]]\nat_second=10.0\naction=\"start\"\nnode=\"b\"\n",
+      "x.toml");
+  BOOST_REQUIRE_MESSAGE(loaded.ok(), loaded.text());
+  return *loaded.experiment;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(LineSplitterTest)
+
+BOOST_AUTO_TEST_CASE(a_line_counts_only_when_it_is_complete) {
+  LineSplitter splitter;
+  BOOST_TEST(splitter.feed("one\ntw", 6) == (std::vector<std::string>{"one"}));
+  BOOST_TEST(splitter.feed("o\n\nthree\n", 9) == (std::vector<std::string>{"two", "three"}));
+}
+
+BOOST_AUTO_TEST_CASE(an_endless_line_is_dropped_and_the_next_is_read) {
+  LineSplitter splitter;
+  const std::string endless(3u << 20, 'x');
+  BOOST_TEST(splitter.feed(endless.data(), endless.size()).empty());
+  BOOST_TEST(splitter.feed("x\nnext\n", 7) == (std::vector<std::string>{"next"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_does_not_exist_yet_has_no_lines) {
+  BOOST_TEST(LineTail("/nonexistent/lines").poll().empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(RunStateTest)
+
+BOOST_AUTO_TEST_CASE(each_step_counts_once) {
+  RunState state(2, 80);
+  BOOST_TEST(state.take_metrics(metrics(0, 5.5)));
+  BOOST_TEST(state.take_metrics(metrics(1, 5.0)));
+  BOOST_TEST(!state.take_metrics(metrics(1, 4.0)));
+  BOOST_TEST(state.steps_closed() == 2u);
+  BOOST_TEST(*state.train_loss() == 5.0);
+  BOOST_TEST(state.progress() == "step 2/80  loss 5.000  50 tokens/s  peers 2 1");
+  BOOST_TEST(state.tokens_per_second() == 50.0);
+}
+
+BOOST_AUTO_TEST_CASE(the_last_line_brings_the_validation_loss_and_closes_no_step) {
+  RunState state(2, 2);
+  state.take_metrics(metrics(0, 5.5));
+  state.take_metrics(metrics(1, 5.0));
+  BOOST_TEST(state.take_metrics("{\"step\":2,\"train_loss\":null,\"validation_loss\":2.25}"));
+  BOOST_TEST(state.steps_closed() == 2u);
+  BOOST_TEST(*state.validation_loss() == 2.25);
+  BOOST_TEST(*state.train_loss() == 5.0);
+}
+
+BOOST_AUTO_TEST_CASE(damaged_lines_are_left_out) {
+  RunState state(2, 80);
+  for (const char* line : {"", "{", "[]", "7", "null", "{\"step\":-1}", "{\"step\":\"1\"}",
+                           "{\"event\":3}", "{\"event\":\"\"}", "\xff\xfe"}) {
+    BOOST_TEST(!state.take_metrics(line), line);
+    BOOST_TEST(!state.take_event(line), line);
+  }
+  BOOST_TEST(state.take_metrics("{\"step\":4,\"live_peers\":[\"x\"],\"tokens\":-3}"));
+}
+
+BOOST_AUTO_TEST_CASE(events_are_counted_and_known_ones_skipped) {
+  RunState state(2, 80);
+  const std::string restored = "{\"time\":1.5,\"event\":\"restored\",\"node\":\"a\",\"step\":3}";
+  BOOST_TEST(state.take_event(restored));
+  BOOST_TEST(!state.take_event(restored));
+  BOOST_TEST(state.recoveries() == 1u);
+  BOOST_TEST(!state.finished());
+  BOOST_TEST(state.take_event("{\"time\":2.5,\"event\":\"finished\",\"node\":\"t\"}"));
+  BOOST_TEST(state.finished());
+}
+
+BOOST_AUTO_TEST_CASE(an_event_written_reads_back) {
+  EventLine line;
+  line.time_s = 12.3456;
+  line.event = "timeline";
+  line.node = "stage1-a";
+  line.detail = "index=4 action=kill";
+  line.step = 27;
+  const auto read = parse_event(line.json());
+  BOOST_REQUIRE(read.has_value());
+  BOOST_TEST(read->time_s == 12.346, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(read->step == 27);
+  BOOST_TEST(read->stage == -1);
+  RunState state(2, 80);
+  state.take_event(line.json());
+  BOOST_TEST(state.timeline_done() == (std::set<size_t>{4}));
+}
+
+BOOST_AUTO_TEST_CASE(the_summary_says_how_the_run_ended) {
+  RunState state(2, 80);
+  state.take_metrics(metrics(0, 5.5));
+  RunReport report;
+  report.reason = "it \"broke\"";
+  const std::string text = summary_json(two_stages(), state, report, 2.5);
+  for (const char* part :
+       {"\"status\": \"failed\"", "\"reason\": \"it \\\"broke\\\"\"", "\"bigram_loss\": 2.5",
+        "\"validation_loss\": null", "\"steps_closed\": 1"})
+    BOOST_TEST(text.find(part) != std::string::npos, part);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(TimelineTest)
+
+BOOST_AUTO_TEST_CASE(an_entry_is_due_once_and_in_time) {
+  const auto timeline = two_stages().timeline;
+  BOOST_TEST(due(timeline, {}, 2, 9.9).empty());
+  BOOST_TEST(due(timeline, {}, 3, 9.9) == (std::vector<size_t>{0}));
+  BOOST_TEST(due(timeline, {}, 4, 10) == (std::vector<size_t>{0, 1}));
+  BOOST_TEST(due(timeline, {0}, 4, 10) == (std::vector<size_t>{1}));
+}
+
+BOOST_AUTO_TEST_CASE(a_stage_without_processes_ends_the_run_unless_one_returns) {
+  const auto e = two_stages();
+  BOOST_TEST(cannot_go_on(e, {"a", "b", "t"}, {0, 1}) == "");
+  BOOST_TEST(cannot_go_on(e, {"b", "t"}, {0, 1}) == "");
+  BOOST_TEST(cannot_go_on(e, {"a", "t"}, {0, 1}) == "no process is left that serves stage 1");
+  BOOST_TEST(cannot_go_on(e, {"a", "t"}, {0}) == "");
+  BOOST_TEST(cannot_go_on(e, {"a", "b"}, {0, 1}) == "no trainer process is left");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace swarm::launch
