@@ -17,10 +17,10 @@ namespace {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);  // it died before the line above
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_DFL);
   const int input = ::open("/dev/null", O_RDONLY);
   if (input >= 0) ::dup2(input, STDIN_FILENO);
   ::dup2(output, STDOUT_FILENO);
@@ -45,10 +45,14 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argumen
   std::vector<char*> raw;
   for (const auto& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
   raw.push_back(nullptr);
+  sigset_t all, before;  // a signal must not run this process's handlers in the child
+  sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, &before);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid == 0) become(raw.data(), output, parent);
   const int error = errno;
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
   ::close(output);
   if (pid < 0) return Error{ErrorCode::kIo, std::string("cannot fork: ") + std::strerror(error)};
   ::setpgid(pid, pid);  // both sides, so that neither can be too late

@@ -117,6 +117,7 @@ bool Launcher::start_next_nodes() {
       continue;
     }
     if (!start(node)) return false;
+    if (i < 2) return true;
   }
   return true;
 }
