@@ -1,0 +1,143 @@
+// The launcher with real processes: a shell script stands in for the node.
+#include "apps/launch/launcher.h"
+
+#include <sys/stat.h>
+
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "apps/launch/run_folder.h"
+
+namespace swarm::launch {
+namespace {
+
+/// Trainers write step 0, wait until the file `go` is in the run folder, write step 1 and finish.
+/// A peer that starts for the second time makes `go`; its arguments are in started.txt.
+const char* const kScript = R"(#!/bin/sh
+all="$*"
+shift; shift
+while [ $# -gt 0 ]; do
+  case $1 in --name) name=$2;; --run-folder) dir=$2;; --listen) listen=$2;; esac
+  shift 2
+done
+own=$dir/nodes/$name
+case $name in broken*) echo "cannot open the data"; exit 3;; esac
+[ -e "$own/started.txt" ] && : > "$dir/go"
+echo "$all" >> "$own/started.txt"
+echo "{\"name\":\"$name\",\"pid\":$$,\"node_id\":\"0123456789abcdef0123456789abcdef\",\
+\"endpoint\":\"${listen:-127.0.0.1:70$(echo "$name" | wc -c)}\"}" > "$own/node.json.new"
+mv "$own/node.json.new" "$own/node.json"
+trap 'exit 0' TERM
+case $name in
+t*) echo '{"step":0,"train_loss":5.5,"tokens":10,"live_peers":[2]}' >> "$own/metrics.jsonl"
+  while [ ! -e "$dir/go" ]; do sleep 0.02; done
+  echo '{"step":1,"train_loss":4.5,"tokens":20,"live_peers":[2]}' >> "$own/metrics.jsonl"
+  echo '{"time":1.5,"event":"finished","node":"t"}' >> "$own/events.jsonl";;
+die*) kill -9 $$;;
+esac
+while :; do sleep 0.02; done
+)";
+
+struct Fixture {
+  Fixture() {
+    BOOST_REQUIRE(::mkdtemp(path) != nullptr);
+    std::ofstream(std::string(path) + "/node.sh") << kScript;
+    ::chmod((std::string(path) + "/node.sh").c_str(), 0755);
+  }
+  ~Fixture() { std::filesystem::remove_all(path); }
+
+  config::Experiment experiment(const std::string& nodes) {
+    auto loaded = config::parse_experiment(
+        "[data]\ntrain=[\"x\"]\n[training]\nsteps=2\n[run]\nstall_limit_s=30\nfolder=\"" +
+            std::string(path) + "\"\n" + nodes,
+        "x.toml");
+    BOOST_REQUIRE_MESSAGE(loaded.ok(), loaded.text());
+    return *loaded.experiment;
+  }
+
+  LaunchOptions options(config::Experiment& e) {
+    auto made = make_run_folder(e);
+    BOOST_REQUIRE(made.ok());
+    LaunchOptions options;
+    options.folder = folder = *made;
+    options.program = std::string(path) + "/node.sh";
+    return options;
+  }
+
+  std::string read(const std::string& name) const {
+    std::ifstream file(folder + "/" + name);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+
+  bool has(const std::string& name, const std::string& part) const {
+    return read(name).find(part) != std::string::npos;
+  }
+
+  void go() const { std::ofstream(folder + "/go") << ""; }
+
+  char path[32] = "/tmp/swarm-test-XXXXXX";
+  std::string folder;
+};
+
+const char* const kTwo =
+    "[[nodes]]\nname=\"s\"\ncount=2\nstages=[0]\n[[nodes]]\nname=\"t\"\ntrainer=true\n";
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(LauncherTest, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_killed_node_starts_again_on_its_port_and_the_run_finishes) {
+  auto e = experiment(std::string(kTwo) +
+                      "[[timeline]]\nat_step=1\naction=\"kill\"\nnode=\"s-0\"\n"
+                      "[[timeline]]\nat_step=1\naction=\"start\"\nnode=\"s-0\"\n");
+  Launcher launcher(e, options(e));
+  const auto report = launcher.run();
+  BOOST_TEST(report.reason == "");
+  BOOST_TEST((report.outcome == Outcome::kFinished));
+  BOOST_TEST(launcher.state().steps_closed() == 2u);
+  BOOST_TEST(read("metrics.jsonl").size() > 60u);
+  BOOST_TEST(has("events.jsonl", "\"index=0 action=kill\""));
+  BOOST_TEST(has("events.jsonl", "\"index=1 action=start\""));
+  BOOST_TEST(!has("events.jsonl", "process_lost"));
+  BOOST_TEST(has("nodes/s-0/started.txt", "--listen 127.0.0.1:704"));
+  BOOST_TEST(has("nodes/t/started.txt", "--join"));
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_cannot_start_fails_the_run_and_says_why) {
+  auto e = experiment(std::string(kTwo) + "[[nodes]]\nname=\"broken\"\n");
+  const auto report = Launcher(e, options(e)).run();
+  BOOST_TEST((report.outcome == Outcome::kFailed));
+  BOOST_TEST(report.reason.find("broken did not start (exit code 3): cannot open the data") !=
+             std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(the_loss_of_a_stages_only_process_fails_the_run) {
+  auto e = experiment("[[nodes]]\nname=\"die\"\nstages=[0]\n[[nodes]]\nname=\"t\"\ntrainer=true\n");
+  const auto report = Launcher(e, options(e)).run();
+  BOOST_TEST((report.outcome == Outcome::kFailed));
+  BOOST_TEST(report.reason.find("no process is left that serves stage 0") != std::string::npos);
+  BOOST_TEST(has("events.jsonl", "process_lost"));
+}
+
+BOOST_AUTO_TEST_CASE(a_resumed_run_finishes_again_and_repeats_no_line) {
+  auto e = experiment(kTwo);
+  auto opts = options(e);
+  go();
+  BOOST_TEST((Launcher(e, opts).run().outcome == Outcome::kFinished));
+  const std::string before = read("metrics.jsonl");
+  std::ofstream(folder + "/nodes/t/events.jsonl", std::ios::app)
+      << "{\"time\":2.5,\"event\":\"finished\",\"node\":\"t\"}\n";
+  opts.resume = true;
+  BOOST_TEST((Launcher(e, opts).run().outcome == Outcome::kFinished));
+  BOOST_TEST(read("metrics.jsonl") == before);
+  BOOST_TEST(has("events.jsonl", "\"steps_closed=2\""));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace swarm::launch
