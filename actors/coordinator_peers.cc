@@ -1,6 +1,7 @@
 // Coordinator, peers: registration, takeover, recovery. Which step the swarm goes on from is
 // decided in routing/recovery.h.
 #include <algorithm>
+#include <caf/send.hpp>
 
 #include "actors/coordinator_state.h"
 #include "actors/local.h"
@@ -125,7 +126,7 @@ void CoordinatorState::ask_to_register(const Peer& peer, const std::string& reas
   message.set_term(term_);
   message.set_step(step_);
   message.set_reason(reason);
-  self_->send(peer.proxy, make_mail(std::move(message)));
+  caf::anon_send(peer.proxy, make_mail(std::move(message)));
 }
 
 proto::RegisterPeerReply CoordinatorState::verdict_while_gathering(const PeerId& id, Peer& peer) {

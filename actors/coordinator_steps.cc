@@ -1,4 +1,5 @@
 // Coordinator, steps: opening, averaging rounds, commits, metrics, the end.
+#include <caf/send.hpp>
 #include <cmath>
 #include <limits>
 
@@ -176,7 +177,7 @@ void CoordinatorState::abandon_round(uint32_t stage) {
   Mail mail = make_mail(std::move(message));
   for (const auto& [id, answer] : stages_[stage].answers) {
     auto peer = peers_.find(id);
-    if (peer != peers_.end() && peer->second.proxy) self_->send(peer->second.proxy, mail);
+    if (peer != peers_.end() && peer->second.proxy) caf::anon_send(peer->second.proxy, mail);
   }
   record("round_abandoned", static_cast<int32_t>(stage),
          "round=" + std::to_string(stages_[stage].round));

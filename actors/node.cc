@@ -70,7 +70,6 @@ class RunningNode : public Node {
       if (!data) return data.error();
       data_ = *data;
     }
-    if (deps_.set_compute_threads) deps_.set_compute_threads(options_.threads);
     system_ = std::make_unique<caf::actor_system>(config_);
     if (auto linked = start_links(); !linked) return linked;
     DhtDeps dht{id_, endpoint_, links_, options_.dht, options_.run_id, options_.join};
@@ -202,7 +201,13 @@ class RunningNode : public Node {
     server.dht = dht_;
     server.events = events_;
     server.compute = spawn_compute(
-        *system_, [make = deps_.make_stage, stage] { return make(stage); }, /*detached=*/true);
+        *system_,
+        [deps = deps_, threads = options_.threads, stage] {
+          if (deps.set_compute_threads)
+            deps.set_compute_threads(threads);  // OpenMP counts by thread
+          return deps.make_stage(stage);
+        },
+        /*detached=*/true);
     server.checkpointer =
         spawn_checkpointer(*system_, store_, options_.checkpoint.keep, /*detached=*/true);
     AveragerDeps averager;

@@ -14,7 +14,7 @@ namespace swarm::actors {
 /// What a node takes from outside the actors: LibTorch comes in through `make_stage` only.
 struct NodeDeps {
   std::function<Result<std::unique_ptr<tensor::Stage>>(const tensor::StageOptions&)> make_stage;
-  /// Called once in the thread that starts the node, before any other thread exists.
+  /// Called in each thread that computes, before it computes.
   std::function<void(int threads)> set_compute_threads;
 };
 

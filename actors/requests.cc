@@ -39,6 +39,11 @@ void install_default_handlers(caf::scheduled_actor* self) {
     }
     return caf::exit_reason::unhandled_exception;
   });
+  self->set_error_handler([](caf::scheduled_actor* who, caf::error& error) {
+    // The answer to mail that was no request: nobody waits for it.
+    log_debug("event=stray_error actor=" + std::string(who->name()) +
+              " error=" + to_string(from_caf(error)));
+  });
   self->set_down_handler([](const caf::down_msg&) {});
 }
 

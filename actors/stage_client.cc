@@ -1,6 +1,7 @@
 #include "actors/stage_client.h"
 
 #include <algorithm>
+#include <caf/send.hpp>
 #include <sstream>
 
 #include "actors/dht_node.h"
@@ -214,7 +215,7 @@ void StageClient::tell_to_drop(const Sending& sending) {
   message.set_step(sending.head.step());
   message.set_slot(sending.head.slot());
   message.set_attempt(sending.head.attempt());
-  deps_.self->send(it->second.proxy, make_mail(std::move(message)));
+  caf::anon_send(it->second.proxy, make_mail(std::move(message)));
 }
 
 void StageClient::rerouted(const Sending& sending, const PeerId& from, const Error& why) {

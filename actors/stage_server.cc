@@ -2,6 +2,7 @@
 #include "actors/stage_server.h"
 
 #include <algorithm>
+#include <caf/send.hpp>
 #include <sstream>
 
 #include "actors/checkpointer.h"
@@ -39,7 +40,7 @@ void StageServerState::init(Self* self, StageServerDeps deps) {
   caf::actor me = caf::actor_cast<caf::actor>(self_);
   self_->send(deps_.links, register_atom::value, deps_.id.actor, me);
   self_->send(deps_.links, subscribe_atom::value, me);
-  self_->send(deps_.averager, set_stage_atom::value, me);
+  caf::anon_send(deps_.averager, set_stage_atom::value, me);
   poll_snapshots();
   self_->request(deps_.compute, caf::infinite, compute_atom::value)
       .then(
@@ -178,7 +179,7 @@ void StageServerState::obey(const proto::RegisterPeerReply& verdict) {
       if (!verdict.keep_held() && !held_.empty()) drop_gradient_sum("the coordinator says so");
       if (phase_ == Phase::kServing) return;
       // Snapshots newer than what the swarm agreed on belong to a history that was given up.
-      self_->send(deps_.checkpointer, forget_newer_atom::value, stream(), step_);
+      caf::anon_send(deps_.checkpointer, forget_newer_atom::value, stream(), step_);
       poll_snapshots();
       set_phase(Phase::kServing, verdict.reason());
       record(was_serving_ ? "resumed" : "joined", verdict.reason());

@@ -1,5 +1,6 @@
 // StageServer, steps: closing (averaging), committing (the update), snapshots.
 #include <algorithm>
+#include <caf/send.hpp>
 #include <set>
 
 #include "actors/checkpointer.h"
@@ -109,7 +110,7 @@ void StageServerState::round_done(uint64_t round, Result<AverageResult> result) 
 
 void StageServerState::abandon_round(const std::string& reason) {
   if (round_.id == 0) return;
-  if (!round_.result) self_->send(deps_.averager, abandon_atom::value, round_.id);
+  if (!round_.result) caf::anon_send(deps_.averager, abandon_atom::value, round_.id);
   for (auto& promise : round_.promises)
     promise.deliver(to_caf(ErrorCode::kCancelled, "the round was abandoned: " + reason));
   round_.promises.clear();
