@@ -164,6 +164,13 @@ BOOST_AUTO_TEST_CASE(the_timeline_is_checked) {
   BOOST_TEST(only(fine + "action=\"kill\"\nnode=\"abc\"\nat_step=101\n").key == "timeline.at_step");
 }
 
+BOOST_AUTO_TEST_CASE(a_run_cut_short_on_the_command_line_keeps_its_timeline) {
+  good(kMinimal +
+           "[[nodes]]\nname=\"a\"\nstages=[0]\ntrainer=true\n"
+           "[[timeline]]\nnode=\"a\"\naction=\"kill\"\nat_step=50\n",
+       {"training.steps=10"});
+}
+
 BOOST_AUTO_TEST_CASE(a_missing_file_or_folder_is_one_clear_error) {
   const auto missing = load_experiment("/nonexistent/x.toml");
   BOOST_REQUIRE(!missing.ok());
