@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <random>
 #include <set>
 
@@ -233,13 +234,19 @@ BOOST_AUTO_TEST_CASE(resumes_from_the_newest_common_step_after_everything_was_ki
   BOOST_REQUIRE_MESSAGE(code == 0, "exit code " << code << "; output:\n" << second.output());
   const RunFolder run(path);
   check_history(run);
-  int64_t step = -1;
-  for (const auto& event : run.events("recovered"))
-    if (step < 0 && event.value("time", 0.0) >= resumed_at) step = event.value("step", int64_t{0});
-  BOOST_REQUIRE_MESSAGE(step >= 0, "the swarm did not say where it went on");
+  const auto recovered = run.events("recovered");
+  BOOST_REQUIRE_MESSAGE(!recovered.empty() && recovered.back().value("time", 0.0) >= resumed_at,
+                        "the swarm did not say that it went back");
+  std::map<std::string, int64_t> restored;  // node -> step
+  for (const auto& event : run.events("restored"))
+    if (event.value("time", 0.0) >= resumed_at)
+      restored.emplace(event.value("node", ""), event.value("step", int64_t{-1}));
+  BOOST_TEST(restored.size() == 4, "of the 4 peers " << restored.size() << " restored a state");
   // Snapshots were written every 20 steps; the newest complete one may just have been under way.
-  BOOST_TEST_MESSAGE("went on from step " << step);
-  BOOST_TEST(step >= 60);
+  for (const auto& [node, step] : restored) {
+    BOOST_TEST(step >= 60, node << " went on from step " << step);
+    BOOST_TEST(step == restored.begin()->second, node << " went on from another step");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(children_end_with_a_killed_launcher) {
