@@ -12,7 +12,7 @@
 /// States  kStandby <-> kGathering -> kOpen -> ... -> kFinished; kOpen falls back to kGathering
 /// when
 ///         a stage has lost all its peers. Terms fence a coordinator that comes back
-///         (routing/election.h). docs/protocol.md draws it.
+///         (routing/election.h). docs/training_protocol.md draws it.
 /// Owns    the ledger of the open step and the list of registered peers; never a tensor.
 /// Thread  pooled. Timers  options.tick.
 /// Exit    answers waiting leases with kShuttingDown; a standby takes over.

@@ -3,16 +3,16 @@
 /// One Links actor per node owns dialling, accepting and the table of links. Other actors see
 /// remote actors as ordinary caf::actor handles ("proxies") that take Mail.
 ///
-///   mail to Links                                      reply              errors
-///   (register_atom, string name, actor)                -                  local actor mail may be
-///   addressed to (resolve_atom, ActorId, Endpoint)                  actor              never: a
-///   proxy dials on demand; for this node's own id the registered actor (connect_atom, Endpoint)
-///   NodeInfo           kPeerTimeout, kLinkLost, kRefused (resolve_atom, Endpoint, string actor)
-///   actor              as connect_atom: dials, then a proxy of that actor on that node
-///   (subscribe_atom, actor)                            -                  subscriber gets
-///   (node_up_atom, NodeInfo) and (node_down_atom, NodeInfo, string reason) (stats_atom) LinksStats
-///   (cut_atom, NodeId)                                 -                  closes the link (tests,
-///   console)
+///   mail to Links                               reply       errors
+///   (register_atom, string name, actor)         -           mail to `name` goes to this actor
+///   (resolve_atom, ActorId, Endpoint)           actor       never: the proxy dials on demand; for
+///                                                           this node's own id the actor itself
+///   (connect_atom, Endpoint)                    NodeInfo    kPeerTimeout, kLinkLost, kRefused
+///   (resolve_atom, Endpoint, string actor)      actor       as connect_atom: dials first
+///   (subscribe_atom, actor)                     -           it gets (node_up_atom, NodeInfo) and
+///                                                           (node_down_atom, NodeInfo, string why)
+///   (stats_atom)                                LinksStats
+///   (cut_atom, NodeId)                          -           closes the link (tests, console)
 ///
 /// A proxy answers Mail requests with the remote reply, or kLinkLost at once when the link dies,
 /// kPeerTimeout when mail.budget has passed. Mail sent without a request travels one way.
