@@ -16,7 +16,8 @@
 ///   (drain_atom)      bool              after the last snapshot is durable
 ///
 /// States  kStarting -> kRegistering -> (kLoading ->) kServing -> kDraining; kServing falls back to
-///         kRegistering when a commit was missed or the swarm goes back. docs/training_protocol.md draws it.
+///         kRegistering when a commit was missed or the swarm goes back. docs/training_protocol.md
+///         draws it.
 /// Owns    through its compute actor the stage (parameters, optimizer, gradient sum); the queue of
 ///         resident microbatches; the encoded activations under way to the next stage.
 /// Thread  pooled; LibTorch runs in the compute actor's thread, one job at a time, backward first.

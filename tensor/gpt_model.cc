@@ -1,5 +1,7 @@
 #include "tensor/gpt_model.h"
 
+#include <torch/torch.h>
+
 #include <cmath>
 #include <limits>
 

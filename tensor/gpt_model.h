@@ -1,7 +1,7 @@
 /// The GPT's forward pass as functions of weights. LibTorch; included by .cc files of tensor/ only.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <vector>
 

@@ -1,5 +1,7 @@
 #include "tensor/gpt_stage.h"
 
+#include <torch/torch.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>

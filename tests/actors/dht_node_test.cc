@@ -1,7 +1,11 @@
 #include "actors/dht_node.h"
 
 #include <boost/test/unit_test.hpp>
-#include <caf/all.hpp>
+#include <caf/actor_system.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+#include <caf/stateful_actor.hpp>
 #include <map>
 #include <optional>
 

@@ -3,7 +3,11 @@
 #pragma once
 
 #include <boost/test/unit_test.hpp>
-#include <caf/all.hpp>
+#include <caf/actor_system.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+#include <caf/stateful_actor.hpp>
 #include <functional>
 #include <memory>
 #include <optional>

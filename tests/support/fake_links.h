@@ -12,7 +12,11 @@
 /// Thread: made for CAF's test scheduler (one thread); not thread-safe.
 #pragma once
 
-#include <caf/all.hpp>
+#include <caf/actor_system.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+#include <caf/stateful_actor.hpp>
 #include <functional>
 #include <map>
 #include <memory>
