@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <vector>
 
 #include "apps/bench.h"
 #include "apps/launch/launcher.h"
@@ -15,8 +17,15 @@ const char* const kModel =
     "[run]\nname = \"bench-overhead\"\n"
     "[model]\nlayers = 8\nwidth = 256\nheads = 4\nffn = 1024\nsequence = 128\n"
     "[data]\ntrain = [\"/usr/share/common-licenses\"]\n"
-    "[training]\nsteps = 8\nbatch = 64\nmicrobatch = 8\nvalidation_samples = 8\n"
+    "[training]\nsteps = 7\nbatch = 32\nmicrobatch = 8\nvalidation_samples = 8\n"
     "[checkpoint]\nevery_steps = 0\n";
+
+constexpr int kRounds = 3;
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
 
 Result<double> alone(const actors::NodeOptions& options, int threads) {
   auto data = tensor::open_text_data(options.data, options.model.sequence);
@@ -57,18 +66,27 @@ int measure(int stages) {
     std::fputs(loaded.text().c_str(), stderr);
     return 1;
   }
-  const auto plain = alone(loaded.experiment->base, stages);
-  const auto distributed = swarm(*loaded.experiment);
-  for (const auto* result : {&plain, &distributed})
-    if (!result->ok()) {
-      std::fprintf(stderr, "swarm bench: %s\n", to_string(result->error()).c_str());
-      return 1;
-    }
+  // Turn and turn about, medians: machines drift by more than what is measured here.
+  std::vector<double> plain, distributed;
+  for (int round = 0; round < kRounds; ++round) {
+    const auto one = alone(loaded.experiment->base, stages);
+    const auto other = swarm(*loaded.experiment);
+    for (const auto* result : {&one, &other})
+      if (!result->ok()) {
+        std::fprintf(stderr, "swarm bench: %s\n", to_string(result->error()).c_str());
+        return 1;
+      }
+    plain.push_back(*one);
+    distributed.push_back(*other);
+  }
   std::printf(
       "%d stage%s x 1 peer, 1 thread each: %8.0f tokens/s; one process, %d thread%s: %8.0f "
       "tokens/s; ratio %.3f\n",
-      stages, stages == 1 ? "" : "s", *distributed, stages, stages == 1 ? "" : "s", *plain,
-      *distributed / *plain);
+      stages, stages == 1 ? "" : "s", median(distributed), stages, stages == 1 ? "" : "s",
+      median(plain), median(distributed) / median(plain));
+  for (int round = 0; round < kRounds; ++round)
+    std::printf("  round %d: %.0f against %.0f, ratio %.3f\n", round + 1, distributed[round],
+                plain[round], distributed[round] / plain[round]);
   std::fflush(stdout);
   return 0;
 }

@@ -99,7 +99,7 @@ void add_training(ExperimentBuilder& b) {
         "Text files or folders (read recursively, in sorted order), concatenated. Relative to the "
         "current directory. Must be set.");
   b.add("validation", AT(base.data.validation), {},
-        "As train. Empty: the last part of the training text, see holdout.");
+        "As train. Empty: the last part of every training file, see holdout.");
   b.add("holdout", AT(base.data.holdout), in(1e-6, 0.5),
         "Fraction of the training text held out when validation is empty.");
   b.section("training", true);

@@ -71,7 +71,7 @@ struct StageOptions {
 struct DataOptions {
   /// Text files or folders (read recursively, in sorted order), concatenated.
   std::vector<std::string> train;
-  /// Same; empty: the last `holdout` of the training text.
+  /// Same; empty: the last `holdout` of every training file.
   std::vector<std::string> validation;
   double holdout = 0.05;  ///< Fraction in (0, 0.5].
   uint64_t seed = 1;      ///< Of the permutation sample index -> window.

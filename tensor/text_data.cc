@@ -42,7 +42,40 @@ class Mapping {
   uint64_t size_;
 };
 
-/// Files one after the other.
+/// Pieces of mapped files, one after the other. The mappings outlive it.
+class Spans {
+ public:
+  void add(const uint8_t* data, uint64_t size) {
+    if (size == 0) return;
+    pieces_.push_back({data, size, size_});
+    size_ += size;
+  }
+  uint64_t size() const { return size_; }
+
+  void read(uint64_t offset, uint64_t count, uint8_t* out) const {
+    SWARM_CHECK(offset <= size_ && count <= size_ - offset);
+    auto after = [](uint64_t value, const Piece& piece) { return value < piece.start; };
+    auto next = std::upper_bound(pieces_.begin(), pieces_.end(), offset, after);
+    for (auto piece = std::prev(next); count > 0; ++piece) {
+      uint64_t skip = offset - piece->start;
+      uint64_t part = std::min(count, piece->size - skip);
+      std::memcpy(out, piece->data + skip, part);
+      out += part;
+      offset += part;
+      count -= part;
+    }
+  }
+
+ private:
+  struct Piece {
+    const uint8_t* data;
+    uint64_t size, start;
+  };
+  std::vector<Piece> pieces_;
+  uint64_t size_ = 0;
+};
+
+/// The files of one of the texts.
 class Text {
  public:
   uint64_t size() const { return size_; }
@@ -60,19 +93,6 @@ class Text {
     return status;
   }
 
-  void read(uint64_t offset, uint64_t count, uint8_t* out) const {
-    SWARM_CHECK(offset <= size_ && count <= size_ - offset);
-    auto next = std::upper_bound(starts_.begin(), starts_.end(), offset);
-    for (size_t i = static_cast<size_t>(next - starts_.begin()) - 1; count > 0; ++i) {
-      uint64_t skip = offset - starts_[i];
-      uint64_t part = std::min(count, files_[i].size() - skip);
-      std::memcpy(out, files_[i].data() + skip, part);
-      out += part;
-      offset += part;
-      count -= part;
-    }
-  }
-
  private:
   Status map(const char* key, const std::string& path, int fd) {
     struct stat info {};
@@ -87,13 +107,11 @@ class Text {
       return error(ErrorCode::kIo, key, path, std::string("cannot map: ") + std::strerror(errno));
     }
     files_.emplace_back(static_cast<const uint8_t*>(data), size);
-    starts_.push_back(size_);
     size_ += size;
     return {};
   }
 
   std::vector<Mapping> files_;
-  std::vector<uint64_t> starts_;  // of each file in the text
   uint64_t size_ = 0;
 };
 
@@ -134,12 +152,6 @@ Status add_paths(const char* key, const std::vector<std::string>& paths, Text& t
 
 class MappedText final : public TextData {
  public:
-  /// A half-open range of one of the texts.
-  struct Range {
-    const Text* text = nullptr;
-    uint64_t first = 0, size = 0;
-  };
-
   MappedText(const DataOptions& options, int32_t sequence)
       : seed_(options.seed), sequence_(sequence) {}
 
@@ -149,22 +161,21 @@ class MappedText final : public TextData {
         !status) {
       return status;
     }
-    uint64_t total = train_text_.size();
-    if (options.validation.empty()) {
-      auto held_out = static_cast<uint64_t>(static_cast<double>(total) * options.holdout);
-      train_ = {&train_text_, 0, total - held_out};
-      validation_ = {&train_text_, total - held_out, held_out};
-    } else {
-      train_ = {&train_text_, 0, total};
-      validation_ = {&validation_text_, 0, validation_text_.size()};
+    // The end of every file, not the end of the text: the held-out part is of the same kinds.
+    double fraction = options.validation.empty() ? options.holdout : 0.0;
+    for (const Mapping& file : train_text_.files()) {
+      auto held_out = static_cast<uint64_t>(static_cast<double>(file.size()) * fraction);
+      train_.add(file.data(), file.size() - held_out);
+      validation_.add(file.data() + file.size() - held_out, held_out);
     }
+    for (const Mapping& file : validation_text_.files()) validation_.add(file.data(), file.size());
     return check_length(options);
   }
 
   int32_t sequence() const override { return sequence_; }
-  uint64_t size_bytes(Split split) const override { return range(split).size; }
+  uint64_t size_bytes(Split split) const override { return range(split).size(); }
   uint64_t num_windows(Split split) const override {
-    return (range(split).size - 1) / static_cast<uint64_t>(sequence_);
+    return (range(split).size() - 1) / static_cast<uint64_t>(sequence_);
   }
 
   Buffer microbatch(Split split, const std::vector<uint64_t>& samples) const override {
@@ -184,16 +195,14 @@ class MappedText final : public TextData {
   }
 
   void read(Split split, uint64_t offset, uint64_t count, uint8_t* out) const override {
-    const Range& part = range(split);
-    SWARM_CHECK(offset <= part.size && count <= part.size - offset);
-    part.text->read(part.first + offset, count, out);
+    range(split).read(offset, count, out);
   }
 
   uint64_t fingerprint() const override {
     uint64_t hash = seed_;
     auto add = [&hash](const void* data, size_t size) { hash = XXH64(data, size, hash); };
-    const uint64_t numbers[] = {static_cast<uint64_t>(sequence_), train_.size, validation_.first,
-                                validation_.size};
+    const uint64_t numbers[] = {static_cast<uint64_t>(sequence_), train_.size(),
+                                validation_.size()};
     add(numbers, sizeof numbers);
     for (const Text* text : {&train_text_, &validation_text_}) {
       for (const Mapping& file : text->files()) {
@@ -212,7 +221,7 @@ class MappedText final : public TextData {
  private:
   static constexpr uint64_t kBlock = 64u << 10;
 
-  const Range& range(Split split) const { return split == Split::kTrain ? train_ : validation_; }
+  const Spans& range(Split split) const { return split == Split::kTrain ? train_ : validation_; }
 
   Status check_length(const DataOptions& options) const {
     const uint64_t least = static_cast<uint64_t>(sequence_) + 1;
@@ -221,19 +230,19 @@ class MappedText final : public TextData {
                    "text is too short: " + std::to_string(size) + " bytes, one sample takes " +
                        std::to_string(least) + " (model.sequence + 1)");
     };
-    if (train_.size < least) return too_short("data.train", options.train.front(), train_.size);
-    if (validation_.size >= least) return {};
+    if (train_.size() < least) return too_short("data.train", options.train.front(), train_.size());
+    if (validation_.size() >= least) return {};
     if (options.validation.empty()) {
       return too_short("data.holdout", options.train.front() + " (held-out part)",
-                       validation_.size);
+                       validation_.size());
     }
-    return too_short("data.validation", options.validation.front(), validation_.size);
+    return too_short("data.validation", options.validation.front(), validation_.size());
   }
 
   const uint64_t seed_;
   const int32_t sequence_;
   Text train_text_, validation_text_;
-  Range train_, validation_;
+  Spans train_, validation_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 /// Plain text as training data: memory-mapped files, one token per byte, windows of T tokens.
 ///
-/// The text is the concatenation of all files; windows may straddle them. Immutable after
+/// The text is the concatenation of all files; windows may straddle them. Without validation files
+/// the last `holdout` of every file is held out. Immutable after
 /// open_text_data(), so shared freely between threads. The files must not shrink while a run reads
 /// them (the system then ends the process, as for every mapped file).
 #pragma once
