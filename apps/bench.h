@@ -12,4 +12,9 @@ int bench_transport();
 /// process with 2 threads.
 int bench_overhead();
 
+/// Resident memory of nodes without work, beside this program with LibTorch loaded and nothing else
+/// (which bench_memory_baseline() prints about its own process [MB]).
+int bench_memory();
+int bench_memory_baseline();
+
 }  // namespace swarm::apps

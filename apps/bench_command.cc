@@ -14,6 +14,11 @@ void add_bench(CLI::App& app, int& exit_code) {
   auto* overhead =
       command->add_subcommand("overhead", "Tokens per second beside a plain LibTorch loop");
   overhead->callback([&exit_code] { exit_code = bench_overhead(); });
+  auto* memory = command->add_subcommand("memory", "Resident memory of nodes without work");
+  auto* baseline = memory->add_flag("--baseline", "Print this process's own [MB]");
+  memory->callback([&exit_code, baseline] {
+    exit_code = baseline->count() > 0 ? bench_memory_baseline() : bench_memory();
+  });
 }
 
 }  // namespace swarm::apps
