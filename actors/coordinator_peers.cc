@@ -205,13 +205,15 @@ void CoordinatorState::try_to_plan() {
     return;
   }
   plan_ = std::move(*plan);
-  bool back = had_history_ && plan_->step < step_;
-  bool resumed = !had_history_ && !plan_->fresh;
-  if (back || resumed)
+  std::set<uint32_t> in_memory;  // stages that have the step without reading a disk
+  for (const auto& [id, peer] : peers_)
+    if (peer.has_state && peer.step == plan_->step) in_memory.insert(peer.stage);
+  uint64_t from = step_;
+  step_ = plan_->step;  // the event is about the step that the swarm goes on from
+  if (!plan_->fresh && in_memory.size() < deps_.num_stages)
     record("recovered", -1,
-           "from_step=" + std::to_string(step_) + " to_step=" + std::to_string(plan_->step) +
-               " reason=" + gathering_reason_);
-  step_ = plan_->step;
+           (had_history_ ? "from_step=" + std::to_string(from) + " " : std::string()) +
+               "reason=" + gathering_reason_);
   for (const auto& [id, peer] : peers_) ask_to_register(peer, gathering_reason_);
 }
 

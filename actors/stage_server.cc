@@ -125,7 +125,8 @@ void StageServerState::set_phase(Phase phase, const std::string& reason) {
   bool left_service = phase_ == Phase::kServing;
   phase_ = phase;
   if (!left_service) return;
-  abandon_round(reason);
+  // An average in hand is kept: a new coordinator may have to finish the commit of the old one.
+  if (!round_.result) abandon_round(reason);
   auto code = phase == Phase::kDraining ? ErrorCode::kShuttingDown : ErrorCode::kNotReady;
   drop_residents(~uint64_t{0}, {code, "the peer stopped serving: " + reason});
   if (phase == Phase::kRegistering) {
@@ -217,6 +218,7 @@ void StageServerState::initialize_stage() {
         if (checksum) checksum_ = *checksum;
         step_ = 0;
         held_.clear();
+        round_.result.reset();
         ++sum_epoch_;
         record(checksum ? "initialized" : "load_failed",
                checksum ? "" : to_string(checksum.error()));

@@ -135,7 +135,9 @@ caf::result<Mail> StageServerState::on_commit(const Mail& mail) {
   const auto& commit = mail.as<proto::CommitStep>();
   if (!coordinator_->accept(commit.term()))
     return to_caf(ErrorCode::kStaleTerm, "term " + std::to_string(coordinator_->term()) + " rules");
-  if (phase_ != Phase::kServing) return to_caf(not_ready());
+  // Also while registering: a new coordinator finishes the commit of the old one before all serve.
+  bool may = phase_ == Phase::kServing || (phase_ == Phase::kRegistering && has_state_);
+  if (!may) return to_caf(not_ready());
   if (commit.step() + 1 == step_ && commit.round() == last_round_) return commit_reply();
   if (commit.step() != step_)
     return to_caf(ErrorCode::kStaleStep, "the peer is at step " + std::to_string(step_));

@@ -101,6 +101,7 @@ BOOST_FIXTURE_TEST_CASE(a_killed_coordinator_is_replaced, Swarm) {
   BOOST_TEST(ended);
   check_end(6);
   BOOST_TEST(events->count("coordinator") == 2u);
+  BOOST_TEST(events->count("recovered") == 0u);  // the open step was rebuilt, not given up
 }
 
 BOOST_FIXTURE_TEST_CASE(a_stage_without_peers_goes_back_to_a_common_snapshot, Swarm) {
@@ -129,6 +130,61 @@ BOOST_FIXTURE_TEST_CASE(a_killed_swarm_resumes_from_the_newest_common_snapshot, 
   BOOST_TEST(events->count("recovered") == 1u);
   BOOST_TEST(events->count("initialized") == 6u);  // only at the very start
   check_end(6);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_new_coordinator_finishes_the_commit_of_the_old_one, Swarm) {
+  BOOST_TEST(run_to_step(1));
+  // The commit of step 3 reaches two stages of three, then its sender dies.
+  net.set_filter(
+      [this](const swarm::NodeId&, const swarm::ActorId& to, const swarm::actors::Mail& mail) {
+        bool cut = mail.kind == swarm::proto::KIND_COMMIT_STEP &&
+                   mail.as<swarm::proto::CommitStep>().step() == 3 &&
+                   (to.node == nodes["stage2a"].id || to.node == nodes["stage2b"].id);
+        return cut ? swarm::test::Fate::kDrop : swarm::test::Fate::kDeliver;
+      });
+  BOOST_TEST(system.advance_until([this] { return nodes["stage0a"].arithmetic->step() == 4; }, 60s,
+                                  100us));
+  BOOST_TEST(nodes["stage2a"].arithmetic->step() == 3u);
+  kill(coordinator_node());
+  net.set_filter({});
+  bool ended = run_to_end();
+  print_events(*this);
+  BOOST_TEST(ended);
+  check_end(6);
+  BOOST_TEST(events->count("recovered") == 0u);  // nothing was computed twice
+}
+
+BOOST_FIXTURE_TEST_CASE(a_frozen_replica_is_gone_round_and_serves_again_when_it_thaws, Swarm) {
+  BOOST_TEST(run_to_step(1));
+  net.silence(nodes["stage1a"].id);
+  BOOST_TEST(run_to_step(3, 300s));
+  BOOST_TEST(!finished());
+  net.silence(nodes["stage1a"].id, false);
+  bool ended = run_to_end(300s);
+  print_events(*this);
+  BOOST_TEST(ended);
+  BOOST_TEST(check_parameters() == "");
+  BOOST_TEST(events->count("replicas_differ") == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(every_role_killed_in_turn_costs_no_sample, Swarm) {
+  training.steps = 12;
+  for (auto& [name, node] : nodes) kill(name);
+  disks.clear();
+  events->steps.clear();
+  for (auto& [name, node] : nodes) start(name);
+  uint64_t step = 0;
+  for (const char* name : {"stage0a", "trainer-a", "stage2b", "trainer-b", "stage1b"}) {
+    BOOST_TEST(run_to_step(step += 2));
+    kill(name);
+    system.advance(700us);
+    start(name);
+  }
+  bool ended = run_to_end(300s);
+  print_events(*this);
+  BOOST_TEST(ended);
+  BOOST_TEST(check_parameters() == "");
+  BOOST_TEST(events->count("replicas_differ") == 0u);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_dropped_gradient_would_be_seen, Swarm) {
