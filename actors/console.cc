@@ -13,6 +13,7 @@
 #include "actors/node_supervisor.h"
 #include "actors/requests.h"
 #include "common/text_table.h"
+#include "swarm/dht.pb.h"
 
 namespace swarm::actors {
 namespace {
@@ -215,9 +216,40 @@ class ConsoleState {
 
   void dht(const std::string& key, Answer answer) {
     if (key.empty()) return dht_status(answer);
+    if (key == "coordinator" || key.rfind("stage/", 0) == 0) return announcements(key, answer);
     self_->request(deps_.dht, kPatience, dht_lookup_text_atom::value, key)
         .then([answer](const std::string& text) mutable { answer.text(text); },
               [answer](const caf::error& e) mutable { answer.error(to_string(from_caf(e))); });
+  }
+
+  /// The records that this project writes, decoded.
+  void announcements(const std::string& key, Answer answer) {
+    self_->request(deps_.dht, kPatience, dht_get_atom::value, key)
+        .then(
+            [key, answer](const DhtRecords& records) mutable {
+              TextTable table({"node", "address", "actor", "says", "version", "ttl ms"});
+              for (const auto& record : records) add_announcement(key, record, table);
+              answer.text(table.text());
+            },
+            [answer](const caf::error& e) mutable { answer.error(to_string(from_caf(e))); });
+  }
+
+  static void add_announcement(const std::string& key, const DhtRecordLocal& record,
+                               TextTable& table) {
+    std::string version = std::to_string(record.version), ttl = std::to_string(record.ttl.count());
+    proto::CoordinatorRecord coordinator;
+    proto::PeerRecord peer;
+    if (key == "coordinator" && coordinator.ParseFromString(record.value))
+      table.add({coordinator.node_name(), coordinator.endpoint(), coordinator.actor(),
+                 (coordinator.active() ? "active, term " : "stands by, term ") +
+                     std::to_string(coordinator.term()),
+                 version, ttl});
+    else if (key != "coordinator" && peer.ParseFromString(record.value))
+      table.add({peer.node_name(), peer.endpoint(), peer.actor(),
+                 "step " + std::to_string(peer.step()) + ", load " + fixed(peer.load_s(), 3) + " s",
+                 version, ttl});
+    else
+      table.add({record.subkey, "", "", "not readable", version, ttl});
   }
 
   void checkpoint(Answer answer) {

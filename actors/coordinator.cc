@@ -289,6 +289,9 @@ caf::result<Mail> CoordinatorState::on_slot_done(const Mail& mail) {
 }
 
 caf::result<Mail> CoordinatorState::on_save() {
+  auto serves = [](const auto& entry) { return entry.second.serving; };
+  if (std::none_of(peers_.begin(), peers_.end(), serves))
+    return to_caf(ErrorCode::kNotReady, "no peer serves: there is nothing to save");
   auto promise = self_->make_response_promise();
   auto left = std::make_shared<size_t>(1);
   auto failure = std::make_shared<std::optional<Error>>();
