@@ -128,7 +128,7 @@ header && /^#pragma once/ { guarded = name }
   breach("a note of unfinished work", "finish it, or open an issue")
 }
 !is_rule_text && source && /(^|[^A-Za-z_])[Ss]tub([^A-Za-z_]|$)/ { breach("a stub", "write the real thing, or leave it out") }
-!is_rule_text && /(^|[^A-Za-z0-9_.$}\/-])\/(work|Users|root)\// { breach("a path of a developer\047s machine", "make it relative or an option") }
+!is_rule_text && /(^|[^A-Za-z0-9_.$}\/-])\/(home|Users|root)\// { breach("a path of a developer\047s machine", "make it relative or an option") }
 
 function finish() {
   if (name == "") return

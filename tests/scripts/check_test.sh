@@ -67,7 +67,7 @@ expect_breach actors/a.cc '#include "../common/ids.h"\n' 'from the root'
 expect_breach actors/a.cc '#include <common/ids.h>\n' 'included with quotes'
 expect_breach actors/a.cc '// TODO later\n' 'unfinished work'
 expect_breach actors/a.cc '// A stub for now.\n' 'a stub'
-expect_breach config/a.toml 'folder = "/work/main/runs"\n' 'developer'
+expect_breach config/a.toml 'folder = "/home/me/runs"\n' 'developer'
 expect_breach common/a.h '#include <string>\n' 'no #pragma once'
 expect_breach common/a.cc "$(printf '// line\\n%.0s' $(seq 601))" '601 lines'
 if command -v clang-format-14 >/dev/null; then
