@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <set>
 
@@ -84,7 +85,9 @@ int serve(const Arguments& a) {
   std::printf("node %s listens on %s; console: swarm console %s\n", a.name.c_str(),
               (*node)->endpoint().text().c_str(), (*node)->endpoint().text().c_str());
   std::fflush(stdout);
-  return (*node)->run();
+  const int code = (*node)->run();
+  std::fflush(nullptr);
+  std::_Exit(code);  // see Node::run()
 }
 
 }  // namespace

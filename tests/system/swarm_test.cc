@@ -133,6 +133,9 @@ BOOST_AUTO_TEST_CASE(trains_to_the_end_and_learns) {
   BOOST_TEST(last < first - 1.0);
   for (const auto& [node, pid] : tiny.run.pids())
     BOOST_TEST(!is_alive(pid), node << " outlived the run");
+  for (const auto& ended :
+       tiny.run.events("process_ended"))  // in order, not by a kill after the limit
+    BOOST_TEST(ended.value("detail", "") == "exit code 0", ended.dump());
 }
 
 BOOST_AUTO_TEST_CASE(goes_on_without_a_first_stage_peer) { kill_and_finish("s0-b"); }
