@@ -13,10 +13,6 @@ namespace {
 using std::chrono::milliseconds;
 using Verdict = proto::RegisterPeerReply;
 
-/// After the last newcomer, before the swarm's step is decided: others may be about to register.
-constexpr milliseconds kQuietAtStart{1'000};
-constexpr milliseconds kQuietAtTakeover{300};
-
 }  // namespace
 
 caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
@@ -190,7 +186,7 @@ void CoordinatorState::try_to_plan() {
                    " more peers of stage " + std::to_string(stage);
     return;
   }
-  auto quiet = any_state ? kQuietAtTakeover : kQuietAtStart;
+  auto quiet = any_state ? deps_.options.takeover_grace : deps_.options.start_grace;
   waiting_for_ = "waiting for newcomers to cease";
   if (now() - last_newcomer_at_ < quiet) return;
   if (finish_half_committed_step()) return;

@@ -72,10 +72,11 @@ struct CoordinatorOptions {
   std::chrono::milliseconds tick{100};
   /// A lease older than this returns even if its trainer lives.
   std::chrono::milliseconds lease_limit{120'000};
-  /// After a takeover: how long to wait for peers to register before judging what is lost.
-  std::chrono::milliseconds takeover_grace{1'000};
-  /// A registered peer silent for this long (no link) is lost.
-  std::chrono::milliseconds peer_grace{0};
+  /// Before the step to go on from is decided, no newcomer for this long: when no peer has state in
+  /// memory (start, resume). Shorter: faster start, newer snapshots of late peers may be missed.
+  std::chrono::milliseconds start_grace{1'000};
+  /// The same after a takeover, when peers have state in memory. Shorter: faster failover.
+  std::chrono::milliseconds takeover_grace{300};
 };
 
 /// Deliberate defects, to show that the checks would find them. Never set in real runs.

@@ -6,8 +6,8 @@
 #include "apps/bench.h"
 #include "apps/launch/launcher.h"
 #include "apps/launch/run_folder.h"
+#include "apps/train_alone.h"
 #include "config/experiment.h"
-#include "tensor/one_process.h"
 #include "tensor/threads.h"
 
 namespace swarm::apps {
@@ -28,16 +28,8 @@ double median(std::vector<double> values) {
 }
 
 Result<double> alone(const actors::NodeOptions& options, int threads) {
-  auto data = tensor::open_text_data(options.data, options.model.sequence);
-  if (!data) return data.error();
   tensor::set_threads(threads);
-  tensor::ReferenceOptions reference;
-  reference.model = options.model;
-  reference.optimizer = options.optimizer;
-  reference.batch = options.training.batch;
-  reference.microbatch = options.training.microbatch;
-  reference.steps = options.training.steps;
-  auto run = tensor::train_reference(reference, **data);
+  auto run = train_alone(options);
   if (!run) return run.error();
   return run->tokens_per_s;
 }

@@ -14,6 +14,7 @@
 #include "apps/launch/summary.h"
 #include "apps/run_display.h"
 #include "apps/run_snapshots.h"
+#include "apps/train_alone.h"
 #include "config/experiment.h"
 #include "tensor/gpt_layout.h"
 #include "tensor/one_process.h"
@@ -100,18 +101,6 @@ int judge(const std::map<std::string, Difference>& differences, double tolerance
   std::printf("%zu tensors, worst relative difference %.3e, tolerance %.3e: %s\n",
               differences.size(), worst, tolerance, beyond == 0 ? "equal" : "NOT EQUAL");
   return beyond == 0 ? 0 : 1;
-}
-
-Result<tensor::ReferenceRun> train_alone(const actors::NodeOptions& options) {
-  auto data = tensor::open_text_data(options.data, options.model.sequence);
-  if (!data) return data.error();
-  tensor::ReferenceOptions reference;
-  reference.model = options.model;
-  reference.optimizer = options.optimizer;
-  reference.batch = options.training.batch;
-  reference.microbatch = options.training.microbatch;
-  reference.steps = options.training.steps;
-  return tensor::train_reference(reference, **data);
 }
 
 Result<std::string> train_swarm(config::Experiment experiment) {

@@ -225,10 +225,11 @@ void add_roles(ExperimentBuilder& b) {
   b.add("tick_ms", AT(base.coordinator.tick), in(1, kHourMs), "Between looks at the open step.");
   b.add("lease_limit_ms", AT(base.coordinator.lease_limit), in(1, 24 * kHourMs),
         "A microbatch older than this is given to another trainer.");
+  b.add(
+      "start_grace_ms", AT(base.coordinator.start_grace), in(0, kHourMs),
+      "At a start or resume: no newcomer for this long before the step to go on from is decided.");
   b.add("takeover_grace_ms", AT(base.coordinator.takeover_grace), in(0, kHourMs),
-        "A new coordinator waits this long for peers to report.");
-  b.add("peer_grace_ms", AT(base.coordinator.peer_grace), in(0, kHourMs),
-        "A peer without a link for this long is lost.");
+        "The same after a takeover, when peers have state in memory.");
 }
 
 void add_estimates(ExperimentBuilder& b) {
