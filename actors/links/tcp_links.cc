@@ -50,6 +50,7 @@ class TcpHost : public ActorHost<caf::io::broker> {
     std::unique_ptr<ByteStream> stream;
     uint64_t unsent = 0;  // bytes in CAF's buffers
     bool large_reads = false;
+    bool reading = true;  // whether CAF should watch it for input
     TimePoint linger_until{};
     bool half_closed = false;
   };
@@ -57,6 +58,7 @@ class TcpHost : public ActorHost<caf::io::broker> {
   void add(ConnId conn, connection_handle handle);
   void fail_later(ConnId conn, const std::string& why);
   void pump(connection_handle handle, Socket& socket);
+  void read_on(connection_handle handle, Socket& socket);
   void half_close(connection_handle handle, Socket& socket);
   void hard_close(connection_handle handle);
 
@@ -174,11 +176,18 @@ void TcpHost::received(const caf::io::new_data_msg& message) {
 void TcpHost::set_reading(ConnId conn, bool on) {
   auto it = handles_.find(conn);
   if (it == handles_.end()) return;
-  if (on) {
-    self_->trigger(it->second);
-  } else {
-    self_->halt(it->second);
-  }
+  auto& socket = sockets_.at(it->second);
+  if (on) return read_on(it->second, socket);
+  socket.reading = false;
+  self_->halt(it->second);
+}
+
+/// CAF forgets a trigger() that comes before the event loop has carried out a halt() of the same
+/// round: stream::activate still sees its reader, then the pending removal takes it. Nothing tells
+/// us, so tick() triggers again; where reading goes on that does nothing.
+void TcpHost::read_on(connection_handle handle, Socket& socket) {
+  socket.reading = true;
+  self_->trigger(handle);
 }
 
 void TcpHost::finish(ConnId conn, std::vector<char> farewell) {
@@ -188,7 +197,7 @@ void TcpHost::finish(ConnId conn, std::vector<char> farewell) {
   handles_.erase(it);
   auto& socket = sockets_.at(handle);
   socket.conn = 0;
-  self_->trigger(handle);
+  read_on(handle, socket);  // to see the other side's end
   if (farewell.empty()) return hard_close(handle);
   socket.linger_until = now() + kLinger;
   std::vector<char> bytes;
@@ -234,6 +243,7 @@ void TcpHost::tick() {
   core_->tick();
   auto time = now();
   for (auto& entry : sockets_) {
+    if (entry.second.reading) self_->trigger(entry.first);
     if (entry.second.conn == 0 && entry.second.linger_until < time) hard_close(entry.first);
   }
 }

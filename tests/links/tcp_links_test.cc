@@ -179,6 +179,27 @@ BOOST_AUTO_TEST_CASE(bodies_beyond_the_receive_budget_wait_for_their_turn) {
   BOOST_TEST(answered == 8);
 }
 
+/// CAF loses a trigger() that follows a halt() in one round of its event loop; with reading stopped
+/// and resumed at almost every body some such pair occurs.
+BOOST_AUTO_TEST_CASE(reading_that_stops_at_every_body_always_resumes) {
+  auto small = options("b");
+  small.receive_budget_bytes = 1 << 10;
+  Node a(options("a")), b(small);
+  auto remote = resolve(a, b.endpoint);
+  BOOST_REQUIRE(remote.ok());
+  auto body = Buffer::from_string(std::string(20'000, 'x'));
+  caf::scoped_actor self(a.system);
+  int answered = 0;
+  for (int round = 0; round < 20; ++round) {
+    std::vector<decltype(self->request(*remote, 10s, Mail{}))> open;
+    for (int i = 0; i < 100; ++i) open.push_back(self->request(*remote, 10s, echo_mail(i, body)));
+    for (auto& request : open) {
+      request.receive([&](const Mail&) { ++answered; }, [](const caf::error&) {});
+    }
+  }
+  BOOST_TEST(answered == 2'000);
+}
+
 BOOST_AUTO_TEST_CASE(an_actor_that_does_not_exist_is_reported) {
   Node a(options("a")), b(options("b"));
   caf::scoped_actor self(a.system);
