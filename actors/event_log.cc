@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -23,13 +24,32 @@ nlohmann::json number(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
 }
 
+std::string hex(uint64_t value) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+std::string name_of(const PeerId& peer) { return peer.node.hex() + "/" + peer.actor; }
+
+nlohmann::ordered_json json_of(const HeldSlots& held) {
+  return {{"peer", name_of(held.peer)},
+          {"node", held.node_name},
+          {"slots", held.slots},
+          {"attempts", held.attempts}};
+}
+
 class FileEventLog : public EventLog {
  public:
-  FileEventLog(std::string node_name, int events_fd, int metrics_fd)
-      : node_name_(std::move(node_name)), events_fd_(events_fd), metrics_fd_(metrics_fd) {}
+  FileEventLog(std::string node_name, int events_fd, int metrics_fd, int audit_fd)
+      : node_name_(std::move(node_name)),
+        events_fd_(events_fd),
+        metrics_fd_(metrics_fd),
+        audit_fd_(audit_fd) {}
   ~FileEventLog() override {
     ::close(events_fd_);
     ::close(metrics_fd_);
+    ::close(audit_fd_);
   }
 
   void record(const Event& event) override {
@@ -64,6 +84,55 @@ class FileEventLog : public EventLog {
     append(metrics_fd_, line);
   }
 
+  void closed(const ClosedStep& step) override {
+    nlohmann::ordered_json line;
+    line["kind"] = "closed";
+    line["time"] = unix_now_s();
+    line["node"] = node_name_;
+    line["step"] = step.step;
+    line["term"] = step.term;
+    line["slots"] = step.slots;
+    line["samples"] = step.samples;
+    line["first_sample"] = step.first_sample;
+    line["microbatch"] = step.microbatch;
+    line["attempts"] = step.attempts;
+    line["skipped"] = step.skipped;
+    line["stages"] = nlohmann::ordered_json::array();
+    for (const auto& stage : step.stages) {
+      auto members = nlohmann::ordered_json::array();
+      for (const auto& member : stage.members) members.push_back(json_of(member));
+      line["stages"].push_back(
+          {{"round", stage.round}, {"digest", hex(stage.digest)}, {"members", members}});
+    }
+    append(audit_fd_, line);
+  }
+
+  void committed(const CommittedStep& step) override {
+    nlohmann::ordered_json line;
+    line["kind"] = "committed";
+    line["time"] = unix_now_s();
+    line.update(json_of(step.held));
+    line["step"] = step.step;
+    line["stage"] = step.stage;
+    line["round"] = step.round;
+    line["digest"] = hex(step.digest);
+    line["checksum"] = hex(step.checksum);
+    append(audit_fd_, line);
+  }
+
+  void loaded(const LoadedState& state) override {
+    nlohmann::ordered_json line;
+    line["kind"] = "loaded";
+    line["time"] = unix_now_s();
+    line["peer"] = name_of(state.peer);
+    line["node"] = state.node_name;
+    line["stage"] = state.stage;
+    line["step"] = state.step;
+    line["checksum"] = hex(state.checksum);
+    line["source"] = state.source;
+    append(audit_fd_, line);
+  }
+
  private:
   static void append(int fd, const nlohmann::ordered_json& line) {
     std::string text =
@@ -73,7 +142,7 @@ class FileEventLog : public EventLog {
   }
 
   std::string node_name_;
-  int events_fd_, metrics_fd_;
+  int events_fd_, metrics_fd_, audit_fd_;
 };
 
 }  // namespace
@@ -85,9 +154,10 @@ Result<std::shared_ptr<EventLog>> open_event_log(const std::string& folder,
   };
   int events_fd = open_one("events.jsonl");
   int metrics_fd = open_one("metrics.jsonl");
-  if (events_fd < 0 || metrics_fd < 0)
+  int audit_fd = open_one("audit.jsonl");
+  if (events_fd < 0 || metrics_fd < 0 || audit_fd < 0)
     return Error{ErrorCode::kIo, "cannot write events in " + folder + ": " + std::strerror(errno)};
-  return std::shared_ptr<EventLog>(new FileEventLog(node_name, events_fd, metrics_fd));
+  return std::shared_ptr<EventLog>(new FileEventLog(node_name, events_fd, metrics_fd, audit_fd));
 }
 
 size_t MemoryEventLog::count(const std::string& name) const {

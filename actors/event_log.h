@@ -1,4 +1,5 @@
-/// A node's own record of what happened: events.jsonl and metrics.jsonl (docs/run_folder.md).
+/// A node's own record of what happened: events.jsonl, metrics.jsonl and audit.jsonl
+/// (docs/run_folder.md).
 #pragma once
 
 #include <array>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/audit_record.h"
 #include "common/result.h"
 
 namespace swarm::actors {
@@ -42,9 +44,12 @@ class EventLog {
   virtual ~EventLog() = default;
   virtual void record(const Event& event) = 0;
   virtual void metrics(const StepMetrics& metrics) = 0;
+  virtual void closed(const ClosedStep& step) = 0;
+  virtual void committed(const CommittedStep& step) = 0;
+  virtual void loaded(const LoadedState& state) = 0;
 };
 
-/// Appends to <folder>/events.jsonl and <folder>/metrics.jsonl. Errors: kIo.
+/// Appends to events.jsonl, metrics.jsonl and audit.jsonl of `folder`. Errors: kIo.
 Result<std::shared_ptr<EventLog>> open_event_log(const std::string& folder,
                                                  const std::string& node_name);
 
@@ -53,9 +58,15 @@ class MemoryEventLog : public EventLog {
  public:
   void record(const Event& event) override { events.push_back(event); }
   void metrics(const StepMetrics& line) override { steps.push_back(line); }
+  void closed(const ClosedStep& step) override { closed_steps.push_back(step); }
+  void committed(const CommittedStep& step) override { committed_steps.push_back(step); }
+  void loaded(const LoadedState& state) override { loaded_states.push_back(state); }
   size_t count(const std::string& name) const;
   std::vector<Event> events;
   std::vector<StepMetrics> steps;
+  std::vector<ClosedStep> closed_steps;
+  std::vector<CommittedStep> committed_steps;
+  std::vector<LoadedState> loaded_states;
 };
 
 }  // namespace swarm::actors

@@ -1,0 +1,61 @@
+/// What a step's gradient holds, as its coordinator decided it and as each peer did it: lines of
+/// audit.jsonl (docs/run_folder.md). `swarm audit` compares the two sides.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+
+namespace swarm::actors {
+
+/// The slots whose gradient one peer's sum holds; `slots` ascending, `attempts` one for each.
+struct HeldSlots {
+  PeerId peer;
+  std::string node_name;
+  std::vector<uint32_t> slots, attempts;
+};
+
+/// Written by the coordinator when every stage holds its average, before it sends any commit. A
+/// coordinator that dies then leaves a line of a round that nobody committed: what counts is the
+/// round that peers say they committed.
+struct ClosedStep {
+  struct Stage {
+    uint64_t round = 0;
+    uint64_t digest = 0;  ///< xxh64 of the averaged gradient; all members reported this one.
+    std::vector<HeldSlots> members;
+  };
+  uint64_t step = 0;
+  uint64_t term = 0;
+  uint32_t slots = 0;         ///< Of the step.
+  uint32_t samples = 0;       ///< Of the step, without the skipped ones: the divisor.
+  uint64_t first_sample = 0;  ///< In the data order; slot i reads the samples from
+                              ///< first_sample + i * microbatch on.
+  uint32_t microbatch = 0;
+  uint32_t attempts = 0;          ///< Leases that the step took.
+  std::vector<uint32_t> skipped;  ///< Not finite on two peers: left out by every stage.
+  std::vector<Stage> stages;
+};
+
+/// Written by a peer when it has applied an update.
+struct CommittedStep {
+  uint64_t step = 0;  ///< The one that was closed; the peer is at step + 1 now.
+  uint32_t stage = 0;
+  uint64_t round = 0;
+  uint64_t digest = 0;    ///< Of the average that it applied.
+  uint64_t checksum = 0;  ///< Of its parameters afterwards.
+  HeldSlots held;         ///< What its own sum brought into the round.
+};
+
+/// Written by a peer that has loaded a state (from a neighbour or a snapshot) or drawn it.
+struct LoadedState {
+  uint32_t stage = 0;
+  PeerId peer;
+  std::string node_name;
+  uint64_t step = 0;
+  uint64_t checksum = 0;
+  std::string source;
+};
+
+}  // namespace swarm::actors
