@@ -2,6 +2,9 @@
 /// docs/performance.md are judged there, not here.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 namespace swarm::apps {
 
 /// [8, 512, 768] float32 there and back through actors and links between two processes, beside
@@ -16,5 +19,16 @@ int bench_overhead();
 /// (which bench_memory_baseline() prints about its own process [MB]).
 int bench_memory();
 int bench_memory_baseline();
+
+/// One all-reduce of float32 vectors among peers on this machine, one process each, through
+/// averagers and links over TCP; turn and turn about with Gloo where that was there at build time.
+/// Checks that the results are right.
+struct AveragingBenchOptions {
+  std::vector<uint64_t> elements{10'000'000, 100'000'000};
+  std::vector<uint32_t> peers{2, 4};
+  int rounds = 7;  ///< Measured; the first, which faults in memory, is told apart.
+  bool json = false;
+};
+int bench_averaging(const AveragingBenchOptions& options);
 
 }  // namespace swarm::apps

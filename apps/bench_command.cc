@@ -1,9 +1,32 @@
 #include <CLI/CLI.hpp>
+#include <memory>
 
 #include "apps/bench.h"
 #include "apps/commands.h"
 
 namespace swarm::apps {
+namespace {
+
+void add_averaging(CLI::App& bench, int& exit_code) {
+  auto options = std::make_shared<AveragingBenchOptions>();  // shared with the callback
+  auto* command = bench.add_subcommand("averaging",
+                                       "All-reduce between processes on this machine, beside Gloo");
+  command->add_option("--elements", options->elements, "Lengths of the vectors [floats]")
+      ->delimiter(',')
+      ->check(CLI::Range(1ull, 250'000'000ull))
+      ->capture_default_str();
+  command->add_option("--peers", options->peers, "Numbers of processes")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command->add_option("--rounds", options->rounds, "Measured rounds of each")
+      ->check(CLI::Range(1, 1'000))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print JSON, all rounds included");
+  command->callback([&exit_code, options] { exit_code = bench_averaging(*options); });
+}
+
+}  // namespace
 
 void add_bench(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("bench", "Measures this machine and this build");
@@ -14,6 +37,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   auto* overhead =
       command->add_subcommand("overhead", "Tokens per second beside a plain LibTorch loop");
   overhead->callback([&exit_code] { exit_code = bench_overhead(); });
+  add_averaging(*command, exit_code);
   auto* memory = command->add_subcommand("memory", "Resident memory of nodes without work");
   auto* baseline = memory->add_flag("--baseline", "Print this process's own [MB]");
   memory->callback([&exit_code, baseline] {
