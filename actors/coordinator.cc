@@ -236,6 +236,11 @@ Mail CoordinatorState::lease_reply(const std::vector<routing::SlotLease>& leases
     slot->set_attempt(lease.attempt);
     slot->set_needs(lease.needs);
     slot->set_validation(lease.validation);
+    for (const auto& hop : ledger_->avoid(lease.slot)) {
+      auto* avoid = slot->add_avoid();
+      avoid->set_stage(hop.stage);
+      *avoid->mutable_peer() = to_proto(hop.peer, Endpoint{}, "");
+    }
   }
   return make_mail(std::move(reply));
 }
@@ -266,26 +271,49 @@ caf::result<Mail> CoordinatorState::on_slot_done(const Mail& mail) {
     return to_caf(phase_ == Phase::kOpen && message.step() > step_ ? ErrorCode::kNotReady
                                                                    : ErrorCode::kStaleStep,
                   "step " + std::to_string(step_) + " is " + phase_name(static_cast<int>(phase_)));
-  if (message.failed()) {
-    record("attempt_failed", -1, "slot=" + std::to_string(message.slot()) + " " + message.error());
-    ledger_->failed(message.slot(), message.attempt());
-  } else {
-    std::vector<routing::LedgerHop> route;
-    for (const auto& hop : message.route()) {
-      auto peer = from_proto(hop.peer());
-      if (!peer) return to_caf(peer.error());
-      // Who is not registered cannot be told what counts: its share is computed again.
-      auto known = peers_.find(peer->id);
-      bool counts = hop.held() && known != peers_.end() && known->second.serving;
-      route.push_back({hop.stage(), peer->id, counts});
-    }
-    auto done = ledger_->done(message.slot(), message.attempt(), route, message.loss_sum(),
-                              message.samples());
-    if (!done) return to_caf(done.error());
-  }
+  auto taken = message.failed() ? slot_failed(message) : slot_carried(message);
+  if (!taken) return to_caf(taken.error());
   advance();
   serve_waiting_leases();
   return make_mail(proto::Ack());
+}
+
+Status CoordinatorState::slot_carried(const proto::SlotDone& message) {
+  std::vector<routing::LedgerHop> route;
+  for (const auto& hop : message.route()) {
+    auto peer = from_proto(hop.peer());
+    if (!peer) return peer.error();
+    // Who is not registered cannot be told what counts: its share is computed again.
+    auto known = peers_.find(peer->id);
+    bool counts = hop.held() && known != peers_.end() && known->second.serving;
+    route.push_back({hop.stage(), peer->id, counts, hop.attempt()});
+  }
+  return ledger_->done(message.slot(), message.attempt(), route, message.loss_sum(),
+                       message.samples());
+}
+
+Status CoordinatorState::slot_failed(const proto::SlotDone& message) {
+  std::string slot = "slot=" + std::to_string(message.slot());
+  if (!message.has_non_finite()) {
+    record("attempt_failed", -1, slot + " " + message.error());
+    ledger_->failed(message.slot(), message.attempt());
+    return {};
+  }
+  const auto& hop = message.non_finite();
+  auto peer = from_proto(hop.peer());
+  if (!peer) return peer.error();
+  std::string where = slot + " attempt=" + std::to_string(message.attempt()) +
+                      " peer=" + peer->id.brief() + " node=" + peer->node_name;
+  using Verdict = routing::NonFiniteVerdict;
+  auto verdict = ledger_->non_finite(message.slot(), message.attempt(), {hop.stage(), peer->id});
+  if (verdict == Verdict::kIgnored) return {};
+  record("non_finite", static_cast<int32_t>(hop.stage()), where);
+  if (verdict == Verdict::kRetry) return {};
+  record("slot_skipped", -1, slot);
+  log_warn("event=slot_skipped step=" + std::to_string(step_) + " " + where);
+  // Rounds under way or done count it; what they averaged is not applied by anybody.
+  for (uint32_t stage = 0; stage < deps_.num_stages; ++stage) unwind_round(stage);
+  return {};
 }
 
 caf::result<Mail> CoordinatorState::on_save() {

@@ -55,6 +55,8 @@ class CoordinatorState {
     At at = At::kFilling;
     uint64_t round = 0;
     std::map<PeerId, routing::MemberAnswer::Kind> answers;
+    std::vector<HeldSlots> members;  ///< As told to them; for the audit.
+    std::optional<uint64_t> digest;  ///< Of the average, by the first member to answer.
     std::optional<TimePoint> first_failure;
     double squared_norm = 0;
   };
@@ -70,6 +72,8 @@ class CoordinatorState {
   caf::result<Mail> on_lease(const Mail& mail);
   caf::result<Mail> on_slot_done(const Mail& mail);
   caf::result<Mail> on_save();
+  Status slot_failed(const proto::SlotDone& message);
+  Status slot_carried(const proto::SlotDone& message);
   void on_tick();
   void on_node_down(const NodeInfo& info);
   void publish_record();
@@ -106,6 +110,8 @@ class CoordinatorState {
   void close_answered(uint32_t stage, uint64_t round, const PeerId& id, Result<Mail> reply);
   void judge(uint32_t stage);
   void abandon_round(uint32_t stage);
+  void unwind_round(uint32_t stage);
+  void write_audit();
   void commit();
   void send_commit(const PeerId& id, const proto::CommitStep& commit);
   void commit_answered(const PeerId& id, uint64_t step, Result<Mail> reply);
@@ -113,6 +119,7 @@ class CoordinatorState {
   void write_metrics(double gradient_norm);
   void finish();
   bool all_averaged() const;
+  bool nothing_counts() const;
 
   double since(TimePoint start) const;
   TimePoint now() const;
@@ -135,6 +142,7 @@ class CoordinatorState {
   std::optional<routing::RecoveryPlan> plan_;
   TimePoint gathering_since_{}, last_newcomer_at_{};
   std::string gathering_reason_, waiting_for_;
+  bool diverged_ = false;     ///< The open step cannot be closed.
   bool had_history_ = false;  ///< A step was open in this swarm, as far as this node knows.
 
   uint64_t step_ = 0;

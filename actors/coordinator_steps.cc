@@ -35,10 +35,12 @@ void CoordinatorState::open_step(uint64_t step) {
   options.step = step_ = step;
   options.num_stages = deps_.num_stages;
   options.num_slots = last ? 0 : training.batch / training.microbatch;
+  options.attempt_base = static_cast<uint32_t>(term_ & 0xffff) << 16;
   options.num_validation = validate ? training.validation_samples / training.microbatch : 0;
   ledger_ = std::make_unique<routing::StepLedger>(options);
   stages_.assign(deps_.num_stages, StageProgress{});
   opened_at_ = now();
+  diverged_ = false;
   had_history_ = true;
   phase_ = Phase::kOpen;
   for (auto& [id, peer] : peers_) {
@@ -61,11 +63,22 @@ void CoordinatorState::advance() {
     if (ledger_->full()) finish();
     return;
   }
+  if (nothing_counts()) {
+    if (!diverged_)
+      record("diverged", -1,
+             "every microbatch of step " + std::to_string(step_) +
+                 " is not finite; lower optimizer.learning_rate and resume");
+    diverged_ = true;
+    return;
+  }
   for (uint32_t stage = 0; stage < deps_.num_stages; ++stage)
     if (stages_[stage].at == StageProgress::At::kFilling && ledger_->stage_full(stage))
       start_round(stage);
   if (all_averaged() && ledger_->full()) commit();
 }
+
+/// Every microbatch of the step was skipped: the model has diverged, no mean exists.
+bool CoordinatorState::nothing_counts() const { return ledger_->counted_slots() == 0; }
 
 bool CoordinatorState::all_averaged() const {
   for (const auto& stage : stages_)
@@ -90,13 +103,16 @@ void CoordinatorState::start_round(uint32_t stage) {
   close.set_term(term_);
   close.set_step(step_);
   close.set_round(progress.round);
-  close.set_step_samples(deps_.training.batch);
+  close.set_step_samples(ledger_->counted_slots() * deps_.training.microbatch);
   for (const PeerId& id : members) {
     const Peer& peer = peers_.at(id);
     auto* member = close.add_members();
     *member->mutable_peer() = to_proto(id, peer.address.endpoint, peer.address.node_name);
     for (uint32_t slot : counted[id]) member->add_counted_slots(slot);
     member->set_samples(counted[id].size() * deps_.training.microbatch);
+    HeldSlots held{id, peer.address.node_name, counted[id], {}};
+    for (uint32_t slot : held.slots) held.attempts.push_back(ledger_->holder(slot, stage)->attempt);
+    progress.members.push_back(std::move(held));
     progress.answers[id] = routing::MemberAnswer::Kind::kPending;
   }
   Mail mail = make_mail(std::move(close), {}, kCloseBudget);
@@ -130,7 +146,14 @@ void CoordinatorState::close_answered(uint32_t stage, uint64_t round, const Peer
   } else {
     const auto& head = reply->as<proto::CloseStepReply>();
     answer = head.holds_more() ? Kind::kHoldsMore : Kind::kAveraged;
-    progress.squared_norm = head.squared_norm();
+    if (!head.holds_more()) {
+      progress.squared_norm = head.squared_norm();
+      if (!progress.digest) progress.digest = head.digest();
+      if (*progress.digest != head.digest()) {  // invariant I2 would break at the commit
+        record("averages_differ", static_cast<int32_t>(stage), "peer=" + id.brief());
+        answer = Kind::kFailed;
+      }
+    }
   }
   if (answer != Kind::kAveraged && !progress.first_failure) progress.first_failure = now();
   judge(stage);
@@ -169,6 +192,13 @@ void CoordinatorState::judge(uint32_t stage) {
   self_->send(self_, run_later_atom::value, LocalTask([this] { advance(); }));
 }
 
+/// Back to filling: something that the round counts must not count.
+void CoordinatorState::unwind_round(uint32_t stage) {
+  if (stages_[stage].at == StageProgress::At::kFilling) return;
+  abandon_round(stage);
+  stages_[stage].at = StageProgress::At::kFilling;
+}
+
 void CoordinatorState::abandon_round(uint32_t stage) {
   proto::CloseStep message;
   message.set_term(term_);
@@ -191,6 +221,7 @@ void CoordinatorState::commit() {
   bool save = next == deps_.training.steps ||
               (deps_.checkpoint.every_steps > 0 && next % deps_.checkpoint.every_steps == 0);
   write_metrics(norm);
+  write_audit();
   proto::CommitStep commit;
   commit.set_term(term_);
   commit.set_step(step_);
@@ -208,6 +239,22 @@ void CoordinatorState::commit() {
     send_commit(id, commit);
   }
   open_step(next);
+}
+
+/// Before anybody is told to commit: whatever was committed has a line here.
+void CoordinatorState::write_audit() {
+  ClosedStep closed;
+  closed.step = step_;
+  closed.term = term_;
+  closed.slots = deps_.training.batch / deps_.training.microbatch;
+  closed.microbatch = deps_.training.microbatch;
+  closed.samples = ledger_->counted_slots() * closed.microbatch;
+  closed.first_sample = step_ * deps_.training.batch;
+  closed.attempts = ledger_->attempts();
+  closed.skipped = ledger_->skipped();
+  for (const auto& stage : stages_)
+    closed.stages.push_back({stage.round, stage.digest.value_or(0), stage.members});
+  deps_.events->closed(closed);
 }
 
 void CoordinatorState::send_commit(const PeerId& id, const proto::CommitStep& commit) {

@@ -83,6 +83,8 @@ struct CoordinatorOptions {
 struct FaultOptions {
   /// "STEP:SLOT": every stage reports this slot as held but does not add its gradient.
   std::string drop_gradient;
+  /// "STEP:SLOT:STAGE": every peer of this stage finds this slot not finite.
+  std::string non_finite;
 };
 
 /// Everything one node needs.

@@ -28,7 +28,7 @@ bool bans(ErrorCode code) {
 /// Another peer would answer the same.
 bool is_final(ErrorCode code) {
   return code == ErrorCode::kStaleStep || code == ErrorCode::kShapeMismatch ||
-         code == ErrorCode::kInvalidArgument || code == ErrorCode::kNonFinite;
+         code == ErrorCode::kInvalidArgument;
 }
 
 }  // namespace
@@ -120,7 +120,15 @@ void StageClient::try_send(uint64_t id) {
   }
   auto samples = static_cast<int64_t>(sending.head.samples());
   auto tried = [&](const PeerId& peer) { return sending.tried.count(peer) != 0; };
-  auto picked = router_.pick(samples, tried);
+  auto avoided = [&](const PeerId& peer) {
+    const auto& avoid = sending.head.avoid();
+    return tried(peer) || std::any_of(avoid.begin(), avoid.end(), [&](const proto::RouteHop& hop) {
+             return hop.stage() == deps_.stage && hop.peer().node_id() == peer.node.raw() &&
+                    hop.peer().actor() == peer.actor;
+           });
+  };
+  auto picked = router_.pick(samples, avoided);
+  if (!picked) picked = router_.pick(samples, tried);
   if (!picked) {  // nobody, or all were tried: start over after a pause
     sending.tried.clear();
     return retry_later(id, deps_.retry_every);

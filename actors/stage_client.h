@@ -55,7 +55,8 @@ class StageClient {
 
   /// Carries `head` (stage, budget are filled in here) and `body` to some peer of the stage. `done`
   /// is called exactly once unless cancelled: with the reply, or with kPeerTimeout (`budget` is
-  /// used up), kNoLivePeer, kStaleStep, kShapeMismatch, kInvalidArgument, kNonFinite.
+  /// used up), kNoLivePeer, kStaleStep, kShapeMismatch, kInvalidArgument. Peers in head.avoid are
+  /// taken only when there is no other; a reply may say that something was not finite.
   /// Returns the id for cancel().
   uint64_t send(proto::ForwardRequest head, Buffer body, std::chrono::milliseconds budget,
                 Done done);

@@ -9,7 +9,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr size_t kAnswersKept = 16;
+// Replies kept for repeats: of the open step only, the oldest go first.
+constexpr size_t kAnswersKept = 1'024;
+constexpr uint64_t kAnswerBytesKept = 64u << 20;
 
 tensor::MicrobatchKey key_of(const proto::ForwardRequest& head) {
   return {head.step(), head.slot(), head.attempt()};
@@ -139,7 +141,7 @@ void StageServerState::forward_done(const Key& key, Result<Outcome> outcome, dou
     it->second.compute_s += seconds;
     if (!outcome) {
       it->second.kept = false;
-      answer(key, outcome.error());
+      answer_error(key, outcome.error());
     } else if (it->second.cancelled) {
       answer(key, Error{ErrorCode::kCancelled, "the sender gave it up"});
     } else {
@@ -170,6 +172,7 @@ void StageServerState::gradient_back(const Key& key, Result<StageClient::Outcome
   if (!outcome) return answer(key, outcome.error());
   it->second.downstream = outcome->reply;
   const auto& reply = outcome->reply.as<proto::ForwardReply>();
+  if (reply.has_non_finite()) return answer_non_finite(key, reply.non_finite());
   const auto& head = it->second.request.as<proto::ForwardRequest>();
   if (head.forward_only())
     return answer(key, make_reply(it->second, reply.loss_sum(), {}, /*held=*/false));
@@ -186,9 +189,13 @@ void StageServerState::run_backward(const Key& key) {
   resident.kept = false;  // backward forgets the key, whatever comes of it
   computing_ = true;
   bool accumulate = decide_accumulate(head);
-  auto work = [key, accumulate,
+  auto work = [key, accumulate, fault = injected_non_finite(key),
                gradient = tensor::EncodedTensor{reply.gradient(), resident.downstream.body}](
                   tensor::Stage& stage) -> Result<Outcome> {
+    if (fault) {
+      stage.drop(key);
+      return Error{ErrorCode::kNonFinite, "faults.non_finite"};
+    }
     auto back = stage.backward(key, gradient, accumulate);
     if (!back) return back.error();
     return Outcome{std::move(*back), 0};
@@ -207,7 +214,9 @@ void StageServerState::run_last_stage(const Key& key) {
   computing_ = true;
   bool accumulate = decide_accumulate(head);
   auto work = [key, accumulate, input = stage_input(resident.request),
+               fault = injected_non_finite(key),
                only = head.forward_only()](tensor::Stage& stage) -> Result<Outcome> {
+    if (fault) return Error{ErrorCode::kNonFinite, "faults.non_finite"};
     auto loss = stage.forward_backward(key, input, accumulate, only);
     if (!loss) return loss.error();
     return Outcome{std::move(loss->gradient), loss->loss_sum};
@@ -231,7 +240,7 @@ void StageServerState::backward_done(const Key& key, bool accumulated, uint64_t 
     resident.compute_s += seconds;
     mean_compute_s_ += 0.2 * (resident.compute_s - mean_compute_s_);
     if (!outcome) {
-      answer(key, outcome.error());
+      answer_error(key, outcome.error());
     } else {
       bool held = sum_is_the_same && held_.count(key.slot) != 0;
       double loss =
@@ -254,6 +263,8 @@ Mail StageServerState::make_reply(const Resident& resident, double loss_sum,
   hop->set_stage(deps_.stage);
   *hop->mutable_peer() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);
   hop->set_held(held);
+  if (auto mine = held_.find(head.slot()); held && mine != held_.end())
+    hop->set_attempt(mine->second);
   if (resident.downstream.head)
     for (const auto& later : resident.downstream.as<proto::ForwardReply>().route())
       *reply.add_route() = later;
@@ -282,9 +293,53 @@ void StageServerState::answer(const Key& key, Result<Mail> reply) {
     else
       promise.deliver(to_caf(reply.error()));
   }
-  if (!reply) return;
-  answered_.emplace_back(key, *reply);
-  if (answered_.size() > kAnswersKept) answered_.pop_front();
+  if (reply) remember(key, *reply);
+}
+
+void StageServerState::remember(const Key& key, const Mail& reply) {
+  answered_.emplace_back(key, reply);
+  answered_bytes_ += reply.body.size();
+  while (answered_.size() > kAnswersKept ||
+         (answered_bytes_ > kAnswerBytesKept && answered_.size() > 1)) {
+    answered_bytes_ -= answered_.front().second.body.size();
+    answered_.pop_front();
+  }
+}
+
+void StageServerState::forget_answers() {
+  answered_.clear();
+  answered_bytes_ = 0;
+}
+
+/// What is not finite here is no fault of this peer's link or life: it goes back as a reply that
+/// names the place, and the coordinator decides.
+void StageServerState::answer_error(const Key& key, const Error& error) {
+  if (error.code != ErrorCode::kNonFinite) return answer(key, error);
+  record("not_finite", "slot=" + std::to_string(key.slot) +
+                           " attempt=" + std::to_string(key.attempt) + " " + error.detail);
+  proto::RouteHop here;
+  here.set_stage(deps_.stage);
+  *here.mutable_peer() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);
+  answer_non_finite(key, here);
+}
+
+void StageServerState::answer_non_finite(const Key& key, const proto::RouteHop& where) {
+  auto it = residents_.find(key);
+  if (it == residents_.end()) return;
+  proto::ForwardReply reply;
+  reply.set_step(key.step);
+  reply.set_slot(key.slot);
+  reply.set_attempt(key.attempt);
+  reply.set_queue_s(static_cast<float>(it->second.queue_s));
+  reply.set_compute_s(static_cast<float>(it->second.compute_s));
+  *reply.mutable_non_finite() = where;
+  answer(key, make_mail(std::move(reply)));
+}
+
+bool StageServerState::injected_non_finite(const Key& key) const {
+  const std::string& fault = deps_.faults.non_finite;
+  return !fault.empty() && fault == std::to_string(key.step) + ":" + std::to_string(key.slot) +
+                                        ":" + std::to_string(deps_.stage);
 }
 
 void StageServerState::on_cancel(const proto::CancelAttempt& message) {

@@ -217,6 +217,7 @@ void StageServerState::initialize_stage() {
         has_state_ = checksum.ok();
         if (checksum) checksum_ = *checksum;
         step_ = 0;
+        if (checksum) note_loaded("seed");
         held_.clear();
         round_.result.reset();
         ++sum_epoch_;
@@ -284,16 +285,24 @@ void StageServerState::load(const Buffer& state, const std::string& event,
           has_state_ = true;
           std::tie(step_, checksum_) = *loaded;
           held_.clear();
-          answered_.clear();
+          forget_answers();
           ++sum_epoch_;
           round_.result.reset();
           record(event, detail);
+          note_loaded(detail.substr(0, detail.find(' ')));
         } else {
           record("load_failed", to_string(loaded.error()));
         }
         set_phase(Phase::kRegistering, "the state is loaded");
         register_peer();
       });
+}
+
+void StageServerState::note_loaded(const std::string& source) {
+  LoadedState state{deps_.stage, deps_.id, deps_.node_name, step_, checksum_, source};
+  auto equals = source.find('=');
+  if (equals != std::string::npos) state.source = source.substr(equals + 1);
+  deps_.events->loaded(state);
 }
 
 void StageServerState::announce() {

@@ -3,7 +3,7 @@
 ///
 ///   mail (Mail)       reply             errors
 ///   ForwardRequest    ForwardReply      kShapeMismatch, kInvalidArgument, kStaleStep, kOverloaded,
-///                                       kNotReady, kNonFinite, kCancelled, kPeerTimeout,
+///                                       kNotReady, kCancelled, kPeerTimeout,
 ///                                       kNoLivePeer
 ///   CancelAttempt     -                 (unknown attempts are ignored)
 ///   CloseStep         CloseStepReply    kStaleTerm, kStaleStep, kNotReady, whatever failed the

@@ -81,6 +81,7 @@ class StageServerState {
   void restore_own(uint64_t step);
   void fetch_state(const proto::RegisterPeerReply& reply);
   void load(const Buffer& state, const std::string& event, const std::string& detail);
+  void note_loaded(const std::string& source);
   void announce();
   void poll_snapshots();
   void poll_bytes_sent();
@@ -98,6 +99,11 @@ class StageServerState {
   void backward_done(const Key& key, bool accumulated, uint64_t sum_epoch, Result<Outcome> outcome,
                      double seconds);
   void answer(const Key& key, Result<Mail> reply);
+  void answer_error(const Key& key, const Error& error);
+  void answer_non_finite(const Key& key, const proto::RouteHop& where);
+  void remember(const Key& key, const Mail& reply);
+  void forget_answers();
+  bool injected_non_finite(const Key& key) const;
   void drop_residents(uint64_t before_step, const Error& error);
   bool decide_accumulate(const proto::ForwardRequest& head);
   Mail make_reply(const Resident& resident, double loss_sum, const tensor::EncodedTensor& gradient,
@@ -111,6 +117,7 @@ class StageServerState {
   void abandon_round(const std::string& reason);
   void committed(const proto::CommitStep& commit, caf::response_promise promise,
                  Result<uint64_t> checksum);
+  void note_committed(const proto::CommitStep& commit, uint64_t checksum);
   Mail commit_reply() const;
   void save_snapshot(std::function<void(Status)> done);
 
@@ -138,8 +145,9 @@ class StageServerState {
   std::deque<Key> forward_queue_, backward_queue_;
   bool computing_ = false;
   std::deque<std::pair<Key, Mail>> answered_;  ///< Latest replies, for repeats.
-  std::map<uint32_t, uint32_t> held_;          ///< slot -> attempt in the gradient sum.
-  uint64_t sum_epoch_ = 0;                     ///< Rises when the sum is dropped.
+  uint64_t answered_bytes_ = 0;
+  std::map<uint32_t, uint32_t> held_;  ///< slot -> attempt in the gradient sum.
+  uint64_t sum_epoch_ = 0;             ///< Rises when the sum is dropped.
   Round round_;
   bool committing_ = false;
   uint64_t last_round_ = 0;  ///< Round of the commit that led to step_.

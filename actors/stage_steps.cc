@@ -120,7 +120,7 @@ void StageServerState::abandon_round(const std::string& reason) {
 void StageServerState::drop_gradient_sum(const std::string& reason) {
   record("sum_dropped", "slots=" + std::to_string(held_.size()) + " reason=" + reason);
   held_.clear();
-  answered_.clear();
+  forget_answers();
   ++sum_epoch_;
   compute<bool>(
       self_, deps_.compute,
@@ -168,13 +168,14 @@ void StageServerState::committed(const proto::CommitStep& commit, caf::response_
     set_phase(Phase::kRegistering, "the update failed: " + to_string(checksum.error()));
     return promise.deliver(to_caf(checksum.error()));
   }
+  note_committed(commit, *checksum);
   ++step_;
   checksum_ = *checksum;
   last_round_ = round_.id;
   last_gradient_norm_ = commit.gradient_norm();
   held_.clear();
   ++sum_epoch_;
-  answered_.clear();
+  forget_answers();
   round_ = Round{};
   round_.id = last_round_;
   drop_residents(step_,
@@ -182,6 +183,22 @@ void StageServerState::committed(const proto::CommitStep& commit, caf::response_
   promise.deliver(commit_reply());
   if (commit.save_checkpoint()) save_snapshot([](Status) {});
   pump();
+}
+
+void StageServerState::note_committed(const proto::CommitStep& commit, uint64_t checksum) {
+  CommittedStep line;
+  line.step = commit.step();
+  line.stage = deps_.stage;
+  line.round = commit.round();
+  line.digest = round_.result->digest;
+  line.checksum = checksum;
+  line.held.peer = deps_.id;
+  line.held.node_name = deps_.node_name;
+  for (const auto& [slot, attempt] : held_) {
+    line.held.slots.push_back(slot);
+    line.held.attempts.push_back(attempt);
+  }
+  deps_.events->committed(line);
 }
 
 Mail StageServerState::commit_reply() const {

@@ -132,6 +132,7 @@ class TrainerState {
     head.set_attempt(slot.attempt());
     head.set_needs(slot.needs());
     head.set_forward_only(slot.validation());
+    *head.mutable_avoid() = slot.avoid();
     head.set_samples(deps_.training.microbatch);
     head.set_sequence(static_cast<uint32_t>(deps_.data->sequence()));
     Buffer tokens = tokens_of(step, slot);
@@ -153,7 +154,12 @@ class TrainerState {
     report.set_step(carrying.step);
     report.set_slot(carrying.slot.slot());
     report.set_attempt(carrying.slot.attempt());
-    if (outcome) {
+    if (outcome && outcome->reply.as<proto::ForwardReply>().has_non_finite()) {
+      report.set_failed(true);
+      report.set_error("not finite");
+      *report.mutable_non_finite() = outcome->reply.as<proto::ForwardReply>().non_finite();
+      ++failed_;
+    } else if (outcome) {
       const auto& reply = outcome->reply.as<proto::ForwardReply>();
       report.set_loss_sum(reply.loss_sum());
       report.set_samples(deps_.training.microbatch);

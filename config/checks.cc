@@ -137,14 +137,24 @@ class Checker {
   }
 
   void check_faults() {
-    const std::string& text = e_.base.faults.drop_gradient;
-    const size_t colon = text.find(':');
-    auto digits = [](const std::string& s) {
-      return !s.empty() && s.size() < 10 && s.find_first_not_of("0123456789") == std::string::npos;
-    };
-    if (!text.empty() && (colon == std::string::npos || !digits(text.substr(0, colon)) ||
-                          !digits(text.substr(colon + 1))))
-      error("faults.drop_gradient", "expected \"STEP:SLOT\", found " + quote(text));
+    check_numbers("faults.drop_gradient", e_.base.faults.drop_gradient, "STEP:SLOT", 2);
+    check_numbers("faults.non_finite", e_.base.faults.non_finite, "STEP:SLOT:STAGE", 3);
+  }
+
+  /// `text` is empty or `count` short numbers with colons between.
+  void check_numbers(const char* key, const std::string& text, const char* form, int count) {
+    if (text.empty()) return;
+    std::string rest = text + ":";
+    int found = 0;
+    bool good = true;
+    for (size_t colon; (colon = rest.find(':')) != std::string::npos; ++found) {
+      const std::string digits = rest.substr(0, colon);
+      good &= !digits.empty() && digits.size() < 10 &&
+              digits.find_first_not_of("0123456789") == std::string::npos;
+      rest = rest.substr(colon + 1);
+    }
+    if (!good || found != count)
+      error(key, "expected \"" + std::string(form) + "\", found " + quote(text));
   }
 
   void check_nodes() {

@@ -250,6 +250,9 @@ void add_estimates(ExperimentBuilder& b) {
   b.add("drop_gradient", AT(base.faults.drop_gradient), {},
         "\"STEP:SLOT\": this microbatch's gradient is not added, to show that `swarm verify` sees "
         "it. Never in real runs.");
+  b.add("non_finite", AT(base.faults.non_finite), {},
+        "\"STEP:SLOT:STAGE\": every peer of that stage finds this microbatch not finite, to show "
+        "that it is skipped. Never in real runs.");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "routing/step_ledger.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "common/check.h"
 
@@ -20,8 +21,10 @@ StepLedger::StepLedger(const StepLedgerOptions& options)
       slots_(size_t{options.num_slots} + options.num_validation),
       missing_(options.num_stages, options.num_slots) {
   SWARM_CHECK(options.num_stages >= 1 && options.num_stages <= 64);
-  for (uint32_t i = 0; i < options.num_slots; ++i)
-    slots_[i].missing = all_stages(options.num_stages);
+  for (uint32_t i = 0; i < slots_.size(); ++i) {
+    slots_[i].last_attempt = options.attempt_base;
+    if (!is_validation(i)) slots_[i].missing = all_stages(options.num_stages);
+  }
 }
 
 uint64_t StepLedger::step() const { return options_.step; }
@@ -36,8 +39,8 @@ bool StepLedger::refused(const PeerId& peer, const Attempt& attempt) const {
   return rule->second.lost || attempt.sequence < rule->second.min_sequence;
 }
 
-void StepLedger::set_holder(Slot& slot, uint32_t stage, const PeerId& peer) {
-  slot.holders.emplace(stage, peer);
+void StepLedger::set_holder(Slot& slot, uint32_t stage, const SlotHolder& holder) {
+  slot.holders.emplace(stage, holder);
   slot.missing &= ~bit(stage);
   --missing_[stage];
 }
@@ -79,8 +82,8 @@ Status StepLedger::done(uint32_t slot_index, uint32_t attempt_number,
   const Attempt& attempt = found->second;
   for (const LedgerHop& hop : route)
     if (hop.held && (attempt.needs & slot.missing & bit(hop.stage)) && !refused(hop.peer, attempt))
-      set_holder(slot, hop.stage, hop.peer);
-  if (!slot.has_loss && samples > 0) {
+      set_holder(slot, hop.stage, {hop.peer, hop.attempt});
+  if (!slot.has_loss && !slot.skipped && samples > 0) {
     slot.has_loss = true;
     slot.loss_sum = loss_sum;
     slot.samples = samples;
@@ -93,6 +96,53 @@ void StepLedger::failed(uint32_t slot_index, uint32_t attempt) {
   if (slot_index >= slots_.size()) return;
   std::optional<Active>& active = slots_[slot_index].active;
   if (active.has_value() && active->attempt == attempt) active.reset();
+}
+
+NonFiniteVerdict StepLedger::non_finite(uint32_t slot_index, uint32_t attempt,
+                                        const LedgerHop& where) {
+  if (slot_index >= slots_.size()) return NonFiniteVerdict::kIgnored;
+  failed(slot_index, attempt);
+  Slot& slot = slots_[slot_index];
+  bool known = slot.attempts.count(attempt) != 0;
+  if (!known || !open(slot_index) || !slot.non_finite.emplace(attempt, where).second)
+    return NonFiniteVerdict::kIgnored;
+  if (slot.non_finite.size() < 2) return NonFiniteVerdict::kRetry;
+  skip(slot_index);
+  return NonFiniteVerdict::kSkipped;
+}
+
+void StepLedger::skip(uint32_t slot_index) {
+  Slot& slot = slots_[slot_index];
+  slot.skipped = true;
+  slot.active.reset();
+  slot.holders.clear();
+  if (is_validation(slot_index)) {
+    slot.has_loss = true;
+    slot.loss_sum = std::numeric_limits<double>::quiet_NaN();
+    return;
+  }
+  slot.has_loss = false;
+  for (uint32_t stage = 0; stage < options_.num_stages; ++stage)
+    if ((slot.missing & bit(stage)) != 0) --missing_[stage];
+  slot.missing = 0;
+}
+
+std::vector<LedgerHop> StepLedger::avoid(uint32_t slot) const {
+  std::vector<LedgerHop> hops;
+  if (slot >= slots_.size()) return hops;
+  for (const auto& [attempt, hop] : slots_[slot].non_finite) hops.push_back(hop);
+  return hops;
+}
+
+std::vector<uint32_t> StepLedger::skipped() const {
+  std::vector<uint32_t> slots;
+  for (uint32_t i = 0; i < options_.num_slots; ++i)
+    if (slots_[i].skipped) slots.push_back(i);
+  return slots;
+}
+
+uint32_t StepLedger::counted_slots() const {
+  return options_.num_slots - static_cast<uint32_t>(skipped().size());
 }
 
 size_t StepLedger::trainer_lost(const ActorId& trainer) {
@@ -123,7 +173,7 @@ std::vector<uint32_t> StepLedger::peer_lost(const PeerId& peer, bool may_return)
     Slot& slot = slots_[i];
     bool any = false;
     for (auto it = slot.holders.begin(); it != slot.holders.end();) {
-      if (it->second != peer) {
+      if (it->second.peer != peer) {
         ++it;
         continue;
       }
@@ -146,7 +196,8 @@ void StepLedger::rebuild(const PeerId& peer, uint32_t stage,
     Attempt& attempt = slot.attempts[attempt_number];  // sequence 0 when new: a predecessor's
     if (attempt.sequence == 0) attempt.needs |= bit(stage);
     slot.last_attempt = std::max(slot.last_attempt, attempt_number);
-    if ((slot.missing & bit(stage)) && !refused(peer, attempt)) set_holder(slot, stage, peer);
+    if ((slot.missing & bit(stage)) && !refused(peer, attempt))
+      set_holder(slot, stage, {peer, attempt_number});
   }
 }
 
@@ -166,7 +217,7 @@ std::map<PeerId, std::vector<uint32_t>> StepLedger::counted(uint32_t stage) cons
   std::map<PeerId, std::vector<uint32_t>> slots;
   for (uint32_t i = 0; i < options_.num_slots; ++i) {
     auto it = slots_[i].holders.find(stage);
-    if (it != slots_[i].holders.end()) slots[it->second].push_back(i);
+    if (it != slots_[i].holders.end()) slots[it->second.peer].push_back(i);
   }
   return slots;
 }
@@ -212,7 +263,7 @@ uint64_t StepLedger::train_samples() const {
   return samples;
 }
 
-std::optional<PeerId> StepLedger::holder(uint32_t slot, uint32_t stage) const {
+std::optional<SlotHolder> StepLedger::holder(uint32_t slot, uint32_t stage) const {
   if (slot >= slots_.size()) return std::nullopt;
   auto it = slots_[slot].holders.find(stage);
   if (it == slots_[slot].holders.end()) return std::nullopt;

@@ -25,12 +25,15 @@ struct StepLedgerOptions {
   uint32_t num_slots = 1;   ///< Training slots: index 0 .. num_slots - 1.
   uint32_t num_validation =
       0;  ///< Validation slots: index num_slots .. num_slots + num_validation - 1; forward only.
+  /// Attempts are numbered from here + 1 on: different for each term, so that attempts leased by a
+  /// coordinator that lost its office are never taken for this one's.
+  uint32_t attempt_base = 0;
 };
 
 /// Permission to carry one slot through the pipeline once.
 struct SlotLease {
   uint32_t slot = 0;
-  uint32_t attempt = 0;  ///< Rises by one with every lease of the slot; first is 1.
+  uint32_t attempt = 0;  ///< Rises by one with every lease of the slot.
   StageMask needs = 0;   ///< Stages that must add this slot to their sum; 0 for validation.
   bool validation = false;
 };
@@ -39,7 +42,21 @@ struct SlotLease {
 struct LedgerHop {
   uint32_t stage = 0;
   PeerId peer;
-  bool held = false;  ///< The peer added the slot to its sum.
+  bool held = false;     ///< The peer added the slot to its sum.
+  uint32_t attempt = 0;  ///< The attempt that it added.
+};
+
+/// Which peer's sum holds (slot, stage), and by which attempt.
+struct SlotHolder {
+  PeerId peer;
+  uint32_t attempt = 0;
+};
+
+/// What a report of a microbatch that is not finite leads to.
+enum class NonFiniteVerdict {
+  kIgnored,  ///< Of a slot that is done, an attempt unknown or already reported.
+  kRetry,    ///< Leased again, to be carried round that peer.
+  kSkipped,  ///< The second time: the slot counts for no stage.
 };
 
 class StepLedger {
@@ -64,6 +81,14 @@ class StepLedger {
   /// The attempt failed or its trainer gave it up: the slot may be leased again. Late ones are
   /// ignored.
   void failed(uint32_t slot, uint32_t attempt);
+
+  /// The attempt met something not finite on `where`. The second such attempt of a slot skips it:
+  /// no stage holds it any more, and what stages hold of it must not be averaged (counted() leaves
+  /// it out). A validation slot that is skipped makes the validation loss not a number.
+  NonFiniteVerdict non_finite(uint32_t slot, uint32_t attempt, const LedgerHop& where);
+  /// Peers to carry a slot round.
+  std::vector<LedgerHop> avoid(uint32_t slot) const;
+  std::vector<uint32_t> skipped() const;  ///< Training slots, ascending.
 
   /// Ends all leases of a dead or silent trainer; returns how many.
   size_t trainer_lost(const ActorId& trainer);
@@ -91,6 +116,7 @@ class StepLedger {
 
   /// The slots that count for each peer of a stage, ascending.
   std::map<PeerId, std::vector<uint32_t>> counted(uint32_t stage) const;
+  uint32_t counted_slots() const;  ///< num_slots without the skipped ones.
 
   uint32_t slots_leased() const;
   uint32_t slots_done() const;  ///< Training slots with no stage missing.
@@ -101,7 +127,7 @@ class StepLedger {
   uint64_t train_samples() const;
 
   /// Who holds (slot, stage); for audits and tests.
-  std::optional<PeerId> holder(uint32_t slot, uint32_t stage) const;
+  std::optional<SlotHolder> holder(uint32_t slot, uint32_t stage) const;
 
  private:
   struct Attempt {
@@ -115,13 +141,15 @@ class StepLedger {
   };
   struct Slot {
     StageMask missing = 0;
-    std::map<uint32_t, PeerId> holders;    // by stage
-    std::map<uint32_t, Attempt> attempts;  // by attempt number
+    std::map<uint32_t, SlotHolder> holders;  // by stage
+    std::map<uint32_t, Attempt> attempts;    // by attempt number
     uint32_t last_attempt = 0;
     std::optional<Active> active;
     bool has_loss = false;
     double loss_sum = 0;
     uint32_t samples = 0;
+    std::map<uint32_t, LedgerHop> non_finite;  // by attempt
+    bool skipped = false;
   };
   struct PeerRule {
     bool lost = false;
@@ -130,7 +158,8 @@ class StepLedger {
   bool is_validation(uint32_t slot) const { return slot >= options_.num_slots; }
   bool open(uint32_t slot) const;
   bool refused(const PeerId& peer, const Attempt& attempt) const;
-  void set_holder(Slot& slot, uint32_t stage, const PeerId& peer);
+  void set_holder(Slot& slot, uint32_t stage, const SlotHolder& holder);
+  void skip(uint32_t slot);
   SlotLease describe(uint32_t slot, uint32_t attempt) const;
 
   StepLedgerOptions options_;

@@ -1,6 +1,7 @@
 #include "routing/step_ledger.h"
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 
 #include "tests/support/ids.h"
 
@@ -64,8 +65,8 @@ BOOST_AUTO_TEST_CASE(a_step_is_full_when_every_stage_of_every_slot_has_a_holder)
   BOOST_TEST(again.needs == 2u);
   done(ledger, again, {{0, kC, true}, {1, kC, true}});
   BOOST_TEST(ledger.full());
-  BOOST_TEST(ledger.holder(1, 0).value() == kA);
-  BOOST_TEST(ledger.holder(1, 1).value() == kC);
+  BOOST_TEST(ledger.holder(1, 0).value().peer == kA);
+  BOOST_TEST(ledger.holder(1, 1).value().peer == kC);
   BOOST_TEST(ledger.lease(kTrainer, 9, 10).empty());
 }
 
@@ -88,8 +89,8 @@ BOOST_AUTO_TEST_CASE(a_late_attempt_fills_what_is_missing_and_changes_nothing_el
   done(ledger, first, {{0, kA, true}, {1, kA, false}});
   BOOST_TEST(ledger.slots_leased() == 1u);  // the second attempt goes on
   done(ledger, second, {{0, kB, true}, {1, kB, true}});
-  BOOST_TEST(ledger.holder(0, 0).value() == kA);
-  BOOST_TEST(ledger.holder(0, 1).value() == kB);
+  BOOST_TEST(ledger.holder(0, 0).value().peer == kA);
+  BOOST_TEST(ledger.holder(0, 1).value().peer == kB);
   BOOST_TEST(ledger.full());
 }
 
@@ -128,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_peer_that_dropped_its_sum_counts_for_new_attempts_only) {
   done(ledger, before, {{0, kA, true}});
   done(ledger, after, {{0, kA, true}});
   BOOST_TEST(!ledger.holder(0, 0).has_value());
-  BOOST_TEST(ledger.holder(1, 0).value() == kA);
+  BOOST_TEST(ledger.holder(1, 0).value().peer == kA);
   done(ledger, lease_one(ledger), {{0, kA, true}});
   BOOST_TEST(ledger.full());
 }
@@ -191,11 +192,11 @@ BOOST_AUTO_TEST_CASE(a_successor_rebuilds_the_matrix_from_what_peers_hold) {
   ledger.rebuild(kB, 0, {{1, 2}});  // second to report slot 1
   ledger.rebuild(kC, 1, {{0, 4}, {1, 2}, {2, 1}});
   ledger.rebuild(kC, 9, {{0, 4}});
-  BOOST_TEST(ledger.holder(1, 0).value() == kA);
+  BOOST_TEST(ledger.holder(1, 0).value().peer == kA);
   BOOST_TEST(ledger.stage_full(1));
   BOOST_TEST(ledger.train_samples() == 0u);
   BOOST_TEST(ledger.done(0, 4, {{0, kB, true}}, 6, 3).ok());  // brings the loss, no entry
-  BOOST_TEST(ledger.holder(0, 0).value() == kA);
+  BOOST_TEST(ledger.holder(0, 0).value().peer == kA);
   BOOST_TEST(ledger.train_loss() == 2.0);
   SlotLease lease = lease_one(ledger);
   BOOST_TEST(lease.slot == 2u);
@@ -218,6 +219,47 @@ BOOST_AUTO_TEST_CASE(sixty_four_stages_fit) {
   for (uint32_t stage = 0; stage < 64; ++stage) route.push_back({stage, kA, true});
   done(ledger, lease, route);
   BOOST_TEST(ledger.full());
+}
+
+BOOST_AUTO_TEST_CASE(a_slot_that_is_twice_not_finite_counts_for_no_stage) {
+  StepLedger ledger({0, 2, 2});
+  auto first = ledger.lease(kTrainer, 2, 10);
+  BOOST_REQUIRE(first.size() == 2u);
+  (void)ledger.done(0, 1, {{0, kA, true, 1}, {1, kC, true, 1}}, 1, 1).ok();
+  BOOST_TEST((ledger.non_finite(1, 1, {0, kA}) == NonFiniteVerdict::kRetry));
+  BOOST_TEST((ledger.non_finite(1, 1, {0, kA}) == NonFiniteVerdict::kIgnored));  // a repeat
+  BOOST_TEST((ledger.avoid(1).size() == 1u && ledger.avoid(1)[0].peer == kA));
+  auto second = ledger.lease(kTrainer, 2, 10);
+  BOOST_REQUIRE(second.size() == 1u);
+  BOOST_TEST((ledger.non_finite(1, 2, {0, kB}) == NonFiniteVerdict::kSkipped));
+  BOOST_TEST(ledger.full());
+  BOOST_TEST(ledger.counted_slots() == 1u);
+  BOOST_TEST(ledger.skipped() == std::vector<uint32_t>{1}, boost::test_tools::per_element());
+  BOOST_TEST(ledger.lease(kTrainer, 2, 10).empty());
+  // A late success changes nothing.
+  BOOST_TEST(ledger.done(1, 2, {{0, kB, true, 2}, {1, kC, true, 2}}, 9, 1).ok());
+  BOOST_TEST(!ledger.holder(1, 0).has_value());
+  BOOST_TEST(ledger.train_loss() == 1.0);
+}
+
+BOOST_AUTO_TEST_CASE(a_slot_that_every_stage_holds_is_not_skipped_by_late_reports) {
+  StepLedger ledger({0, 1, 1});
+  (void)ledger.lease(kTrainer, 1, 1);
+  (void)ledger.expire(2);
+  (void)ledger.lease(kTrainer, 1, 9);
+  BOOST_TEST(ledger.done(0, 2, {{0, kA, true, 2}}, 1, 1).ok());
+  BOOST_TEST((ledger.non_finite(0, 1, {0, kB}) == NonFiniteVerdict::kIgnored));
+  BOOST_TEST(ledger.full());
+}
+
+BOOST_AUTO_TEST_CASE(a_validation_slot_that_is_not_finite_makes_the_loss_not_a_number) {
+  StepLedger ledger({0, 1, 0, 1});
+  (void)ledger.lease(kTrainer, 1, 1);
+  BOOST_TEST((ledger.non_finite(0, 1, {0, kA}) == NonFiniteVerdict::kRetry));
+  (void)ledger.lease(kTrainer, 1, 1);
+  BOOST_TEST((ledger.non_finite(0, 2, {0, kB}) == NonFiniteVerdict::kSkipped));
+  BOOST_TEST(ledger.full());
+  BOOST_TEST(std::isnan(ledger.validation_loss().value()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
