@@ -18,6 +18,7 @@ using config::TimelineAction;
 
 constexpr int kPollMs = 100;
 constexpr size_t kMaxJoin = 4;
+constexpr size_t kMaxAuditLine = size_t{64} << 20;  // grows with slots times stages
 volatile std::sig_atomic_t g_interrupts = 0;
 
 void on_interrupt(int) { g_interrupts = g_interrupts + 1; }
@@ -57,14 +58,16 @@ Launcher::Launcher(config::Experiment experiment, LaunchOptions options)
       state_(static_cast<uint32_t>(experiment_.base.num_stages), experiment_.base.training.steps) {
   for (const auto& spec : experiment_.nodes) {
     const std::string folder = options_.folder + "/nodes/" + spec.name;
-    nodes_.push_back(std::unique_ptr<Node>(new Node{spec,
-                                                    folder,
-                                                    {},
-                                                    {},
-                                                    false,
-                                                    false,
-                                                    LineTail(folder + "/events.jsonl"),
-                                                    LineTail(folder + "/metrics.jsonl")}));
+    nodes_.push_back(
+        std::unique_ptr<Node>(new Node{spec,
+                                       folder,
+                                       {},
+                                       {},
+                                       false,
+                                       false,
+                                       LineTail(folder + "/events.jsonl"),
+                                       LineTail(folder + "/metrics.jsonl"),
+                                       LineTail(folder + "/audit.jsonl", kMaxAuditLine)}));
   }
 }
 
@@ -94,6 +97,9 @@ RunReport Launcher::run() {
   }
   stop_all();
   poll_files();
+  for (const auto& node : nodes_)
+    if (node->audit.unfinished())
+      record("audit_line_damaged", node->spec.name, "no end in " + node->folder + "/audit.jsonl");
   report_.seconds = seconds_since_start();
   return report_;
 }
@@ -103,6 +109,8 @@ void Launcher::load_history() {
   auto lines = [&](const char* name) { return LineTail(options_.folder + name).poll(); };
   for (const auto& line : lines("/events.jsonl")) state_.take_event(line);
   for (const auto& line : lines("/metrics.jsonl")) state_.take_metrics(line);
+  for (const auto& line : LineTail(options_.folder + "/audit.jsonl", kMaxAuditLine).poll())
+    audit_.remember(line);
   last_steps_closed_ = state_.steps_closed();
   state_.forget_finish();
   record("run_resumed", "run", "steps_closed=" + std::to_string(state_.steps_closed()));
@@ -126,6 +134,7 @@ bool Launcher::start(Node& node) {
   std::error_code ignored;
   std::filesystem::create_directories(node.folder, ignored);
   std::filesystem::remove(node.folder + "/node.json", ignored);
+  end_torn_lines(node);
   std::vector<std::string> arguments = {
       options_.program, "node",         options_.folder + "/config.toml", "--name", node.spec.name,
       "--run-folder",   options_.folder};
@@ -200,7 +209,30 @@ void Launcher::poll_files() {
       if (options_.on_progress) options_.on_progress(state_.progress());
     }
     for (const auto& line : node->events.poll()) merge_event(line);
+    merge_audit(*node);
   }
+}
+
+void Launcher::merge_audit(Node& node) {
+  for (const auto& line : node.audit.poll()) {
+    const auto verdict = audit_.take(line);
+    if (verdict == AuditMerge::Verdict::kDamaged)
+      record("audit_line_damaged", node.spec.name,
+             std::to_string(line.size()) + " bytes in " + node.folder + "/audit.jsonl");
+    if (verdict != AuditMerge::Verdict::kNew) continue;
+    const auto written = append_line(options_.folder + "/audit.jsonl", line);
+    if (!written && !over_) fail("cannot merge the audit: " + to_string(written.error()));
+  }
+}
+
+/// A process died in the middle of a line: without an end, the next process's first line would be
+/// lost with it. Call while none of the node's processes runs.
+void Launcher::end_torn_lines(Node& node) {
+  poll_files();
+  const std::pair<const LineTail*, const char*> files[] = {
+      {&node.events, "events"}, {&node.metrics, "metrics"}, {&node.audit, "audit"}};
+  for (const auto& [tail, name] : files)
+    if (tail->unfinished()) static_cast<void>(append_line(node.folder + "/" + name + ".jsonl", ""));
 }
 
 void Launcher::merge_event(const std::string& line) {

@@ -1,7 +1,7 @@
 /// Runs an experiment: every node as a child process of this one, until training is finished, has
 /// failed or was interrupted. What `swarm run`, `verify` and `bench overhead` are made of.
 ///
-/// Owns the run folder's merged files (events.jsonl, metrics.jsonl, summary.json) and all children.
+/// Owns the run folder's merged files (events.jsonl, metrics.jsonl, audit.jsonl) and all children.
 /// Thread: the main thread, from construction to destruction.
 #pragma once
 
@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/launch/audit_merge.h"
 #include "apps/launch/child_process.h"
 #include "apps/launch/line_tail.h"
 #include "apps/launch/run_state.h"
@@ -63,7 +64,7 @@ class Launcher {
     std::optional<Endpoint> endpoint;  ///< Of the running or, for its port, of the last process.
     bool listening = false;
     bool stop_expected = false;  ///< The timeline killed it.
-    LineTail events, metrics;
+    LineTail events, metrics, audit;
   };
 
   void load_history();
@@ -83,6 +84,8 @@ class Launcher {
   std::string last_output(const Node& node) const;
   void record(const std::string& event, const std::string& node, const std::string& detail);
   void merge_event(const std::string& line);
+  void merge_audit(Node& node);
+  void end_torn_lines(Node& node);
   void fail(const std::string& reason);
   double seconds_since_start() const;
   Node* find(const std::string& name);
@@ -90,6 +93,7 @@ class Launcher {
   config::Experiment experiment_;
   LaunchOptions options_;
   RunState state_;
+  AuditMerge audit_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::chrono::steady_clock::time_point started_at_, progress_at_;
   uint64_t last_steps_closed_ = 0;

@@ -5,8 +5,6 @@
 
 namespace swarm::launch {
 
-constexpr size_t kMaxLine = 1u << 20;
-
 std::vector<std::string> LineSplitter::feed(const char* data, size_t size) {
   std::vector<std::string> lines;
   for (size_t i = 0; i < size; ++i) {
@@ -16,7 +14,7 @@ std::vector<std::string> LineSplitter::feed(const char* data, size_t size) {
       skipping_ = false;
     } else if (!skipping_) {
       rest_ += data[i];
-      skipping_ = rest_.size() > kMaxLine;
+      skipping_ = rest_.size() > max_line_;
     }
   }
   return lines;

@@ -11,19 +11,27 @@ namespace swarm::launch {
 /// Cuts bytes into lines; keeps an unfinished one for the next call. Pure.
 class LineSplitter {
  public:
-  /// Complete lines, without their end and without empty ones. A line beyond 1 MiB is dropped.
+  /// A line beyond `max_line` bytes is dropped.
+  explicit LineSplitter(size_t max_line = 1u << 20) : max_line_(max_line) {}
+  /// Complete lines, without their end and without empty ones.
   std::vector<std::string> feed(const char* data, size_t size);
+  /// A line has begun whose end has not come.
+  bool unfinished() const { return skipping_ || !rest_.empty(); }
 
  private:
+  size_t max_line_;
   std::string rest_;
   bool skipping_ = false;
 };
 
 class LineTail {
  public:
-  explicit LineTail(std::string path) : path_(std::move(path)) {}
+  explicit LineTail(std::string path, size_t max_line = 1u << 20)
+      : path_(std::move(path)), splitter_(max_line) {}
   /// Complete lines since the last call; none while the file does not exist.
   std::vector<std::string> poll();
+  /// What was read last is the begin of a line: its writer is at it, or died at it.
+  bool unfinished() const { return splitter_.unfinished(); }
 
  private:
   std::string path_;

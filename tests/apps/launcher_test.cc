@@ -30,12 +30,16 @@ echo "$all" >> "$own/started.txt"
 echo "{\"name\":\"$name\",\"pid\":$$,\"node_id\":\"0123456789abcdef0123456789abcdef\",\
 \"endpoint\":\"${listen:-127.0.0.1:70$(echo "$name" | wc -c)}\"}" > "$own/node.json.new"
 mv "$own/node.json.new" "$own/node.json"
-trap 'exit 0' TERM
+trap 'echo "{\"kind\":\"last\",\"node\":\"$name\"}" >> "$own/audit.jsonl"; exit 0' TERM
+[ -e "$own/torn" ] && printf '{"kind":"after"}\n' >> "$own/audit.jsonl"
 case $name in
 t*) echo '{"step":0,"train_loss":5.5,"tokens":10,"live_peers":[2]}' >> "$own/metrics.jsonl"
   while [ ! -e "$dir/go" ]; do sleep 0.02; done
   echo '{"step":1,"train_loss":4.5,"tokens":20,"live_peers":[2]}' >> "$own/metrics.jsonl"
   echo '{"time":1.5,"event":"finished","node":"t"}' >> "$own/events.jsonl";;
+s-0) [ -e "$own/torn" ] ||
+    printf '{"kind":"same"}\n{"kind":"same"}\n{"kind":"to' >> "$own/audit.jsonl"
+  : > "$own/torn";;
 die*) kill -9 $$;;
 esac
 while :; do sleep 0.02; done
@@ -136,6 +140,30 @@ BOOST_AUTO_TEST_CASE(a_resumed_run_finishes_again_and_repeats_no_line) {
   BOOST_TEST((Launcher(e, opts).run().outcome == Outcome::kFinished));
   BOOST_TEST(read("metrics.jsonl") == before);
   BOOST_TEST(has("events.jsonl", "\"steps_closed=2\""));
+}
+
+BOOST_AUTO_TEST_CASE(every_audit_line_is_merged_once_and_a_torn_one_spoils_no_other) {
+  auto e = experiment(std::string(kTwo) +
+                      "[[timeline]]\nat_step=1\naction=\"kill\"\nnode=\"s-0\"\n"
+                      "[[timeline]]\nat_step=1\naction=\"start\"\nnode=\"s-0\"\n");
+  auto opts = options(e);
+  BOOST_TEST((Launcher(e, opts).run().outcome == Outcome::kFinished));
+  auto count = [&](const std::string& part) {
+    const std::string text = read("audit.jsonl");
+    int found = 0;
+    for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++found;
+    return found;
+  };
+  BOOST_TEST(count("\"after\"") == 1);
+  BOOST_TEST(count("\"same\"") == 2);
+  BOOST_TEST(count("\"last\"") == 3);
+  BOOST_TEST(count("\"to") == 0);
+  BOOST_TEST(has("events.jsonl", "audit_line_damaged"));
+  std::ofstream(folder + "/nodes/t/events.jsonl", std::ios::app)
+      << "{\"time\":2.5,\"event\":\"finished\",\"node\":\"t\"}\n";
+  opts.resume = true;
+  BOOST_TEST((Launcher(e, opts).run().outcome == Outcome::kFinished));
+  BOOST_TEST(count("\"same\"") == 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
