@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(garbage_never_crashes) {
   const std::string seed = to_toml(good(kMinimal)) + "[[nodes]]\nname=\"a\"\nstages=[0]\n";
   std::mt19937 random(7);
   for (int i = 0; i < 300; ++i) {
-    std::string text = seed.substr(0, i % 3 == 0 ? random() % seed.size() : seed.size());
+    std::string text = seed.substr(0, i % 3 == 0 ? 1 + random() % (seed.size() - 1) : seed.size());
     for (uint32_t edits = 1 + random() % 8; edits > 0; --edits)
       text[random() % text.size()] = static_cast<char>(random() % 256);
     const auto result = parse_experiment(text, "x.toml");
