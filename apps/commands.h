@@ -14,6 +14,7 @@ void add_config(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_node(CLI::App& app, int& exit_code);
 void add_console(CLI::App& app, int& exit_code);
+void add_audit(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, int& exit_code);
 void add_sample(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);

@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   add_node(app, exit_code);
   add_console(app, exit_code);
   add_sample(app, exit_code);
+  add_audit(app, exit_code);
   add_verify(app, exit_code);
   add_bench(app, exit_code);
   add_config(app, exit_code);
