@@ -16,8 +16,10 @@ void add_node(CLI::App& app, int& exit_code);
 void add_console(CLI::App& app, int& exit_code);
 void add_audit(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, int& exit_code);
+void add_compare(CLI::App& app, int& exit_code);
 void add_sample(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
+void add_sim(CLI::App& app, int& exit_code);
 
 /// FILE and --set, as most subcommands take them.
 struct ConfigArguments {

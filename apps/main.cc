@@ -18,7 +18,9 @@ int main(int argc, char** argv) {
   add_sample(app, exit_code);
   add_audit(app, exit_code);
   add_verify(app, exit_code);
+  add_compare(app, exit_code);
   add_bench(app, exit_code);
+  add_sim(app, exit_code);
   add_config(app, exit_code);
   try {
     app.parse(argc, argv);

@@ -1,0 +1,178 @@
+/// A stage whose arithmetic is exact: whoever is counted twice or not at all shows in the bits.
+///
+/// Parameters: kParameters floats. The gradient of a sample at parameter i is (v + stage) * (i +
+/// 1), v its first token; an update subtracts the mean. All values are small integers times powers
+/// of two, so sums do not depend on their order. Activations count the stages passed.
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "swarm/state.pb.h"
+#include "tensor/codec.h"
+#include "tensor/flat.h"
+#include "tensor/stage.h"
+
+namespace swarm::sim {
+
+constexpr uint64_t kParameters = 40;
+
+/// First token of a training sample of the fake data.
+inline int32_t sample_value(uint64_t sample) { return static_cast<int32_t>(sample * 7 % 31); }
+
+class ArithmeticStage : public tensor::Stage {
+ public:
+  /// Called whenever the parameters are others: "initialized", "loaded" or "updated".
+  using Changed = std::function<void(const ArithmeticStage&, const char* how)>;
+
+  ArithmeticStage(uint32_t stage, uint32_t num_stages, int32_t sequence, Changed changed = {})
+      : stage_(stage), num_stages_(num_stages), sequence_(sequence), changed_(std::move(changed)) {
+    parameters_.assign(kParameters, -1.0f);
+    sum_.assign(kParameters, 0.0f);
+  }
+
+  Result<tensor::EncodedTensor> forward(const tensor::MicrobatchKey& key,
+                                        const tensor::StageInput& input,
+                                        bool forward_only) override {
+    auto in = activations_of(input);
+    if (!in) return in.error();
+    if (!forward_only) kept_[key] = values_of(input);
+    for (float& x : *in) x += 1.0f;
+    return encode(*in, input);
+  }
+
+  Result<tensor::EncodedTensor> backward(const tensor::MicrobatchKey& key,
+                                         const tensor::EncodedTensor& gradient,
+                                         bool accumulate) override {
+    auto kept = kept_.extract(key);
+    if (kept.empty()) return Error{ErrorCode::kNotFound, "no forward of that microbatch"};
+    if (auto ok = tensor::check_tensor(gradient.meta, gradient.data.size()); !ok) return ok.error();
+    if (accumulate) add(kept.mapped());
+    return stage_ == 0 ? tensor::EncodedTensor{} : gradient;
+  }
+
+  Result<tensor::LossResult> forward_backward(const tensor::MicrobatchKey&,
+                                              const tensor::StageInput& input, bool accumulate,
+                                              bool forward_only) override {
+    auto in = activations_of(input);
+    if (!in) return in.error();
+    auto values = values_of(input);
+    if (accumulate && !forward_only) add(values);
+    tensor::LossResult result;
+    for (int32_t v : values) result.loss_sum += v;
+    if (stage_ > 0 && !forward_only) result.gradient = encode(*in, input);
+    return result;
+  }
+
+  void drop(const tensor::MicrobatchKey& key) override { kept_.erase(key); }
+  size_t kept() const override { return kept_.size(); }
+  uint64_t num_parameters() const override { return kParameters; }
+  Buffer gradient_sum() const override { return copy(sum_); }
+  void clear_gradients() override { sum_.assign(kParameters, 0.0f); }
+
+  Status apply(const Buffer& gradient, double clip_scale) override {
+    if (gradient.size() != kParameters * 4) return Error{ErrorCode::kShapeMismatch, "gradient"};
+    const auto* g = reinterpret_cast<const float*>(gradient.data());
+    for (uint64_t i = 0; i < kParameters; ++i)
+      parameters_[i] -= g[i] * static_cast<float>(clip_scale);
+    clear_gradients();
+    ++step_;
+    if (changed_) changed_(*this, "updated");
+    return {};
+  }
+
+  uint64_t step() const override { return step_; }
+  uint64_t checksum() const override {
+    return tensor::digest(parameters_.data(), parameters_.size() * 4);
+  }
+  const std::vector<float>& parameters() const { return parameters_; }
+
+  Buffer save_state() const override {
+    proto::StageState state;
+    state.set_format_version(1);
+    state.set_stage(stage_);
+    state.set_step(step_);
+    state.set_payload(parameters_.data(), parameters_.size() * 4);
+    return Buffer::from_string(state.SerializeAsString());
+  }
+
+  Status load_state(const Buffer& bytes) override {
+    proto::StageState state;
+    if (!state.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+      return Error{ErrorCode::kCorruptCheckpoint, "not a state"};
+    if (state.stage() != stage_ || state.payload().size() != kParameters * 4)
+      return Error{ErrorCode::kShapeMismatch, "state of another stage"};
+    std::memcpy(parameters_.data(), state.payload().data(), state.payload().size());
+    step_ = state.step();
+    if (changed_) changed_(*this, "loaded");
+    return {};
+  }
+
+  void initialize() override {
+    parameters_.assign(kParameters, 0.0f);
+    step_ = 0;
+    clear_gradients();
+    if (changed_) changed_(*this, "initialized");
+  }
+
+ private:
+  Result<std::vector<float>> activations_of(const tensor::StageInput& input) const {
+    uint64_t n = uint64_t{input.samples} * input.sequence;
+    if (stage_ == 0) return std::vector<float>(n, 0.0f);
+    auto decoded = tensor::decode_flat(input.activations, n);
+    if (!decoded) return decoded.error();
+    std::vector<float> values(n);
+    std::memcpy(values.data(), decoded->data(), n * 4);
+    for (float v : values)
+      if (v != static_cast<float>(stage_)) return Error{ErrorCode::kInternal, "wrong activations"};
+    return values;
+  }
+
+  std::vector<int32_t> values_of(const tensor::StageInput& input) const {
+    std::vector<int32_t> values(input.samples);
+    for (uint32_t i = 0; i < input.samples; ++i)
+      std::memcpy(&values[i], input.tokens.data() + uint64_t{i} * (input.sequence + 1) * 4, 4);
+    return values;
+  }
+
+  tensor::EncodedTensor encode(const std::vector<float>& values, const tensor::StageInput& input) {
+    return tensor::encode(values.data(), {input.samples, input.sequence, 1}, proto::CODEC_NONE);
+  }
+
+  void add(const std::vector<int32_t>& values) {
+    for (int32_t v : values)
+      for (uint64_t i = 0; i < kParameters; ++i)
+        sum_[i] +=
+            static_cast<float>((v + static_cast<int32_t>(stage_)) * static_cast<int32_t>(i + 1));
+  }
+
+  static Buffer copy(const std::vector<float>& values) {
+    return Buffer::from_string(
+        std::string(reinterpret_cast<const char*>(values.data()), values.size() * 4));
+  }
+
+  uint32_t stage_, num_stages_;
+  int32_t sequence_;
+  Changed changed_;
+  uint64_t step_ = 0;
+  std::vector<float> parameters_, sum_;
+  std::map<tensor::MicrobatchKey, std::vector<int32_t>> kept_;
+};
+
+/// Parameters of a stage after `steps` steps in which every sample counted exactly once.
+inline std::vector<float> expected_parameters(uint32_t stage, uint64_t steps, uint32_t batch) {
+  std::vector<float> parameters(kParameters, 0.0f);
+  for (uint64_t step = 0; step < steps; ++step) {
+    int64_t sum = 0;
+    for (uint64_t i = 0; i < batch; ++i)
+      sum += sample_value(step * batch + i) + static_cast<int64_t>(stage);
+    for (uint64_t i = 0; i < kParameters; ++i)
+      parameters[i] -=
+          static_cast<float>(sum * static_cast<int64_t>(i + 1)) / static_cast<float>(batch);
+  }
+  return parameters;
+}
+
+}  // namespace swarm::sim

@@ -1,0 +1,143 @@
+#include "apps/sim/checks.h"
+
+#include "actors/mail.h"
+
+namespace swarm::sim {
+namespace {
+
+constexpr size_t kMaxOpenRequests = 1'000;
+
+/// Events that tell of something refused or failed: each must say why.
+bool needs_reason(const std::string& name) {
+  auto ends_with = [&](const std::string& end) {
+    return name.size() >= end.size() &&
+           name.compare(name.size() - end.size(), end.size(), end) == 0;
+  };
+  return ends_with("_failed") || name == "lost" || name == "rerouted" || name == "suspended" ||
+         name == "recovered" || name == "cannot_go_on" || name == "sum_dropped" ||
+         name == "stepped_down";
+}
+
+}  // namespace
+
+void Checks::report(const std::string& invariant, const std::string& text) {
+  if (!violation_) violation_ = Violation{invariant, text};
+}
+
+const std::vector<float>& Checks::expected(uint32_t stage, uint64_t step) {
+  auto& steps = expected_[stage];
+  if (steps.size() <= step)
+    for (uint64_t s = steps.size(); s <= step; ++s)
+      steps.push_back(expected_parameters(stage, s, swarm_.training.batch));
+  return steps[step];
+}
+
+void Checks::parameters(const std::string& node, const ArithmeticStage& stage, const char* how) {
+  const auto number = static_cast<uint32_t>(swarm_.nodes.at(node).stage);
+  const uint64_t step = stage.step();
+  const std::string where = node + " stage " + std::to_string(number) + " step " +
+                            std::to_string(step) + " (" + how + ")";
+  if (step > swarm_.training.steps) return report("I1", where + " is beyond the last step");
+  auto [first, fresh] = checksums_.try_emplace({number, step}, stage.checksum());
+  if (first->second != stage.checksum())
+    report("I2", where + ": another checksum than an earlier replica at that step");
+  const auto& right = expected(number, step);
+  if (stage.parameters() != right)
+    report("I1", where + ": first parameter is " + std::to_string(stage.parameters()[0]) +
+                     ", not " + std::to_string(right[0]));
+}
+
+void Checks::event(const std::string& node, const actors::Event& event) {
+  if (event.name == "replicas_differ")
+    report("I2", node + " found replicas of stage " + std::to_string(event.stage) +
+                     " that differ: " + event.detail);
+  if (needs_reason(event.name) && event.detail.empty())
+    report("I9", node + ": event " + event.name + " says no reason");
+  if (event.name == "recovered" && event.step >= 0) {
+    const auto step = static_cast<uint64_t>(event.step);
+    if (last_committed_ && *last_committed_ >= step) {
+      if (step == 0)
+        last_committed_.reset();
+      else
+        last_committed_ = step - 1;
+    }
+  }
+}
+
+void Checks::metrics(const actors::StepMetrics& line) {
+  if (line.term < highest_term_) return;  // of one that was replaced; its peers refuse it
+  highest_term_ = line.term;
+  if (last_committed_ && line.step < *last_committed_)
+    report("I7", "step " + std::to_string(line.step) + " was committed after step " +
+                     std::to_string(*last_committed_) + " without a logged recovery");
+  last_committed_ = line.step;
+}
+
+void Checks::snapshot(const std::string& node, const std::string& stream, uint64_t step,
+                      bool dropped) {
+  auto& steps = durable_[node][stream];
+  if (dropped) {
+    steps.erase(steps.upper_bound(step), steps.end());
+    return;
+  }
+  steps.insert(step);
+  while (steps.size() > swarm_.checkpoint.keep) steps.erase(steps.begin());
+}
+
+void Checks::before_start(const std::string& node) {
+  auto disk = swarm_.disks.find(node);
+  if (disk == swarm_.disks.end()) return;
+  const DiskStore store(disk->second);
+  for (const auto& [stream, steps] : durable_[node])
+    for (uint64_t step : steps) {
+      auto read = store.get({stream, step});
+      if (read) continue;
+      // A later one, not acknowledged, may have pushed it out.
+      auto there = store.steps(stream);
+      size_t newer = 0;
+      if (there)
+        for (uint64_t other : *there) newer += other > step ? 1 : 0;
+      if (read.code() == ErrorCode::kNotFound && newer >= swarm_.checkpoint.keep) continue;
+      report("I4", node + ": acknowledged snapshot " + stream + " step " + std::to_string(step) +
+                       " cannot be read: " + to_string(read.error()));
+    }
+}
+
+void Checks::now() {
+  for (const auto& [name, node] : swarm_.nodes) {
+    if (!node.alive || node.arithmetic == nullptr) continue;
+    if (node.arithmetic->kept() > swarm_.stage_options.max_resident)
+      report("I5", name + " keeps " + std::to_string(node.arithmetic->kept()) +
+                       " microbatches, at most " +
+                       std::to_string(swarm_.stage_options.max_resident) + " are allowed");
+  }
+  std::map<NodeId, const Swarm::Node*> by_id;
+  for (const auto& [name, node] : swarm_.nodes)
+    if (node.alive) by_id[node.id] = &node;
+  const auto late = swarm_.system.now() - std::chrono::milliseconds(500);
+  std::map<NodeId, size_t> open;
+  for (const auto& request : swarm_.net.open_requests()) {
+    auto from = by_id.find(request.from);
+    if (from == by_id.end() || from->second->paused) continue;
+    const std::string what = std::string(actors::kind_name(request.kind)) + " to " +
+                             request.to.brief() + " of node " + request.from.brief();
+    if (request.deadline < late) report("I9", "no answer by its deadline: " + what);
+    if (++open[request.from] > kMaxOpenRequests)
+      report("I5", "more than " + std::to_string(kMaxOpenRequests) + " requests are open: " + what);
+  }
+}
+
+std::string Checks::unsettled() const {
+  std::string text;
+  for (const auto& [name, node] : swarm_.nodes) {
+    if (!node.alive || node.stage < 0) continue;
+    if (node.arithmetic == nullptr || node.arithmetic->step() != swarm_.training.steps)
+      text += name + " is at step " +
+              (node.arithmetic == nullptr ? "-" : std::to_string(node.arithmetic->step())) + "; ";
+    else if (node.arithmetic->kept() != 0)
+      text += name + " keeps " + std::to_string(node.arithmetic->kept()) + " microbatches; ";
+  }
+  return text;
+}
+
+}  // namespace swarm::sim

@@ -1,0 +1,101 @@
+/// A disk in memory that outlives the processes that write to it, and forgets what they had not
+/// synced when they are killed.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "apps/sim/random.h"
+#include "storage/checkpoint_store.h"
+
+namespace swarm::sim {
+
+/// The snapshots of one node. Changes are visible at once and durable when synced; a crash keeps
+/// the first few of those not synced, as a log does, and may tear the next. Not thread-safe.
+class Disk {
+ public:
+  struct Value {
+    std::string bytes;
+    bool torn = false;  ///< Half of it is there: reading says kCorruptCheckpoint.
+  };
+  using Streams = std::map<std::string, std::map<uint64_t, Value>>;
+
+  void put(const storage::CheckpointKey& key, std::string bytes, uint32_t keep);
+  void drop_newer(const std::string& stream, uint64_t step);
+  const Streams& content() const { return visible_; }
+
+  /// Number of the latest change; everything up to it is durable after sync(number).
+  uint64_t changes() const { return changes_; }
+  void sync(uint64_t number);
+  /// kill -9: says what became of the changes that were not synced, "" if there were none.
+  std::string crash(Random& random);
+
+ private:
+  struct Change {
+    uint64_t number = 0;
+    bool is_put = false;
+    storage::CheckpointKey key;
+    std::string bytes;
+    uint32_t keep = 0;
+    void apply(Streams& to, bool torn) const;
+  };
+  Streams durable_, visible_;
+  std::deque<Change> unsynced_;
+  uint64_t changes_ = 0;
+};
+
+/// What one process sees of a disk. After close() everything is kIo: the process is gone.
+/// Thread-safe as long as it is the disk's only store.
+class DiskStore final : public storage::CheckpointStore {
+ public:
+  /// `sync_at_once`: put() returns when all is durable; else the owner of `disk` syncs it.
+  explicit DiskStore(std::shared_ptr<Disk> disk, bool sync_at_once = false)
+      : disk_(std::move(disk)), sync_at_once_(sync_at_once) {}
+
+  Status put(const storage::CheckpointKey& key, const Buffer& value, uint32_t keep) override;
+  Result<Buffer> get(const storage::CheckpointKey& key) const override;
+  Result<std::vector<uint64_t>> steps(const std::string& stream) const override;
+  Status drop_newer(const std::string& stream, uint64_t step) override;
+  Result<std::vector<std::string>> streams() const override;
+
+  /// From now on every put answers kIo (a full or broken disk).
+  void fail_puts(bool fail);
+  void close();
+
+ private:
+  Status usable(const std::string& stream) const;
+  void changed() {
+    if (sync_at_once_) disk_->sync(disk_->changes());
+  }
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<Disk> disk_;
+  bool sync_at_once_ = false, fail_puts_ = false, closed_ = false;
+};
+
+/// A store on a disk of its own that never crashes.
+class InMemoryCheckpointStore final : public storage::CheckpointStore {
+ public:
+  Status put(const storage::CheckpointKey& key, const Buffer& value, uint32_t keep) override {
+    return store_.put(key, value, keep);
+  }
+  Result<Buffer> get(const storage::CheckpointKey& key) const override { return store_.get(key); }
+  Result<std::vector<uint64_t>> steps(const std::string& stream) const override {
+    return store_.steps(stream);
+  }
+  Status drop_newer(const std::string& stream, uint64_t step) override {
+    return store_.drop_newer(stream, step);
+  }
+  Result<std::vector<std::string>> streams() const override { return store_.streams(); }
+  void fail_puts(bool fail) { store_.fail_puts(fail); }
+
+ private:
+  DiskStore store_{std::make_shared<Disk>(), /*sync_at_once=*/true};
+};
+
+}  // namespace swarm::sim

@@ -1,0 +1,253 @@
+#include "apps/sim/faults.h"
+
+#include <algorithm>
+
+namespace swarm::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+const std::vector<std::pair<FaultProfile, const char*>>& names() {
+  static const std::vector<std::pair<FaultProfile, const char*>> kNames = {
+      {FaultProfile::kNone, "none"},       {FaultProfile::kKills, "kills"},
+      {FaultProfile::kPauses, "pauses"},   {FaultProfile::kPartitions, "partitions"},
+      {FaultProfile::kNetwork, "network"}, {FaultProfile::kRestarts, "restarts"},
+      {FaultProfile::kAll, "all"}};
+  return kNames;
+}
+
+std::string in_seconds(nanoseconds time) {
+  return std::to_string(static_cast<double>(time.count()) * 1e-9) + " s";
+}
+
+}  // namespace
+
+const char* to_string(FaultProfile profile) {
+  for (const auto& [one, name] : names())
+    if (one == profile) return name;
+  return "?";
+}
+
+Result<FaultProfile> parse_profile(const std::string& name) {
+  std::string known;
+  for (const auto& [profile, one] : names()) {
+    if (name == one) return profile;
+    known += std::string(known.empty() ? "" : ", ") + one;
+  }
+  return Error{ErrorCode::kInvalidArgument,
+               "no fault profile \"" + name + "\"; there are " + known};
+}
+
+std::vector<FaultProfile> all_profiles() {
+  std::vector<FaultProfile> all;
+  for (const auto& [profile, name] : names()) all.push_back(profile);
+  return all;
+}
+
+FaultInjector::FaultInjector(Swarm& swarm, FaultProfile profile, const NetworkModel& calm,
+                             uint64_t seed, Hooks hooks)
+    : swarm_(swarm), profile_(profile), calm_(calm), random_(seed), hooks_(std::move(hooks)) {}
+
+void FaultInjector::plan(nanoseconds from, nanoseconds until) {
+  if (profile_ == FaultProfile::kNone) return;
+  const auto start = swarm_.system.now() + from;
+  const uint64_t faults = 2 + random_.below(6);
+  for (uint64_t i = 0; i < faults; ++i)
+    at(start + random_.between({}, until - from), [this] { draw_fault(); });
+  at(start + (until - from), [this] { heal(); });
+}
+
+std::optional<FaultInjector::TimePoint> FaultInjector::next() const {
+  if (actions_.empty()) return std::nullopt;
+  return actions_.begin()->first;
+}
+
+void FaultInjector::act() {
+  while (!actions_.empty() && actions_.begin()->first <= swarm_.system.now()) {
+    auto action = std::move(actions_.begin()->second);
+    actions_.erase(actions_.begin());
+    action();
+  }
+}
+
+void FaultInjector::later(nanoseconds delay, std::function<void()> what) {
+  at(swarm_.system.now() + delay, std::move(what));
+}
+
+void FaultInjector::draw_fault() {
+  ++count_;
+  FaultProfile kind = profile_;
+  if (kind == FaultProfile::kAll) {
+    static const FaultProfile kKinds[] = {FaultProfile::kKills, FaultProfile::kPauses,
+                                          FaultProfile::kPartitions, FaultProfile::kNetwork,
+                                          FaultProfile::kRestarts};
+    kind = kKinds[random_.below(5)];
+  }
+  if (kind == FaultProfile::kKills) return draw_kill();
+  if (kind == FaultProfile::kPauses) return draw_pause();
+  if (kind == FaultProfile::kPartitions) return draw_cut();
+  if (kind == FaultProfile::kNetwork) return draw_weather();
+  draw_storm();
+}
+
+FaultInjector::Names FaultInjector::living(bool trainers_only) const {
+  Names names;
+  for (const auto& [name, node] : swarm_.nodes)
+    if (node.alive && (!trainers_only || node.stage < 0)) names.push_back(name);
+  return names;
+}
+
+FaultInjector::Names FaultInjector::draw_some(Names from, size_t count) {
+  Names some;
+  while (!from.empty() && some.size() < count) {
+    const size_t i = random_.below(from.size());
+    some.push_back(from[i]);
+    from.erase(from.begin() + static_cast<ptrdiff_t>(i));
+  }
+  return some;
+}
+
+/// A replica (another trainer) that lives now and is never killed remains.
+bool FaultInjector::may_leave(const std::string& name) const {
+  const int stage = swarm_.nodes.at(name).stage;
+  return std::any_of(swarm_.nodes.begin(), swarm_.nodes.end(), [&](const auto& entry) {
+    const auto& [other, node] = entry;
+    return other != name && node.stage == stage && node.alive && gone_.count(other) == 0;
+  });
+}
+
+void FaultInjector::kill(const std::string& name, bool silently) {
+  const std::string disk = swarm_.kill(name, silently);
+  hooks_.log(name, std::string("FAULT killed") + (silently ? " with its machine" : "") +
+                       (disk.empty() ? "" : "; disk: " + disk));
+}
+
+void FaultInjector::start(const std::string& name) {
+  if (swarm_.nodes.at(name).alive || gone_.count(name) != 0) return;
+  hooks_.before_start(name);
+  swarm_.start(name);
+  hooks_.log(name, "FAULT started id=" + swarm_.nodes.at(name).id.brief());
+  for (const auto& [pair, count] : cuts_) {  // the cable is still cut
+    const bool both = swarm_.nodes.at(pair.first).alive && swarm_.nodes.at(pair.second).alive;
+    if (count > 0 && both && (pair.first == name || pair.second == name))
+      swarm_.cut(pair.first, pair.second);
+  }
+}
+
+void FaultInjector::draw_kill() {
+  const double which = random_.uniform();
+  Names names = which < 0.1   ? living(true)
+                : which < 0.3 ? draw_some(living(), 2)
+                              : draw_some(living(), 1);
+  const bool silently = random_.chance(0.2);
+  for (const auto& name : names) {
+    if (spared_.count(name) != 0) continue;
+    if (names.size() == 1 && random_.chance(0.15) && may_leave(name)) {
+      gone_.insert(name);
+      for (const auto& [other, node] : swarm_.nodes)
+        if (node.stage == swarm_.nodes.at(name).stage) spared_.insert(other);
+      hooks_.log(name, "FAULT leaves for good");
+    }
+    kill(name, silently);
+    later(random_.spread(milliseconds(20), seconds(6)), [this, name] { start(name); });
+  }
+}
+
+void FaultInjector::draw_pause() {
+  for (const auto& name : draw_some(living(), random_.chance(0.2) ? 2 : 1)) {
+    if (swarm_.nodes.at(name).paused) continue;
+    const auto time = random_.spread(milliseconds(50), seconds(15));
+    hooks_.log(name, "FAULT paused for " + in_seconds(time));
+    swarm_.pause(name);
+    later(time, [this, name, owner = swarm_.nodes.at(name).owner] {
+      if (!swarm_.nodes.at(name).paused || swarm_.nodes.at(name).owner != owner) return;
+      hooks_.log(name, "FAULT resumed");
+      swarm_.resume(name);
+    });
+  }
+}
+
+void FaultInjector::set_cut(const std::vector<std::pair<std::string, std::string>>& pairs,
+                            bool on) {
+  for (const auto& pair : pairs) {
+    int& count = cuts_[pair];
+    count += on ? 1 : -1;
+    const auto& from = swarm_.nodes.at(pair.first);
+    const auto& to = swarm_.nodes.at(pair.second);
+    if (on && from.alive && to.alive) swarm_.cut(pair.first, pair.second);
+    if (!on && count == 0) swarm_.net.heal(from.id, to.id);
+  }
+}
+
+void FaultInjector::draw_cut() {
+  Names all;
+  for (const auto& [name, node] : swarm_.nodes) all.push_back(name);
+  const size_t side = random_.chance(0.5) ? 1 : 1 + random_.below(all.size() / 2);
+  Names left = draw_some(all, side), right;
+  for (const auto& name : all)
+    if (std::find(left.begin(), left.end(), name) == left.end()) right.push_back(name);
+  if (random_.chance(0.25)) right = draw_some(right, 1);
+  const uint64_t direction = random_.below(4);  // 0, 1: both; 2: out; 3: in
+  std::vector<std::pair<std::string, std::string>> pairs;
+  std::string text = direction < 2    ? "FAULT cut off from"
+                     : direction == 2 ? "FAULT cannot send to"
+                                      : "FAULT cannot hear";
+  for (const auto& name : right) text += " " + name;
+  for (const auto& a : left)
+    for (const auto& b : right) {
+      if (direction != 3) pairs.emplace_back(a, b);
+      if (direction != 2) pairs.emplace_back(b, a);
+    }
+  const auto time = random_.spread(milliseconds(100), seconds(15));
+  std::string who;
+  for (const auto& name : left) who += (who.empty() ? "" : ",") + name;
+  hooks_.log(who, text + " for " + in_seconds(time));
+  set_cut(pairs, true);
+  later(time, [this, pairs, who] {
+    hooks_.log(who, "FAULT connected again");
+    set_cut(pairs, false);
+  });
+}
+
+void FaultInjector::draw_storm() {
+  Names names = living();
+  names = draw_some(names, random_.chance(0.3) ? names.size() : 1 + random_.below(names.size()));
+  const auto most = random_.spread(milliseconds(20), seconds(3));
+  for (const auto& name : names) {
+    if (spared_.count(name) != 0) continue;
+    later(random_.chance(0.5) ? nanoseconds(0) : random_.between({}, most), [this, name, most] {
+      kill(name, random_.chance(0.1));
+      later(random_.spread(milliseconds(10), most), [this, name] { start(name); });
+    });
+  }
+}
+
+void FaultInjector::draw_weather() {
+  NetworkModel bad = calm_;
+  bad.max_delay = random_.spread(calm_.max_delay, milliseconds(100));
+  bad.slow = random_.chance(0.5) ? random_.uniform() * 0.1 : 0;
+  bad.reorder = random_.chance(0.7) ? random_.uniform() : 0;
+  bad.duplicate = random_.chance(0.5) ? random_.uniform() * 0.2 : 0;
+  bad.loss = random_.chance(0.5) ? random_.uniform() * 0.03 : 0;
+  hooks_.log(
+      "-", "FAULT network delay=" + in_seconds(bad.max_delay) +
+               " slow=" + std::to_string(bad.slow) + " reorder=" + std::to_string(bad.reorder) +
+               " duplicate=" + std::to_string(bad.duplicate) + " loss=" + std::to_string(bad.loss));
+  swarm_.net.change_model(bad);
+}
+
+void FaultInjector::heal() {
+  actions_.clear();
+  hooks_.log("-", "HEALED");
+  swarm_.net.change_model(calm_);
+  cuts_.clear();
+  swarm_.net.heal_all();
+  for (auto& [name, node] : swarm_.nodes) {
+    swarm_.resume(name);
+    start(name);
+  }
+}
+
+}  // namespace swarm::sim

@@ -1,0 +1,90 @@
+#include "apps/sim/machines.h"
+
+#include "actors/checkpointer.h"
+#include "actors/compute.h"
+#include "actors/local.h"
+#include "actors/requests.h"
+#include "apps/sim/arithmetic_stage.h"
+
+namespace swarm::sim {
+
+using actors::compute_atom;
+using actors::forget_newer_atom;
+using actors::list_atom;
+using actors::load_atom;
+using actors::LocalTask;
+using actors::run_later_atom;
+using actors::save_atom;
+
+Buffer FakeTextData::microbatch(tensor::Split, const std::vector<uint64_t>& samples) const {
+  std::string bytes;
+  for (uint64_t sample : samples)
+    for (int32_t t = 0; t <= sequence_; ++t) {
+      int32_t value = sample_value(sample);
+      bytes.append(reinterpret_cast<const char*>(&value), 4);
+    }
+  return Buffer::from_string(std::move(bytes));
+}
+
+caf::behavior slow_compute(caf::event_based_actor* self, const caf::actor& compute,
+                           std::chrono::nanoseconds delay) {
+  actors::install_default_handlers(self);
+  const double seconds = std::chrono::duration<double>(delay).count();
+  return {
+      [=](compute_atom) { return self->delegate(compute, compute_atom::value); },
+      [=](compute_atom, const actors::ComputeJob& job) -> caf::result<double> {
+        auto promise = self->make_response_promise();
+        auto work = [=]() mutable {
+          self->request(compute, caf::infinite, compute_atom::value, job)
+              .then([=](double) mutable { promise.deliver(seconds); },
+                    [=](const caf::error& e) mutable { promise.deliver(e); });
+        };
+        self->delayed_send(self, delay, run_later_atom::value, LocalTask(work));
+        return promise;
+      },
+      [](run_later_atom, const LocalTask& task) { task(); },
+  };
+}
+
+caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpointer,
+                        const std::shared_ptr<Disk>& disk, std::chrono::nanoseconds fsync,
+                        const SnapshotNoted& snapshot) {
+  actors::install_default_handlers(self);
+  auto when_synced = [=](std::function<void()> done) {
+    const uint64_t number = disk->changes();
+    self->delayed_send(self, fsync, run_later_atom::value, LocalTask([=] {
+                         disk->sync(number);
+                         done();
+                       }));
+  };
+  return {
+      [=](save_atom, const std::string& stream, uint64_t step,
+          const Buffer& state) -> caf::result<uint64_t> {
+        auto promise = self->make_response_promise();
+        self->request(checkpointer, caf::infinite, save_atom::value, stream, step, state)
+            .then(
+                [=](uint64_t saved) mutable {
+                  when_synced([=]() mutable {
+                    snapshot(stream, saved, false);
+                    promise.deliver(saved);
+                  });
+                },
+                [=](const caf::error& e) mutable { promise.deliver(e); });
+        return promise;
+      },
+      [=](load_atom, const std::string& stream, uint64_t step) {
+        return self->delegate(checkpointer, load_atom::value, stream, step);
+      },
+      [=](list_atom, const std::string& stream) {
+        return self->delegate(checkpointer, list_atom::value, stream);
+      },
+      [=](forget_newer_atom, const std::string& stream, uint64_t step) {
+        snapshot(stream, step, true);
+        self->request(checkpointer, caf::infinite, forget_newer_atom::value, stream, step)
+            .then([=] { when_synced([] {}); }, [](const caf::error&) {});
+      },
+      [](run_later_atom, const LocalTask& task) { task(); },
+  };
+}
+
+}  // namespace swarm::sim

@@ -1,0 +1,304 @@
+#include "apps/sim/network.h"
+
+#include <caf/event_based_actor.hpp>
+#include <caf/send.hpp>
+#include <caf/stateful_actor.hpp>
+#include <map>
+#include <utility>
+
+#include "actors/errors.h"
+#include "actors/requests.h"
+#include "apps/sim/network_world.h"
+
+namespace swarm::sim {
+namespace {
+
+using actors::Mail;
+using network_detail::answer_atom;
+using network_detail::Delivery;
+using network_detail::World;
+using WorldPtr = std::shared_ptr<World>;
+
+/// Everything under way. A target that ends without an answer is silent: its link says the rest.
+caf::behavior wire(caf::event_based_actor* self, WorldPtr world) {
+  actors::install_default_handlers(self);
+  return {
+      [](actors::run_later_atom, const actors::LocalTask& task) { task(); },
+      [=](const Delivery& d) {
+        auto back = [=](Result<Mail> reply) {
+          if (!world->alive(d.to.node)) return;
+          world->transmit(d.to.node, d.from, [=] { world->answer(d.id, reply); });
+        };
+        self->request(d.target, caf::infinite, d.mail)
+            .then([=](const Mail& reply) { back(reply); },
+                  [=](const caf::error& error) { back(actors::from_caf(error)); });
+      },
+  };
+}
+
+struct ProxyState {
+  std::map<uint64_t, caf::typed_response_promise<Mail>> pending;
+  static constexpr const char* name = "fake_proxy";
+};
+
+caf::behavior proxy(caf::stateful_actor<ProxyState>* self, WorldPtr world, NodeId from,
+                    ActorId to) {
+  auto finish = [=](uint64_t id, auto&& answer) {
+    world->requests.erase(id);
+    auto promise = self->state.pending.extract(id);
+    if (!promise.empty()) promise.mapped().deliver(answer);
+  };
+  return {
+      [=](const Mail& mail) -> caf::result<Mail> {
+        if (!self->current_mailbox_element()->mid.is_request()) {
+          world->after({}, [=] { world->send(from, to, mail, 0); });
+          return self->make_response_promise<Mail>();
+        }
+        const uint64_t id = ++world->next_request;
+        auto promise = self->make_response_promise<Mail>();
+        self->state.pending.emplace(id, promise);
+        auto& request = world->requests[id];
+        request.from = from;
+        request.to = to;
+        request.kind = mail.kind;
+        request.deadline = self->clock().now() + mail.budget;
+        request.proxy = caf::actor_cast<caf::actor>(self);
+        world->after({}, [=] { world->send(from, to, mail, id); });
+        world->after(mail.budget, [=] {
+          world->answer(id, Error{ErrorCode::kPeerTimeout, "no answer from " + to.brief()});
+        });
+        return promise;
+      },
+      [=](answer_atom, uint64_t id, const Mail& reply) { finish(id, reply); },
+      [=](answer_atom, uint64_t id, const caf::error& error) { finish(id, error); },
+      [=](actors::cut_atom) {
+        auto pending = std::move(self->state.pending);
+        self->state.pending.clear();
+        for (auto& [id, promise] : pending) {
+          world->requests.erase(id);
+          promise.deliver(actors::to_caf(ErrorCode::kLinkLost, "lost the link to " + to.brief()));
+        }
+      },
+  };
+}
+
+/// Finds who listens; `done` gets the node or why there is none.
+void dial(const WorldPtr& world, const NodeId& own, const Endpoint& where,
+          std::function<void(Result<actors::NodeInfo>)> done) {
+  const network_detail::Node* found = nullptr;
+  for (auto& [id, node] : world->nodes)
+    if (node.info.endpoint == where && (found == nullptr || found->dead)) found = &node;
+  if (found == nullptr || !world->alive(own) || (found->dead && !world->model))
+    return done(Error{ErrorCode::kLinkLost, "nobody listens on " + where.text()});
+  const auto info = found->info;
+  if (world->silent.count(info.id) > 0 || world->silent.count(own) > 0)
+    return done(Error{ErrorCode::kPeerTimeout, "no hello from " + where.text()});
+  world->sides[{own, info.id}].down = false;
+  world->ensure_link(own, info.id, [=](const Error* error) {
+    if (error != nullptr) return done(*error);
+    done(info);
+  });
+}
+
+caf::behavior links(caf::event_based_actor* self, WorldPtr world, NodeId own) {
+  auto resolve = [=](const ActorId& to) -> caf::actor {
+    auto& registered = world->nodes[own].registered;
+    auto local = registered.find(to.actor);
+    if (to.node == own && local != registered.end()) return local->second;
+    auto& handle = world->proxies[{own, to.node}][to.actor];
+    if (!handle) handle = self->spawn(proxy, world, own, to);
+    return handle;
+  };
+  return {
+      [=](actors::register_atom, const std::string& name, const caf::actor& actor) {
+        world->nodes[own].registered[name] = actor;
+      },
+      [=](actors::resolve_atom, const ActorId& to, const Endpoint&) {
+        world->sides[{own, to.node}].down = false;
+        return resolve(to);
+      },
+      [=](actors::resolve_atom, const Endpoint& where, const std::string& actor) {
+        auto promise = self->make_response_promise<caf::actor>();
+        dial(world, own, where, [=](Result<actors::NodeInfo> info) mutable {
+          if (info)
+            promise.deliver(resolve(ActorId{info->id, actor}));
+          else
+            promise.deliver(actors::to_caf(info.error()));
+        });
+        return promise;
+      },
+      [=](actors::connect_atom, const Endpoint& where) {
+        auto promise = self->make_response_promise<actors::NodeInfo>();
+        dial(world, own, where, [=](Result<actors::NodeInfo> info) mutable {
+          if (info)
+            promise.deliver(*info);
+          else
+            promise.deliver(actors::to_caf(info.error()));
+        });
+        return promise;
+      },
+      [=](actors::subscribe_atom, const caf::actor& subscriber) {
+        world->nodes[own].subscribers.push_back(subscriber);
+        for (const auto& [pair, side] : world->sides)
+          if (pair.first == own && side.session != 0)
+            caf::anon_send(subscriber, actors::node_up_atom::value, world->nodes[pair.second].info);
+      },
+      [=](actors::stats_atom) {
+        actors::LinksStats stats;
+        stats.listening = world->nodes[own].info.endpoint;
+        for (const auto& [pair, side] : world->sides) {
+          if (pair.first != own || side.session == 0) continue;
+          actors::LinkStats link;
+          link.node = world->nodes[pair.second].info;
+          stats.links.push_back(link);
+        }
+        return stats;
+      },
+      [=](actors::cut_atom, const NodeId& other) { world->close_both(own, other, "cut"); },
+  };
+}
+
+}  // namespace
+
+FakeNetwork::FakeNetwork(caf::actor_system& system) : world_(std::make_shared<World>()) {
+  world_->system = &system;
+  world_->wire = system.spawn(wire, world_);
+}
+
+FakeNetwork::~FakeNetwork() { shut_down(); }
+
+void FakeNetwork::set_model(const NetworkModel& model, uint64_t seed) {
+  world_->model = model;
+  world_->random = Random(seed);
+}
+void FakeNetwork::change_model(const NetworkModel& model) { world_->model = model; }
+
+caf::actor FakeNetwork::add(const NodeId& id, const std::string& name, uint16_t port) {
+  auto& node = world_->nodes[id];
+  node.info.id = id;
+  node.info.name = name.empty() ? "node" + std::to_string(world_->nodes.size()) : name;
+  node.info.endpoint = Endpoint{"127.0.0.1", port != 0 ? port : world_->next_port++};
+  node.links = world_->system->spawn(sim::links, world_, id);
+  return node.links;
+}
+
+caf::actor FakeNetwork::links(const NodeId& id) const { return world_->nodes.at(id).links; }
+Endpoint FakeNetwork::endpoint(const NodeId& id) const {
+  return world_->nodes.at(id).info.endpoint;
+}
+
+void FakeNetwork::kill(const NodeId& id, bool silently) {
+  World& world = *world_;
+  auto& dead = world.nodes[id];
+  dead.dead = true;
+  dead.vanished = silently;
+  for (auto& [other, node] : world.nodes) {
+    if (other == id) continue;
+    if (!world.model)
+      world.link_down(other, id, "killed");
+    else
+      world.link_down_after(
+          silently || world.cut(id, other) ? world.draw_silence() : world.draw_delay(), other, id,
+          silently ? "silent" : "killed");
+    auto side = world.sides.find({id, other});
+    if (side != world.sides.end()) side->second.session = 0;
+  }
+  dead.registered.clear();
+  dead.subscribers.clear();
+  world.forget_node(id);
+}
+
+void FakeNetwork::pause(const NodeId& id) {
+  auto world = world_;
+  auto& paused = world->nodes[id];
+  paused.paused = true;
+  const uint64_t which = ++paused.pauses;
+  for (auto& [other_id, node] : world->nodes) {
+    const NodeId other = other_id;
+    const uint64_t session = world->session(other, id);
+    if (session == 0) continue;
+    world->after(world->draw_silence(), [=] {
+      const auto& node = world->nodes[id];
+      if (!node.paused || node.pauses != which || world->session(other, id) != session) return;
+      world->close_both(other, id, "silent");
+    });
+  }
+}
+
+void FakeNetwork::resume(const NodeId& id) { world_->nodes[id].paused = false; }
+
+void FakeNetwork::cut(const NodeId& from, const NodeId& to) {
+  auto world = world_;
+  auto& path = world->paths[{from, to}];
+  if (path.cut) return;
+  path.cut = true;
+  const uint64_t which = ++path.cuts;
+  const uint64_t session = world->session(to, from);
+  if (session == 0) return;
+  world->after(world->draw_silence(), [=] {
+    const auto& path = world->paths[{from, to}];
+    if (!path.cut || path.cuts != which || world->session(to, from) != session) return;
+    world->close_both(to, from, "silent");
+  });
+}
+
+void FakeNetwork::heal(const NodeId& from, const NodeId& to) {
+  auto world = world_;
+  auto found = world->paths.find({from, to});
+  if (found == world->paths.end() || !found->second.cut) return;
+  found->second.cut = false;
+  auto held = std::move(found->second.held);
+  found->second.held.clear();
+  for (auto& [session, arrive] : held) {
+    auto at = world->now() + world->draw_delay();
+    found->second.last_arrival = at = std::max(at, found->second.last_arrival);
+    world->after(at - world->now(),
+                 [=, which = session, mail = arrive] { world->arrived(from, to, which, mail); });
+  }
+  // Half a link that is left: the next heartbeat over it is refused.
+  for (const auto& [own, other] : {std::pair{from, to}, std::pair{to, from}})
+    if (world->session(own, other) != world->session(other, own))
+      world->link_down_after(std::chrono::milliseconds(500), own, other, "closed by the other");
+}
+
+void FakeNetwork::heal_all() {
+  std::vector<std::pair<NodeId, NodeId>> cut;
+  for (const auto& [pair, path] : world_->paths)
+    if (path.cut) cut.push_back(pair);
+  for (const auto& [from, to] : cut) heal(from, to);
+}
+
+void FakeNetwork::fail(const ActorId& target) { world_->failing.insert(target); }
+void FakeNetwork::silence(const NodeId& id, bool on) {
+  on ? void(world_->silent.insert(id)) : void(world_->silent.erase(id));
+}
+void FakeNetwork::set_filter(
+    std::function<Fate(const NodeId&, const ActorId&, const actors::Mail&)> filter) {
+  world_->filter = std::move(filter);
+}
+
+uint64_t FakeNetwork::delivered() const { return world_->delivered; }
+
+std::vector<OpenRequest> FakeNetwork::open_requests() const {
+  std::vector<OpenRequest> open;
+  for (const auto& [id, request] : world_->requests) open.push_back(request);
+  return open;
+}
+
+void FakeNetwork::shut_down() {
+  if (!world_->wire) return;
+  for (auto& [id, node] : world_->nodes) {
+    world_->forget_node(id);
+    caf::anon_send_exit(node.links, caf::exit_reason::user_shutdown);
+    node.links = nullptr;
+    node.registered.clear();
+    node.subscribers.clear();
+  }
+  caf::anon_send_exit(world_->wire, caf::exit_reason::user_shutdown);
+  world_->wire = nullptr;
+  world_->filter = nullptr;
+  world_->dials.clear();
+  world_->paths.clear();
+}
+
+}  // namespace swarm::sim

@@ -1,0 +1,111 @@
+/// A network without bytes: one fake Links actor per node of one actor system. Mail between nodes
+/// goes from handle to handle, so neither tests of actors nor the simulator need frames, sockets or
+/// sessions.
+///
+///   FakeNetwork net(system);
+///   caf::actor links = net.add(node_id);  // speaks the Links mail of actors/links/links.h
+///   net.kill(node_id);                    // the process is gone, links go down
+///   net.cut(a, b);                        // what a sends to b does not arrive
+///
+/// Handles register, resolve (both forms), connect, subscribe, stats, cut. A proxy answers
+/// kLinkLost, kPeerTimeout (after mail.budget) and kNotFound as the real one does. Without a model
+/// mail arrives in the same moment and links are made by the first mail; with one, links are
+/// connections as TCP makes them: dialled, in order, lost at both ends at different times.
+/// Thread: made for CAF's test scheduler (one thread); not thread-safe.
+#pragma once
+
+#include <caf/actor.hpp>
+#include <caf/actor_system.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actors/links/links.h"
+#include "actors/mail.h"
+#include "apps/sim/random.h"
+
+namespace swarm::sim {
+
+/// What becomes of one piece of mail.
+enum class Fate { kDeliver, kLinkLost, kDrop };
+
+/// How mail travels. The times are one way; each is drawn per mail.
+struct NetworkModel {
+  std::chrono::nanoseconds min_delay = std::chrono::microseconds(100);
+  std::chrono::nanoseconds max_delay = std::chrono::milliseconds(2);
+  double slow = 0;       ///< Part of the mail that takes ten times max_delay.
+  double reorder = 0;    ///< Part of the mail that may overtake and be overtaken.
+  double loss = 0;       ///< Part of the mail, requests or answers, that vanishes.
+  double duplicate = 0;  ///< Part of the mail that arrives twice.
+  /// As LinksOptions: silence after which a link is given up, time for a dial, pauses after failed
+  /// dials.
+  std::chrono::nanoseconds silence_limit = std::chrono::seconds(5);
+  std::chrono::nanoseconds dial_timeout = std::chrono::seconds(3);
+  std::chrono::nanoseconds min_backoff = std::chrono::milliseconds(100);
+  std::chrono::nanoseconds max_backoff = std::chrono::seconds(5);
+};
+
+/// A request that nobody has answered.
+struct OpenRequest {
+  NodeId from;
+  ActorId to;
+  proto::MessageKind kind = proto::KIND_UNSPECIFIED;
+  caf::actor_clock::time_point deadline;  ///< Sent at + budget: the proxy answers by then.
+};
+
+namespace network_detail {
+struct World;
+}
+
+/// Owned by the test; must die before the actor system (its destructor ends the fake actors).
+class FakeNetwork {
+ public:
+  explicit FakeNetwork(caf::actor_system& system);
+  FakeNetwork(const FakeNetwork&) = delete;
+  FakeNetwork& operator=(const FakeNetwork&) = delete;
+  ~FakeNetwork();
+
+  /// From now on links behave as `model` says; `seed` draws.
+  void set_model(const NetworkModel& model, uint64_t seed);
+  /// Only for new mail: the connections stay as they are.
+  void change_model(const NetworkModel& model);
+
+  /// A new node that listens on 127.0.0.1:`port` (0: a number of its own). Returns its links.
+  caf::actor add(const NodeId& id, const std::string& name = "", uint16_t port = 0);
+  caf::actor links(const NodeId& id) const;
+  Endpoint endpoint(const NodeId& id) const;
+
+  /// As kill -9: all links of the node go down, requests pending on them fail, nobody reaches it.
+  /// With `silently` (the machine is gone) the others notice only by its silence. The node's actors
+  /// live on, cut off; end them yourself.
+  void kill(const NodeId& id, bool silently = false);
+  /// SIGSTOP as the others see it: it does not answer dials, and after the silence limit its links
+  /// go down. What was sent to it arrives; freeze its actors yourself.
+  void pause(const NodeId& id);
+  void resume(const NodeId& id);
+  /// What `from` sends to `to` waits until heal(), or is lost with the link. Needs a model.
+  void cut(const NodeId& from, const NodeId& to);
+  void heal(const NodeId& from, const NodeId& to);
+  void heal_all();
+
+  /// Mail to this one actor is answered kLinkLost from now on.
+  void fail(const ActorId& target);
+  /// Mail to and from the node vanishes: requests end in kPeerTimeout (a frozen process).
+  void silence(const NodeId& id, bool on = true);
+  /// Judges every piece of mail that is not doomed already; an empty function delivers all.
+  void set_filter(std::function<Fate(const NodeId&, const ActorId&, const actors::Mail&)> filter);
+
+  uint64_t delivered() const;
+  /// Requests of living nodes without an answer.
+  std::vector<OpenRequest> open_requests() const;
+
+  /// Ends the fake actors; called by the destructor.
+  void shut_down();
+
+ private:
+  std::shared_ptr<network_detail::World> world_;
+};
+
+}  // namespace swarm::sim

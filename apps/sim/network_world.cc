@@ -1,0 +1,209 @@
+#include "apps/sim/network_world.h"
+
+#include <algorithm>
+#include <caf/send.hpp>
+
+#include "actors/errors.h"
+
+namespace swarm::sim::network_detail {
+
+bool World::alive(const NodeId& id) const {
+  auto it = nodes.find(id);
+  return it != nodes.end() && !it->second.dead;
+}
+
+bool World::cut(const NodeId& from, const NodeId& to) const {
+  auto it = paths.find({from, to});
+  return it != paths.end() && it->second.cut;
+}
+
+uint64_t World::session(const NodeId& own, const NodeId& other) const {
+  auto it = sides.find({own, other});
+  return it == sides.end() ? 0 : it->second.session;
+}
+
+nanoseconds World::draw_delay() {
+  if (!model) return nanoseconds(0);
+  auto delay = random.between(model->min_delay, model->max_delay);
+  return random.chance(model->slow) ? delay * 10 : delay;
+}
+
+nanoseconds World::draw_silence() {
+  return model->silence_limit + random.between(nanoseconds(0), std::chrono::milliseconds(500));
+}
+
+void World::after(nanoseconds delay, std::function<void()> work) {
+  actors::LocalTask task(std::move(work));
+  if (delay.count() <= 0)
+    caf::anon_send(wire, actors::run_later_atom::value, task);
+  else
+    caf::delayed_anon_send(wire, delay, actors::run_later_atom::value, task);
+}
+
+// -- links
+
+void World::link_up(const NodeId& a, const NodeId& b) {
+  if (a == b || (session(a, b) != 0 && session(a, b) == session(b, a))) return;
+  link_down(a, b, "replaced by a new link");
+  link_down(b, a, "replaced by a new link");
+  ++next_session;
+  for (const auto& [own, other] : {Pair{a, b}, Pair{b, a}}) {
+    sides[{own, other}] = Side{next_session, false, 0, {}};
+    for (auto& s : nodes[own].subscribers)
+      caf::anon_send(s, actors::node_up_atom::value, nodes[other].info);
+  }
+}
+
+void World::link_down(const NodeId& own, const NodeId& other, const std::string& reason) {
+  auto side = sides.find({own, other});
+  if (side == sides.end() || side->second.session == 0) return;
+  side->second.session = 0;
+  side->second.down = model.has_value();
+  if (!alive(own)) return;
+  auto known = proxies.find({own, other});
+  if (known != proxies.end())
+    for (auto& [name, proxy] : known->second) caf::anon_send(proxy, actors::cut_atom::value);
+  for (auto& s : nodes[own].subscribers)
+    caf::anon_send(s, actors::node_down_atom::value, nodes[other].info, reason);
+}
+
+void World::link_down_after(nanoseconds delay, const NodeId& own, const NodeId& other,
+                            const std::string& reason) {
+  const uint64_t which = session(own, other);
+  if (which == 0) return;
+  after(delay, [=] {
+    if (session(own, other) == which) link_down(own, other, reason);
+  });
+}
+
+void World::close_both(const NodeId& a, const NodeId& b, const std::string& reason) {
+  link_down(a, b, reason);
+  if (!model)
+    link_down(b, a, reason);
+  else if (!cut(a, b))
+    link_down_after(draw_delay(), b, a, reason);
+}
+
+void World::ensure_link(const NodeId& from, const NodeId& to, Linked done) {
+  if (from == to) return done(nullptr);
+  if (!model) {
+    link_up(from, to);
+    return done(nullptr);
+  }
+  Side& side = sides[{from, to}];
+  if (side.session != 0) return done(nullptr);
+  if (side.down || now() < side.retry_at) {
+    const Error error{ErrorCode::kLinkLost, "no link to " + to.brief()};
+    return done(&error);
+  }
+  auto& waiting = dials[{from, to}];
+  waiting.push_back(std::move(done));
+  if (waiting.size() > 1) return;
+  after(draw_delay() * 3, [=] { dialled(from, to, false); });
+}
+
+void World::dialled(const NodeId& from, const NodeId& to, bool waited) {
+  const bool there = alive(to) && !nodes[to].paused && !cut(from, to) && !cut(to, from);
+  if (session(from, to) == 0 && alive(from) && !there && !waited) {
+    const bool refused = !alive(to) && !nodes[to].vanished && !cut(from, to) && !cut(to, from);
+    if (!refused) return after(model->dial_timeout, [=] { dialled(from, to, true); });
+  }
+  auto waiting = std::move(dials[{from, to}]);
+  dials.erase({from, to});
+  if (!alive(from)) return;
+  if (session(from, to) == 0 && !there) {
+    Side& side = sides[{from, to}];
+    side.failures = std::min(side.failures + 1, 8);
+    side.retry_at =
+        now() + std::min(model->min_backoff * (int64_t{1} << side.failures), model->max_backoff);
+    const Error error{ErrorCode::kLinkLost, "cannot dial " + to.brief()};
+    for (auto& done : waiting) done(&error);
+    return;
+  }
+  link_up(from, to);
+  for (auto& done : waiting) done(nullptr);
+}
+
+// -- mail
+
+void World::transmit(const NodeId& from, const NodeId& to, std::function<void()> arrive) {
+  if (!model || from == to) return arrive();
+  const uint64_t which = session(from, to);
+  if (which == 0 || random.chance(model->loss)) return;
+  Path& path = paths[{from, to}];
+  for (int copies = random.chance(model->duplicate) ? 2 : 1; copies > 0; --copies) {
+    auto at = now() + draw_delay();
+    if (!random.chance(model->reorder)) path.last_arrival = at = std::max(at, path.last_arrival);
+    after(at - now(), [=] { arrived(from, to, which, arrive); });
+  }
+}
+
+void World::arrived(const NodeId& from, const NodeId& to, uint64_t which,
+                    const std::function<void()>& arrive) {
+  if (!alive(to)) return;
+  Path& path = paths[{from, to}];
+  if (path.cut) {
+    path.held.emplace_back(which, arrive);
+    return;
+  }
+  if (session(to, from) == which) return arrive();
+  if (session(from, to) == which) link_down_after(draw_delay(), from, to, "closed by the other");
+}
+
+void World::send(const NodeId& from, const ActorId& to, const actors::Mail& mail, uint64_t id) {
+  const Error lost{ErrorCode::kLinkLost, "no link to " + to.brief()};
+  if (!alive(from)) return;
+  if (!alive(to.node) && !model) return answer(id, lost);
+  if (failing.count(to) > 0) return answer(id, lost);
+  Fate fate = Fate::kDeliver;
+  if (silent.count(from) > 0 || silent.count(to.node) > 0)
+    fate = Fate::kDrop;
+  else if (filter)
+    fate = filter(from, to, mail);
+  if (fate == Fate::kLinkLost) return answer(id, lost);
+  ensure_link(from, to.node, [=](const Error* error) {
+    if (error != nullptr) return answer(id, *error);
+    if (fate == Fate::kDrop) return;
+    transmit(from, to.node, [=] { deliver(from, to, mail, id); });
+  });
+}
+
+void World::deliver(const NodeId& from, const ActorId& to, const actors::Mail& mail, uint64_t id) {
+  Node& node = nodes[to.node];
+  if (node.dead) return;
+  auto target = node.registered.find(to.actor);
+  if (target == node.registered.end()) {
+    if (id != 0)
+      transmit(to.node, from, [=] {
+        answer(id, Error{ErrorCode::kNotFound, "no actor " + to.brief()});
+      });
+    return;
+  }
+  ++delivered;
+  if (id == 0)
+    caf::anon_send(target->second, mail);
+  else
+    caf::anon_send(wire, Delivery{target->second, mail, from, to, id});
+}
+
+void World::answer(uint64_t id, Result<actors::Mail> reply) {
+  auto it = requests.find(id);
+  if (it == requests.end()) return;
+  if (reply)
+    caf::anon_send(it->second.proxy, answer_atom::value, id, *reply);
+  else
+    caf::anon_send(it->second.proxy, answer_atom::value, id, actors::to_caf(reply.error()));
+}
+
+void World::forget_node(const NodeId& own) {
+  for (auto it = proxies.lower_bound({own, NodeId{}});
+       it != proxies.end() && it->first.first == own;) {
+    for (auto& [name, proxy] : it->second)
+      caf::anon_send_exit(proxy, caf::exit_reason::user_shutdown);
+    it = proxies.erase(it);
+  }
+  for (auto it = requests.begin(); it != requests.end();)
+    it = it->second.from == own ? requests.erase(it) : std::next(it);
+}
+
+}  // namespace swarm::sim::network_detail

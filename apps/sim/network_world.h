@@ -1,0 +1,115 @@
+/// Inside of the fake network: who is linked to whom, what is under way. Included by
+/// network_world.cc and network.cc only. All of it runs in the handlers of the actor `wire`.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/local.h"
+#include "apps/sim/network.h"
+
+namespace swarm::sim::network_detail {
+
+using std::chrono::nanoseconds;
+using TimePoint = caf::actor_clock::time_point;
+using Pair = std::pair<NodeId, NodeId>;
+
+/// (answer_atom, id, Mail) or (answer_atom, id, error), to a proxy.
+using answer_atom = caf::atom_constant<caf::atom("fakeanswer")>;
+
+struct Node {
+  actors::NodeInfo info;
+  caf::actor links;
+  std::map<std::string, caf::actor> registered;
+  std::vector<caf::actor> subscribers;
+  bool dead = false;
+  bool vanished = false;  ///< Dead with its machine: dials get no refusal.
+  bool paused = false;
+  uint64_t pauses = 0;
+};
+
+/// How one node sees its link to another.
+struct Side {
+  uint64_t session = 0;  ///< 0: not linked.
+  bool down = false;     ///< Was linked; not dialled until resolved anew.
+  int failures = 0;
+  TimePoint retry_at{};
+};
+
+/// One direction between two nodes.
+struct Path {
+  bool cut = false;
+  uint64_t cuts = 0;
+  TimePoint last_arrival{};
+  std::vector<std::pair<uint64_t, std::function<void()>>> held;  ///< (session, what arrives)
+};
+
+struct PendingRequest : OpenRequest {
+  caf::actor proxy;
+};
+
+struct World {
+  using Linked = std::function<void(const Error*)>;  ///< Null: the link is up.
+
+  caf::actor_system* system = nullptr;
+  caf::actor wire;  ///< Runs everything that is under way; belongs to no node.
+  std::map<NodeId, Node> nodes;
+  std::set<NodeId> silent;
+  std::set<ActorId> failing;
+  std::map<Pair, std::map<std::string, caf::actor>> proxies;  ///< By (own, other), actor name.
+  std::map<Pair, Side> sides;                                 ///< As the first sees the second.
+  std::map<Pair, Path> paths;
+  std::map<Pair, std::vector<Linked>> dials;
+  std::map<uint64_t, PendingRequest> requests;
+  std::function<Fate(const NodeId&, const ActorId&, const actors::Mail&)> filter;
+  std::optional<NetworkModel> model;
+  Random random{1};
+  uint64_t next_session = 0, next_request = 0, delivered = 0;
+  uint16_t next_port = 10'001;
+
+  TimePoint now() const { return system->clock().now(); }
+  bool alive(const NodeId& id) const;
+  bool cut(const NodeId& from, const NodeId& to) const;
+  uint64_t session(const NodeId& own, const NodeId& other) const;
+  nanoseconds draw_delay();
+  nanoseconds draw_silence();
+  void after(nanoseconds delay, std::function<void()> work);
+
+  void link_up(const NodeId& a, const NodeId& b);
+  /// `own` learns that its link to `other` is gone: pending requests fail, subscribers hear of it.
+  void link_down(const NodeId& own, const NodeId& other, const std::string& reason);
+  void link_down_after(nanoseconds delay, const NodeId& own, const NodeId& other,
+                       const std::string& reason);
+  /// `own` closes its link; the other hears of it unless the way there is cut.
+  void close_both(const NodeId& own, const NodeId& other, const std::string& reason);
+  void ensure_link(const NodeId& from, const NodeId& to, Linked done);
+  void dialled(const NodeId& from, const NodeId& to, bool waited);
+
+  /// `arrive` runs when the mail reaches `to`: once, twice or never.
+  void transmit(const NodeId& from, const NodeId& to, std::function<void()> arrive);
+  void arrived(const NodeId& from, const NodeId& to, uint64_t which,
+               const std::function<void()>& arrive);
+  /// `id` 0: one way.
+  void send(const NodeId& from, const ActorId& to, const actors::Mail& mail, uint64_t id);
+  void deliver(const NodeId& from, const ActorId& to, const actors::Mail& mail, uint64_t id);
+  void answer(uint64_t id, Result<actors::Mail> reply);
+  void forget_node(const NodeId& own);
+};
+
+/// Mail that has reached its target's node: the wire asks the target and carries the answer back.
+struct Delivery {
+  caf::actor target;
+  actors::Mail mail;
+  NodeId from;
+  ActorId to;
+  uint64_t id = 0;
+};
+
+}  // namespace swarm::sim::network_detail
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::sim::network_detail::Delivery)

@@ -1,0 +1,204 @@
+#include "apps/sim/simulation.h"
+
+#include <algorithm>
+
+#include "apps/sim/journal.h"
+#include "common/check.h"
+
+namespace swarm::sim {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+/// Real clocks are far from zero when a process starts.
+constexpr seconds kEpoch{1'000};
+/// The longest that a healed swarm may need to its last step, and then until all are quiet.
+constexpr seconds kLivenessLimit{400};
+constexpr seconds kSettleLimit{150};
+constexpr milliseconds kCheckEvery{50};
+
+class Simulation {
+ public:
+  explicit Simulation(const SimulationOptions& options)
+      : options_(options), random_(options.seed * 0x9e3779b97f4a7c15ull + 1), checks_(swarm_) {
+    swarm_.system.shuffle(random_.next());
+    swarm_.disk_random = random_.fork();
+    swarm_.system.advance(kEpoch);
+    draw_swarm();
+    observe();
+    faults_.emplace(
+        swarm_, options_.profile, calm_, random_.next(),
+        FaultInjector::Hooks{
+            [this](const std::string& node, const std::string& what) { log(node, what); },
+            [this](const std::string& node) { checks_.before_start(node); }});
+  }
+
+  SimulationReport run() {
+    start_all();
+    const auto begin = random_.between({}, seconds(4));
+    faults_->plan(begin, begin + random_.between(seconds(2), seconds(12)));
+    run_until([this] { return finished_ && !faults_->next(); }, kLivenessLimit,
+              "the last step was not reached");
+    run_until([this] { return checks_.unsettled().empty(); }, kSettleLimit, "not settled");
+    if (checks_.violation())
+      log("-", "VIOLATION " + checks_.violation()->invariant + ": " + checks_.violation()->text);
+    log("-", "mail=" + std::to_string(swarm_.system.steps()) +
+                 " delivered=" + std::to_string(swarm_.net.delivered()));
+    SimulationReport report;
+    report.seed = options_.seed;
+    report.profile = options_.profile;
+    report.violation = checks_.violation();
+    report.hash = journal_.hash();
+    report.events = journal_.lines();
+    report.virtual_s = std::chrono::duration<double>(time()).count();
+    report.mail = swarm_.system.steps();
+    report.faults = faults_->count();
+    report.recoveries = recoveries_;
+    return report;
+  }
+
+ private:
+  nanoseconds time() { return swarm_.system.now().time_since_epoch() - kEpoch; }
+  void log(const std::string& node, const std::string& text) { journal_.add(time(), node, text); }
+
+  void draw_swarm() {
+    auto& training = swarm_.training;
+    uint32_t nodes =
+        options_.nodes != 0 ? options_.nodes : 5 + static_cast<uint32_t>(random_.below(7));
+    uint32_t trainers = std::min<uint32_t>(2 + static_cast<uint32_t>(random_.below(2)), nodes - 2);
+    const uint32_t peers = nodes - trainers;
+    swarm_.num_stages = std::min<uint32_t>(2 + static_cast<uint32_t>(random_.below(3)), peers);
+    training.steps = 6 + static_cast<uint32_t>(random_.below(10));
+    training.batch = 16;
+    training.microbatch = random_.chance(0.7) ? 2 : 4;
+    training.validation_samples = 4;
+    training.validate_every = random_.chance(0.3) ? 3 : 0;
+    swarm_.checkpoint.every_steps = 1 + static_cast<uint32_t>(random_.below(4));
+    swarm_.checkpoint.keep = 2 + static_cast<uint32_t>(random_.below(2));
+    swarm_.stage_options.max_resident = 2 + static_cast<uint32_t>(random_.below(7));
+    swarm_.averager_options.chunk_elements = 4 + static_cast<uint32_t>(random_.below(40));
+    swarm_.averager_options.chunks_in_flight = 1 + static_cast<uint32_t>(random_.below(4));
+    swarm_.averager_options.state_chunk_bytes = 64;
+    swarm_.faults.drop_gradient = options_.drop_gradient;
+    calm_.min_delay = microseconds(50);
+    calm_.max_delay = random_.spread(microseconds(100), milliseconds(20));
+    swarm_.net.set_model(calm_, random_.next());
+    const auto compute = random_.spread(microseconds(500), milliseconds(20));
+    const auto fsync = random_.spread(milliseconds(1), milliseconds(300));
+    for (uint32_t i = 0; i < trainers; ++i) swarm_.add_trainer("t" + std::to_string(i));
+    for (uint32_t i = 0; i < peers; ++i) {
+      const uint32_t stage = i % swarm_.num_stages;
+      MachineTimes times{random_.spread(compute / 2, compute * 2), fsync};
+      swarm_.add_peer("s" + std::to_string(stage) +
+                          std::string(1, static_cast<char>('a' + i / swarm_.num_stages)),
+                      static_cast<int>(stage), times);
+    }
+    log("-", "seed=" + std::to_string(options_.seed) + " faults=" + to_string(options_.profile) +
+                 " trainers=" + std::to_string(trainers) + " peers=" + std::to_string(peers) +
+                 " stages=" + std::to_string(swarm_.num_stages) +
+                 " steps=" + std::to_string(training.steps));
+  }
+
+  void observe() {
+    auto& observer = swarm_.observer;
+    observer.event = [this](const std::string& node, const actors::Event& event) {
+      std::string text = event.name;
+      if (event.stage >= 0) text += " stage=" + std::to_string(event.stage);
+      if (event.step >= 0) text += " step=" + std::to_string(event.step);
+      log(node, text + (event.detail.empty() ? "" : " " + event.detail));
+      finished_ |= event.name == "finished";
+      recoveries_ += event.name == "recovered" ? 1 : 0;
+      checks_.event(node, event);
+    };
+    observer.metrics = [this](const std::string& node, const actors::StepMetrics& line) {
+      log(node, "step=" + std::to_string(line.step) + " term=" + std::to_string(line.term) +
+                    " attempts=" + std::to_string(line.attempts) +
+                    " loss=" + std::to_string(line.train_loss));
+      checks_.metrics(line);
+    };
+    observer.parameters = [this](const std::string& node, const ArithmeticStage& stage,
+                                 const char* how) {
+      log(node, std::string(how) + " step=" + std::to_string(stage.step()));
+      checks_.parameters(node, stage, how);
+    };
+    observer.snapshot = [this](const std::string& node, const std::string& stream, uint64_t step,
+                               bool dropped) {
+      log(node, (dropped ? "drops snapshots after step=" : "durable step=") + std::to_string(step));
+      checks_.snapshot(node, stream, step, dropped);
+    };
+  }
+
+  void start_all() {
+    std::multimap<nanoseconds, std::string> order;
+    for (const auto& [name, node] : swarm_.nodes)
+      order.emplace(random_.between({}, milliseconds(300)), name);
+    for (const auto& [when, name] : order) {
+      swarm_.system.advance(std::max(nanoseconds(1), when - time()));
+      swarm_.start(name);
+    }
+  }
+
+  /// Ends with a violation when `limit` has passed since the last fault.
+  void run_until(const std::function<bool()>& done, nanoseconds limit, const char* complaint) {
+    auto& system = swarm_.system;
+    auto give_up_at = system.now() + limit;
+    while (!checks_.violation() && !done()) {
+      auto until = system.now() + kCheckEvery;
+      if (auto next = faults_->next()) {
+        until = std::min(until, *next);
+        give_up_at = system.now() + limit;
+      }
+      if (until > system.now()) system.advance(until - system.now());
+      faults_->act();
+      system.run();
+      checks_.now();
+      if (system.now() > give_up_at) return stuck(complaint);
+    }
+  }
+
+  void stuck(const char* complaint) {
+    checks_.report("liveness", std::string(complaint) +
+                                   " though all faults have ended: " + checks_.unsettled());
+    for (auto& [name, node] : swarm_.nodes) {
+      if (!node.alive) continue;
+      for (size_t i = node.stage < 0 ? 1 : node.actors.size() - 2; i < node.actors.size(); ++i)
+        log(name, "STATE " + swarm_.describe(node.actors[i]));
+    }
+  }
+
+  SimulationOptions options_;
+  Random random_;
+  Swarm swarm_;
+  Journal journal_;
+  Checks checks_;
+  NetworkModel calm_;
+  std::optional<FaultInjector> faults_;
+  bool finished_ = false;
+  uint64_t recoveries_ = 0;
+};
+
+}  // namespace
+
+SimulationReport simulate(const SimulationOptions& options) {
+  SWARM_CHECK(options.nodes == 0 || (options.nodes >= 4 && options.nodes <= 64));
+  return Simulation(options).run();
+}
+
+std::string explain(const SimulationReport& report, size_t tail) {
+  std::string text = "seed " + std::to_string(report.seed) + ", faults " +
+                     to_string(report.profile) + ": " + report.violation->invariant +
+                     " violated: " + report.violation->text + "\n";
+  const size_t from = report.events.size() > tail ? report.events.size() - tail : 0;
+  for (size_t i = 0; i < report.events.size(); ++i) {
+    const auto& line = report.events[i];
+    if (i >= from || line.find(" FAULT ") != std::string::npos ||
+        line.find(" HEALED") != std::string::npos)
+      text += "  " + line + "\n";
+  }
+  return text;
+}
+
+}  // namespace swarm::sim

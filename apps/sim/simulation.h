@@ -1,0 +1,42 @@
+/// One simulated run of a whole swarm under faults, all drawn from one seed, with the protocol's
+/// invariants checked throughout (docs/simulation.md).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/sim/checks.h"
+#include "apps/sim/faults.h"
+
+namespace swarm::sim {
+
+struct SimulationOptions {
+  uint64_t seed = 1;
+  FaultProfile profile = FaultProfile::kAll;
+  uint32_t nodes = 0;  ///< 4 to 64, trainers included; 0: drawn, 5 to 11.
+  /// "STEP:SLOT": a deliberate defect, to show that the checks find it (FaultOptions).
+  std::string drop_gradient;
+};
+
+struct SimulationReport {
+  uint64_t seed = 0;
+  FaultProfile profile = FaultProfile::kAll;
+  std::optional<Violation> violation;
+  uint64_t hash = 0;                ///< Of all events: equal for equal options.
+  std::vector<std::string> events;  ///< One line each, in order.
+  double virtual_s = 0;
+  uint64_t mail = 0;    ///< Pieces of mail handled by actors.
+  uint64_t faults = 0;  ///< Carried out.
+  uint64_t recoveries = 0;
+};
+
+/// Runs to the end, or to the first violation. Requires nodes == 0 or 4 .. 64.
+SimulationReport simulate(const SimulationOptions& options);
+
+/// For people: what was violated, and the last events before it, the faults among the earlier ones
+/// included. Requires report.violation.
+std::string explain(const SimulationReport& report, size_t tail = 40);
+
+}  // namespace swarm::sim

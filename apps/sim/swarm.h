@@ -1,0 +1,106 @@
+/// A whole swarm of the real actors in one deterministic actor system: fake links, virtual time,
+/// arithmetic stages, disks that outlive their nodes. Nothing is drawn by chance here; what may be
+/// drawn comes in through the seed of the network's model and of the disks.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actors/event_log.h"
+#include "actors/options.h"
+#include "apps/sim/arithmetic_stage.h"
+#include "apps/sim/deterministic_system.h"
+#include "apps/sim/disk.h"
+#include "apps/sim/network.h"
+
+namespace swarm::sim {
+
+/// What each simulated machine costs in virtual time.
+struct MachineTimes {
+  std::chrono::nanoseconds compute = std::chrono::milliseconds(1);  ///< Per job of a stage.
+  std::chrono::nanoseconds fsync{0};  ///< From a write to its acknowledgement.
+};
+
+/// Told of everything that can be seen from outside. Called from within actors: do not act on the
+/// swarm here, note it down.
+struct SwarmObserver {
+  std::function<void(const std::string& node, const actors::Event&)> event;
+  std::function<void(const std::string& node, const actors::StepMetrics&)> metrics;
+  std::function<void(const std::string& node, const actors::ClosedStep&)> closed;
+  std::function<void(const std::string& node, const actors::CommittedStep&)> committed;
+  std::function<void(const std::string& node, const actors::LoadedState&)> loaded;
+  std::function<void(const std::string& node, const ArithmeticStage&, const char* how)> parameters;
+  /// A snapshot was acknowledged as durable (`dropped` false), or all newer ones are to go.
+  std::function<void(const std::string& node, const std::string& stream, uint64_t step,
+                     bool dropped)>
+      snapshot;
+};
+
+class Swarm {
+ public:
+  struct Node {
+    NodeId id;
+    uint16_t port = 0;
+    int stage = -1;  ///< -1: a trainer node.
+    bool alive = false;
+    bool paused = false;
+    std::vector<caf::actor> actors;
+    caf::actor stage_server;                ///< Null on trainer nodes.
+    ArithmeticStage* arithmetic = nullptr;  ///< Owned by the compute actor.
+    DeterministicSystem::Owner owner = DeterministicSystem::kNobody;
+    MachineTimes times;
+    std::shared_ptr<bool> running;  ///< False when this process of the node is gone.
+    std::shared_ptr<DiskStore> store;
+  };
+
+  Swarm();
+  ~Swarm();
+
+  // Before the first start.
+  actors::TrainingOptions training;
+  actors::CheckpointOptions checkpoint;
+  actors::DhtOptions dht_options;
+  actors::StageServerOptions stage_options;
+  actors::AveragerOptions averager_options;
+  actors::FaultOptions faults;
+  uint32_t num_stages = 3;
+  SwarmObserver observer;
+
+  void add_peer(const std::string& name, int stage, const MachineTimes& times = {});
+  void add_trainer(const std::string& name);
+  /// Starts a node (again): a new identity on the old disk and port.
+  void start(const std::string& name);
+  /// kill -9: mail in flight is lost, links break, memory is gone, the disk stays but for what was
+  /// not synced. Returns what became of that. `silently`: see FakeNetwork::kill.
+  std::string kill(const std::string& name, bool silently = false);
+  /// SIGSTOP and SIGCONT: all that the node does happens later.
+  void pause(const std::string& name);
+  void resume(const std::string& name);
+  /// What `from` sends to `to` no longer arrives.
+  void cut(const std::string& from, const std::string& to);
+
+  /// The text that an actor shows on the console; "" when it does not answer at once.
+  std::string describe(const caf::actor& actor);
+
+  DeterministicSystem system;
+  FakeNetwork net;
+  Random disk_random{1};
+  std::map<std::string, Node> nodes;
+  std::map<std::string, std::shared_ptr<Disk>> disks;
+
+ private:
+  struct Process;  ///< What the actors of one start share.
+  NodeId next_id();
+  void start_stage(const Process& process, Node& node);
+  void start_trainer(const Process& process, Node& node);
+  void stop(Node& node);
+
+  uint64_t ids_ = 0;
+  uint16_t next_port_ = 1000;
+  DeterministicSystem::Owner next_owner_ = 1;
+};
+
+}  // namespace swarm::sim

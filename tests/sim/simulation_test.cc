@@ -1,0 +1,70 @@
+// The protocol under faults drawn from seeds: nothing is violated, nothing is stuck, and the checks
+// would see it if it were.
+#include "apps/sim/simulation.h"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace swarm::sim;
+
+namespace {
+
+struct Quiet {
+  Quiet() { spdlog::set_level(spdlog::level::off); }
+};
+
+SimulationReport run(uint64_t seed, FaultProfile profile, uint32_t nodes = 0) {
+  SimulationOptions options;
+  options.seed = seed;
+  options.profile = profile;
+  options.nodes = nodes;
+  return simulate(options);
+}
+
+void check_seeds(FaultProfile profile, uint64_t from, uint64_t to) {
+  for (uint64_t seed = from; seed <= to; ++seed) {
+    auto report = run(seed, profile);
+    BOOST_CHECK_MESSAGE(!report.violation, explain(report));
+  }
+}
+
+}  // namespace
+
+BOOST_TEST_GLOBAL_FIXTURE(Quiet);
+
+BOOST_AUTO_TEST_SUITE(SimulationOfTheProtocol)
+
+BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_events) {
+  for (auto profile : all_profiles()) {
+    auto first = run(7, profile);
+    auto second = run(7, profile);
+    BOOST_TEST(first.hash == second.hash);
+    BOOST_TEST(first.mail == second.mail);
+    BOOST_TEST(first.events.size() == second.events.size());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(another_seed_gives_other_events) {
+  BOOST_TEST(run(1, FaultProfile::kAll).hash != run(2, FaultProfile::kAll).hash);
+}
+
+BOOST_AUTO_TEST_CASE(a_gradient_that_is_left_out_is_found) {
+  SimulationOptions options;
+  options.profile = FaultProfile::kNone;
+  options.drop_gradient = "2:1";
+  auto report = simulate(options);
+  BOOST_REQUIRE(report.violation.has_value());
+  BOOST_TEST(report.violation->invariant == "I1");
+  BOOST_TEST(explain(report).find("step 3") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(undisturbed_swarms_end_exactly) { check_seeds(FaultProfile::kNone, 1, 20); }
+BOOST_AUTO_TEST_CASE(kills_cost_time_only) { check_seeds(FaultProfile::kKills, 1, 40); }
+BOOST_AUTO_TEST_CASE(pauses_cost_time_only) { check_seeds(FaultProfile::kPauses, 1, 40); }
+BOOST_AUTO_TEST_CASE(partitions_cost_time_only) { check_seeds(FaultProfile::kPartitions, 1, 40); }
+BOOST_AUTO_TEST_CASE(a_bad_network_costs_time_only) { check_seeds(FaultProfile::kNetwork, 1, 40); }
+BOOST_AUTO_TEST_CASE(restart_storms_cost_time_only) { check_seeds(FaultProfile::kRestarts, 1, 40); }
+BOOST_AUTO_TEST_CASE(everything_at_once_costs_time_only) { check_seeds(FaultProfile::kAll, 1, 40); }
+
+BOOST_AUTO_TEST_SUITE_END()
