@@ -28,6 +28,8 @@ struct ClosedStep {
   };
   uint64_t step = 0;
   uint64_t term = 0;
+  uint64_t computed_on = 0;   ///< Updates in the parameters when the step was computed: its own
+                              ///< number, or one less while an update is delayed.
   uint32_t slots = 0;         ///< Of the step.
   uint32_t samples = 0;       ///< Of the step, without the skipped ones: the divisor.
   uint64_t first_sample = 0;  ///< In the data order; slot i reads the samples from

@@ -78,8 +78,8 @@ void CoordinatorState::on_tick() {
   if (phase_ != Phase::kOpen) return;
   for (const auto& lease : ledger_->expire(now_s()))
     record("lease_expired", -1, "slot=" + std::to_string(lease.slot));
-  for (uint32_t stage = 0; stage < deps_.num_stages && phase_ == Phase::kOpen; ++stage)
-    judge(stage);
+  judge_all();
+  if (phase_ != Phase::kOpen) return;
   serve_waiting_leases();
 }
 
@@ -205,6 +205,7 @@ void CoordinatorState::step_down(const std::string& reason) {
   trainers_.clear();
   ledger_.reset();
   stages_.clear();
+  pending_.reset();
   plan_.reset();
   phase_ = Phase::kStandby;
 }
@@ -381,6 +382,7 @@ std::string CoordinatorState::describe() const {
     text << "slots leased " << ledger_->slots_leased() << ", done " << ledger_->slots_done()
          << ", attempts " << ledger_->attempts() << "\n";
   static const char* const kAt[] = {"filling", "averaging", "averaged"};
+  if (pending_) text << "step " << pending_->step << " is averaged meanwhile\n";
   for (size_t k = 0; k < stages_.size(); ++k)
     text << "stage " << k << ": " << kAt[static_cast<int>(stages_[k].at)] << ", round "
          << stages_[k].round << "\n";

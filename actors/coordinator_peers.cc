@@ -48,6 +48,7 @@ void CoordinatorState::update_peer(Peer& peer, const proto::RegisterPeer& messag
   if (peer.commit_pending) return;  // this report is older than the commit's answer will be
   peer.has_state = message.has_state();
   peer.step = message.step();
+  peer.open_step = message.open_step();
   peer.snapshots.assign(message.snapshots().begin(), message.snapshots().end());
   peer.held.clear();
   for (const auto& held : message.held()) peer.held.emplace_back(held.slot(), held.attempt());
@@ -72,15 +73,24 @@ proto::RegisterPeerReply CoordinatorState::fetch_verdict(const Peer& peer,
 }
 
 proto::RegisterPeerReply CoordinatorState::verdict_while_open(const PeerId& id, Peer& peer) {
-  bool in_step = peer.commit_pending || (peer.has_state && peer.step == step_);
+  bool there = peer.has_state && peer.step == applied() && peer.open_step == step_;
+  bool in_step = peer.commit_pending || there;
   if (!in_step) {
     peer.serving = false;
+    if (step_ != applied()) {  // it could not apply the update under way: the step after may
+      Verdict wait;
+      wait.set_verdict(Verdict::VERDICT_WAIT);
+      wait.set_retry_after_ms(100);
+      wait.set_reason("an update is under way");
+      return wait;
+    }
     return fetch_verdict(
         peer, peer.has_state ? "behind, at step " + std::to_string(peer.step) : "no state yet");
   }
   Verdict verdict;
   verdict.set_verdict(Verdict::VERDICT_SERVE);
   verdict.set_step(peer.step);
+  verdict.set_open_step(peer.open_step);
   verdict.set_keep_held(peer.serving || peer.commit_pending || admit(id, peer));
   verdict.set_reason("at step " + std::to_string(peer.step));
   return verdict;
@@ -110,6 +120,7 @@ void CoordinatorState::start_gathering(const std::string& reason) {
   plan_.reset();
   ledger_.reset();
   stages_.clear();
+  pending_.reset();
   for (auto& [id, peer] : peers_) {
     peer.serving = peer.commit_pending = false;
     ask_to_register(peer, reason);
@@ -132,6 +143,7 @@ proto::RegisterPeerReply CoordinatorState::verdict_while_gathering(const PeerId&
   verdict.set_reason("the swarm gathers: " + gathering_reason_);
   if (!plan_) return verdict;
   verdict.set_step(plan_->step);
+  verdict.set_open_step(plan_->step);
   if (peer.has_state && peer.step == plan_->step) {
     peer.serving = true;
     // The ledger of the step is rebuilt from what is held when the step opens.
@@ -276,7 +288,10 @@ void CoordinatorState::peer_gone(const PeerId& id, const std::string& reason) {
   if (phase_ != Phase::kOpen || !was_serving) return;
   if (serving_peers(stage).empty())
     return start_gathering("stage " + std::to_string(stage) + " has lost all its peers");
+  bool in_pending = pending_ && pending_->stages[stage].at != StageProgress::At::kAveraged;
   StageProgress& progress = stages_[stage];
+  if (in_pending || (progress.overlapped && progress.at == StageProgress::At::kAveraging))
+    return start_gathering("a peer was lost while an update was under way");
   if (progress.at == StageProgress::At::kAveraged) return;  // the others hold the average
   auto slots = ledger_->peer_lost(id, /*may_return=*/false);
   if (!slots.empty())
@@ -284,7 +299,7 @@ void CoordinatorState::peer_gone(const PeerId& id, const std::string& reason) {
   auto member = progress.answers.find(id);
   if (progress.at == StageProgress::At::kAveraging && member != progress.answers.end()) {
     member->second = routing::MemberAnswer::Kind::kLost;
-    judge(stage);
+    judge(stage, progress);
   }
   if (phase_ == Phase::kOpen) advance();
 }

@@ -38,7 +38,8 @@ class CoordinatorState {
     caf::actor proxy;
     uint32_t stage = 0;
     bool has_state = false;
-    uint64_t step = 0;
+    uint64_t step = 0;       ///< Updates applied.
+    uint64_t open_step = 0;  ///< Whose microbatches it serves.
     std::vector<uint64_t> snapshots;
     std::vector<std::pair<uint32_t, uint32_t>> held;  ///< (slot, attempt), as last reported.
     bool has_average = false;
@@ -56,9 +57,18 @@ class CoordinatorState {
     uint64_t round = 0;
     std::map<PeerId, routing::MemberAnswer::Kind> answers;
     std::vector<HeldSlots> members;  ///< As told to them; for the audit.
+    /// It carries an update, or its step runs on: failure means recovery, not another try.
+    bool overlapped = false;
     std::optional<uint64_t> digest;  ///< Of the average, by the first member to answer.
     std::optional<TimePoint> first_failure;
     double squared_norm = 0;
+  };
+  /// Delayed updates: a step that is averaged while the next one is open.
+  struct ClosingStep {
+    uint64_t step = 0, computed_on = 0;
+    std::unique_ptr<routing::StepLedger> ledger;
+    std::vector<StageProgress> stages;
+    TimePoint opened_at{};
   };
   struct WaitingLease {
     ActorId trainer;
@@ -107,18 +117,29 @@ class CoordinatorState {
   void open_step(uint64_t step);
   void advance();
   void start_round(uint32_t stage);
+  void send_close(uint32_t stage, StageProgress& progress, proto::CloseStep close);
+  bool drop_unreachable_holders(uint32_t stage);
+  bool advance_delayed();
+  void close_delayed();
+  proto::CommitStep decide_commit(const ClosingStep& closing);
+  void take_commit_reply(Peer& peer, const proto::CommitStepReply& reply);
+  StageProgress* find_round(uint32_t stage, uint64_t round);
+  bool newcomers_wait() const;
+  uint64_t applied() const { return pending_ ? pending_->step : step_; }
   void close_answered(uint32_t stage, uint64_t round, const PeerId& id, Result<Mail> reply);
-  void judge(uint32_t stage);
+  void judge(uint32_t stage, StageProgress& progress);
+  void judge_all();
   void abandon_round(uint32_t stage);
   void unwind_round(uint32_t stage);
-  void write_audit();
+  void write_audit(const ClosingStep& closing) const;
   void commit();
   void send_commit(const PeerId& id, const proto::CommitStep& commit);
   void commit_answered(const PeerId& id, uint64_t step, Result<Mail> reply);
   void check_replicas(uint32_t stage, uint64_t step);
-  void write_metrics(double gradient_norm);
+  void write_metrics(const ClosingStep& closing, double gradient_norm);
   void finish();
-  bool all_averaged() const;
+  ClosingStep take_open_step();
+  static bool all_averaged(const std::vector<StageProgress>& stages);
   bool nothing_counts() const;
 
   double since(TimePoint start) const;
@@ -148,6 +169,8 @@ class CoordinatorState {
   uint64_t step_ = 0;
   std::unique_ptr<routing::StepLedger> ledger_;
   std::vector<StageProgress> stages_;
+  uint64_t computed_on_ = 0;            ///< Updates in the parameters that serve the open step.
+  std::optional<ClosingStep> pending_;  ///< Closed, not yet committed.
   std::deque<WaitingLease> waiting_leases_;
   TimePoint opened_at_{};
   uint64_t rounds_ = 0;

@@ -33,6 +33,7 @@ void CoordinatorState::open_step(uint64_t step) {
       last || (training.validate_every > 0 && step > 0 && step % training.validate_every == 0);
   routing::StepLedgerOptions options;
   options.step = step_ = step;
+  computed_on_ = pending_ ? pending_->step : step;
   options.num_stages = deps_.num_stages;
   options.num_slots = last ? 0 : training.batch / training.microbatch;
   options.attempt_base = static_cast<uint32_t>(term_ & 0xffff) << 16;
@@ -71,35 +72,48 @@ void CoordinatorState::advance() {
     diverged_ = true;
     return;
   }
+  if (advance_delayed()) return;
   for (uint32_t stage = 0; stage < deps_.num_stages; ++stage)
     if (stages_[stage].at == StageProgress::At::kFilling && ledger_->stage_full(stage))
       start_round(stage);
-  if (all_averaged() && ledger_->full()) commit();
+  if (all_averaged(stages_) && ledger_->full()) commit();
 }
 
 /// Every microbatch of the step was skipped: the model has diverged, no mean exists.
 bool CoordinatorState::nothing_counts() const { return ledger_->counted_slots() == 0; }
 
-bool CoordinatorState::all_averaged() const {
-  for (const auto& stage : stages_)
+bool CoordinatorState::all_averaged(const std::vector<StageProgress>& stages) {
+  for (const auto& stage : stages)
     if (stage.at != StageProgress::At::kAveraged) return false;
   return true;
 }
 
-void CoordinatorState::start_round(uint32_t stage) {
-  auto members = serving_peers(stage);
-  auto counted = ledger_->counted(stage);
-  for (const auto& [holder, slots] : counted) {
+/// Nobody could tell such a peer what counts: its share is computed again. True if there was one.
+bool CoordinatorState::drop_unreachable_holders(uint32_t stage) {
+  for (const auto& [holder, slots] : ledger_->counted(stage)) {
     auto known = peers_.find(holder);
     if (known != peers_.end() && known->second.serving) continue;
-    ledger_->peer_lost(holder, /*may_return=*/true);  // nobody could tell it what counts
-    return serve_waiting_leases();
+    ledger_->peer_lost(holder, /*may_return=*/true);
+    serve_waiting_leases();
+    return true;
   }
-  StageProgress& progress = stages_[stage];
+  return false;
+}
+
+void CoordinatorState::start_round(uint32_t stage) {
+  if (drop_unreachable_holders(stage)) return;
+  proto::CloseStep close;
+  send_close(stage, stages_[stage], std::move(close));
+}
+
+/// Begins the round of a stage for the open step.
+void CoordinatorState::send_close(uint32_t stage, StageProgress& progress, proto::CloseStep close) {
+  auto members = serving_peers(stage);
+  auto counted = ledger_->counted(stage);
   progress = StageProgress{};
   progress.at = StageProgress::At::kAveraging;
   progress.round = (term_ << 32) | ++rounds_;
-  proto::CloseStep close;
+  progress.overlapped = close.go_on() || close.has_commit();
   close.set_term(term_);
   close.set_step(step_);
   close.set_round(progress.round);
@@ -115,24 +129,106 @@ void CoordinatorState::start_round(uint32_t stage) {
     progress.members.push_back(std::move(held));
     progress.answers[id] = routing::MemberAnswer::Kind::kPending;
   }
+  bool overlapped = progress.overlapped;
   Mail mail = make_mail(std::move(close), {}, kCloseBudget);
   for (const PeerId& id : members) {
-    const caf::actor& proxy = peers_.at(id).proxy;
-    if (!proxy) {
+    Peer& peer = peers_.at(id);
+    if (!peer.proxy) {
       progress.answers[id] = routing::MemberAnswer::Kind::kFailed;
       continue;
     }
-    request_mail(self_, proxy, mail, [this, stage, round = progress.round, id](Result<Mail> reply) {
-      close_answered(stage, round, id, std::move(reply));
-    });
+    peer.commit_pending |= overlapped;
+    request_mail(self_, peer.proxy, mail,
+                 [this, stage, round = progress.round, id](Result<Mail> reply) {
+                   close_answered(stage, round, id, std::move(reply));
+                 });
+  }
+}
+
+// -- delayed updates (paper, Sec. 3; docs/training_protocol.md)
+
+/// Somebody needs a moment without an update under way to come in.
+bool CoordinatorState::newcomers_wait() const {
+  for (const auto& [id, peer] : peers_)
+    if (!peer.serving) return true;
+  return false;
+}
+
+/// True if the open step is, for now, a matter of delayed updates: the synchronous way of closing
+/// it must not be taken.
+bool CoordinatorState::advance_delayed() {
+  if (!deps_.training.delayed_updates) return false;
+  bool drain = step_ + 1 == deps_.training.steps || newcomers_wait();
+  for (const auto& stage : stages_)
+    if (stage.at != StageProgress::At::kFilling) return false;
+  if (drain && !pending_) return false;
+  if (!ledger_->full() || (pending_ && !all_averaged(pending_->stages))) return true;
+  for (uint32_t stage = 0; stage < deps_.num_stages; ++stage)
+    if (drop_unreachable_holders(stage)) return true;
+  close_delayed();
+  return true;
+}
+
+/// One message to every peer: apply the update that waits, average the open step, and, unless the
+/// pipeline is to run dry, go on with the next one.
+void CoordinatorState::close_delayed() {
+  proto::CloseStep close;
+  bool drain = step_ + 1 == deps_.training.steps || newcomers_wait();
+  close.set_go_on(!drain);
+  if (pending_) *close.mutable_commit() = decide_commit(*pending_);
+  for (auto& [id, peer] : peers_) {
+    if (!peer.serving || !pending_) continue;
+    if (pending_->stages[peer.stage].answers.count(id) != 0) continue;
+    peer.serving = false;
+    ledger_->peer_lost(id, /*may_return=*/true);
+    ask_to_register(peer, "it joined during the averaging of step " + std::to_string(step_));
+  }
+  if (!ledger_->full()) return serve_waiting_leases();
+  for (uint32_t stage = 0; stage < deps_.num_stages; ++stage) {
+    if (pending_) close.mutable_commit()->set_round(pending_->stages[stage].round);
+    send_close(stage, stages_[stage], close);
+  }
+  pending_.reset();
+  if (drain) return;
+  uint64_t next = step_ + 1;
+  pending_ = take_open_step();
+  open_step(next);
+}
+
+CoordinatorState::ClosingStep CoordinatorState::take_open_step() {
+  ClosingStep closing;
+  closing.step = step_;
+  closing.computed_on = computed_on_;
+  closing.ledger = std::move(ledger_);
+  closing.stages = std::move(stages_);
+  closing.opened_at = opened_at_;
+  return closing;
+}
+
+CoordinatorState::StageProgress* CoordinatorState::find_round(uint32_t stage, uint64_t round) {
+  if (phase_ != Phase::kOpen) return nullptr;
+  if (stages_[stage].round == round) return &stages_[stage];
+  if (pending_ && pending_->stages[stage].round == round) return &pending_->stages[stage];
+  return nullptr;
+}
+
+void CoordinatorState::judge_all() {
+  for (uint32_t stage = 0; stage < deps_.num_stages; ++stage) {
+    if (phase_ == Phase::kOpen) judge(stage, stages_[stage]);
+    if (phase_ == Phase::kOpen && pending_) judge(stage, pending_->stages[stage]);
   }
 }
 
 void CoordinatorState::close_answered(uint32_t stage, uint64_t round, const PeerId& id,
                                       Result<Mail> reply) {
-  if (phase_ != Phase::kOpen || stages_[stage].round != round) return;
-  StageProgress& progress = stages_[stage];
-  if (progress.at != StageProgress::At::kAveraging) return;
+  StageProgress* found = find_round(stage, round);
+  if (found == nullptr || found->at != StageProgress::At::kAveraging) return;
+  StageProgress& progress = *found;
+  if (auto peer = peers_.find(id); peer != peers_.end() && progress.overlapped) {
+    peer->second.commit_pending = false;
+    if (reply && reply->as<proto::CloseStepReply>().has_committed())
+      take_commit_reply(peer->second, reply->as<proto::CloseStepReply>().committed());
+  }
   using Kind = routing::MemberAnswer::Kind;
   Kind& answer = progress.answers[id];
   if (!reply) {
@@ -156,11 +252,10 @@ void CoordinatorState::close_answered(uint32_t stage, uint64_t round, const Peer
     }
   }
   if (answer != Kind::kAveraged && !progress.first_failure) progress.first_failure = now();
-  judge(stage);
+  judge(stage, progress);
 }
 
-void CoordinatorState::judge(uint32_t stage) {
-  StageProgress& progress = stages_[stage];
+void CoordinatorState::judge(uint32_t stage, StageProgress& progress) {
   if (progress.at != StageProgress::At::kAveraging) return;
   std::vector<routing::MemberAnswer> members;
   for (const auto& [id, answer] : progress.answers) members.push_back({id, answer});
@@ -175,6 +270,8 @@ void CoordinatorState::judge(uint32_t stage) {
                " seconds_since_open=" + std::to_string(since(opened_at_)));
     return advance();
   }
+  if (progress.overlapped)
+    return start_gathering("a round failed while the next step was under way");
   abandon_round(stage);
   progress.at = StageProgress::At::kFilling;
   for (const PeerId& id : verdict.dropped) ledger_->peer_lost(id, /*may_return=*/true);
@@ -213,23 +310,31 @@ void CoordinatorState::abandon_round(uint32_t stage) {
          "round=" + std::to_string(stages_[stage].round));
 }
 
-void CoordinatorState::commit() {
+/// The decision is made: whatever is committed has its line in the audit before.
+proto::CommitStep CoordinatorState::decide_commit(const ClosingStep& closing) {
   double squared_norm = 0;
-  for (const auto& stage : stages_) squared_norm += stage.squared_norm;
+  for (const auto& stage : closing.stages) squared_norm += stage.squared_norm;
   double norm = std::sqrt(squared_norm);
-  uint64_t next = step_ + 1;
-  bool save = next == deps_.training.steps ||
-              (deps_.checkpoint.every_steps > 0 && next % deps_.checkpoint.every_steps == 0);
-  write_metrics(norm);
-  write_audit();
+  uint64_t next = closing.step + 1;
+  write_metrics(closing, norm);
+  write_audit(closing);
   proto::CommitStep commit;
   commit.set_term(term_);
-  commit.set_step(step_);
+  commit.set_step(closing.step);
   commit.set_gradient_norm(norm);
-  commit.set_save_checkpoint(save);
+  commit.set_save_checkpoint(
+      next == deps_.training.steps ||
+      (deps_.checkpoint.every_steps > 0 && next % deps_.checkpoint.every_steps == 0));
+  return commit;
+}
+
+void CoordinatorState::commit() {
+  uint64_t next = step_ + 1;
+  ClosingStep closing = take_open_step();
+  proto::CommitStep commit = decide_commit(closing);
   for (auto& [id, peer] : peers_) {
     if (!peer.serving) continue;
-    const StageProgress& progress = stages_[peer.stage];
+    const StageProgress& progress = closing.stages[peer.stage];
     if (progress.answers.count(id) == 0) {  // joined after the round began: it has no average
       peer.serving = false;
       ask_to_register(peer, "it joined during the averaging of step " + std::to_string(step_));
@@ -241,18 +346,18 @@ void CoordinatorState::commit() {
   open_step(next);
 }
 
-/// Before anybody is told to commit: whatever was committed has a line here.
-void CoordinatorState::write_audit() {
+void CoordinatorState::write_audit(const ClosingStep& closing) const {
   ClosedStep closed;
-  closed.step = step_;
+  closed.step = closing.step;
   closed.term = term_;
+  closed.computed_on = closing.computed_on;
   closed.slots = deps_.training.batch / deps_.training.microbatch;
   closed.microbatch = deps_.training.microbatch;
-  closed.samples = ledger_->counted_slots() * closed.microbatch;
-  closed.first_sample = step_ * deps_.training.batch;
-  closed.attempts = ledger_->attempts();
-  closed.skipped = ledger_->skipped();
-  for (const auto& stage : stages_)
+  closed.samples = closing.ledger->counted_slots() * closed.microbatch;
+  closed.first_sample = closing.step * deps_.training.batch;
+  closed.attempts = closing.ledger->attempts();
+  closed.skipped = closing.ledger->skipped();
+  for (const auto& stage : closing.stages)
     closed.stages.push_back({stage.round, stage.digest.value_or(0), stage.members});
   deps_.events->closed(closed);
 }
@@ -281,13 +386,17 @@ void CoordinatorState::commit_answered(const PeerId& id, uint64_t step, Result<M
       start_gathering("stage " + std::to_string(peer.stage) + " could not commit");
     return;
   }
-  const auto& head = reply->as<proto::CommitStepReply>();
-  peer.step = head.step();
+  take_commit_reply(peer, reply->as<proto::CommitStepReply>());
+}
+
+void CoordinatorState::take_commit_reply(Peer& peer, const proto::CommitStepReply& reply) {
+  peer.step = reply.step();
+  peer.open_step = step_;
   peer.has_average = false;
-  peer.checksum = head.checksum();
-  peer.checksum_step = head.step();
-  peer.bytes_sent.assign(head.bytes_sent().begin(), head.bytes_sent().end());
-  check_replicas(peer.stage, step + 1);
+  peer.checksum = reply.checksum();
+  peer.checksum_step = reply.step();
+  peer.bytes_sent.assign(reply.bytes_sent().begin(), reply.bytes_sent().end());
+  check_replicas(peer.stage, reply.step());
 }
 
 /// Invariant I2: replicas of a stage at the same step are bit-identical.
@@ -312,20 +421,21 @@ void CoordinatorState::check_replicas(uint32_t stage, uint64_t step) {
                           "checksum=" + hex(*checksum) + " peers=" + std::to_string(replicas)});
 }
 
-void CoordinatorState::write_metrics(double gradient_norm) {
+void CoordinatorState::write_metrics(const ClosingStep& closing, double gradient_norm) {
   StepMetrics line;
-  line.step = step_;
-  line.seconds = since(opened_at_);
-  bool trained = step_ < deps_.training.steps;
+  line.step = closing.step;
+  line.seconds = since(closing.opened_at);
+  bool trained = closing.step < deps_.training.steps;
   uint64_t step_tokens = uint64_t{deps_.training.batch} * static_cast<uint64_t>(deps_.sequence);
-  line.train_loss = trained ? ledger_->train_loss() : std::numeric_limits<double>::quiet_NaN();
-  line.tokens = (trained ? step_ + 1 : step_) * step_tokens;
+  line.train_loss =
+      trained ? closing.ledger->train_loss() : std::numeric_limits<double>::quiet_NaN();
+  line.tokens = (closing.step + (trained ? 1 : 0)) * step_tokens;
   if (trained && line.seconds > 0)
     line.tokens_per_second = static_cast<double>(step_tokens) / line.seconds;
   line.live_peers = live_peers();
-  line.validation_loss = ledger_->validation_loss();
+  line.validation_loss = closing.ledger->validation_loss();
   line.slots = trained ? deps_.training.batch / deps_.training.microbatch : 0;
-  line.attempts = ledger_->attempts();
+  line.attempts = closing.ledger->attempts();
   line.term = term_;
   line.gradient_norm = gradient_norm;
   std::array<uint64_t, kTrafficClasses> sent{};
@@ -345,9 +455,12 @@ void CoordinatorState::write_metrics(double gradient_norm) {
 }
 
 void CoordinatorState::finish() {
-  write_metrics(0);
   phase_ = Phase::kFinished;
-  auto validation = ledger_->validation_loss();
+  ClosingStep closing = take_open_step();
+  write_metrics(closing, 0);
+  auto validation = closing.ledger->validation_loss();
+  ledger_ = std::move(closing.ledger);  // peers may still come and ask
+  stages_ = std::move(closing.stages);
   std::string detail = "steps=" + std::to_string(deps_.training.steps) +
                        (validation ? " validation_loss=" + std::to_string(*validation) : "");
   expire_waiting_leases();

@@ -91,6 +91,7 @@ class FileEventLog : public EventLog {
     line["node"] = node_name_;
     line["step"] = step.step;
     line["term"] = step.term;
+    line["computed_on"] = step.computed_on;
     line["slots"] = step.slots;
     line["samples"] = step.samples;
     line["first_sample"] = step.first_sample;

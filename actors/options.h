@@ -59,6 +59,9 @@ struct TrainingOptions {
   uint64_t seed = 1;                 ///< Of data order and initial weights.
   /// Peers that every stage needs before a fresh or resumed run starts.
   uint32_t min_peers_per_stage = 1;
+  /// A step runs on the parameters of the update before last while the last one is averaged
+  /// (paper, delayed parameter updates).
+  bool delayed_updates = false;
   std::vector<Error> validate() const;
 };
 

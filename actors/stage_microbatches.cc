@@ -46,7 +46,8 @@ caf::result<Mail> StageServerState::on_forward(const Mail& mail) {
     return to_caf(ErrorCode::kStaleStep, "the peer is at step " + std::to_string(step_));
   }
   // The next step's microbatches may overtake the commit message; they wait in the queue.
-  if (head.step() > step_ + 1 || (head.step() == step_ + 1 && !round_.result))
+  bool may_be_next = round_.result || deps_.delayed_updates;
+  if (head.step() > step_ + 1 || (head.step() == step_ + 1 && !may_be_next))
     return to_caf(
         Error{ErrorCode::kNotReady, "the peer is behind, at step " + std::to_string(step_), 20});
   Key key = key_of(head);

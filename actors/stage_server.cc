@@ -148,9 +148,11 @@ void StageServerState::register_peer() {
   *message.mutable_peer() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);
   message.set_stage(deps_.stage);
   message.set_has_state(has_state_);
-  message.set_step(step_);
+  message.set_step(applied_);
+  message.set_open_step(step_);
   for (uint64_t step : snapshots_) message.add_snapshots(step);
   for (const auto& [slot, attempt] : held_) {
+    if (step_ != applied_ || computed_on_ != applied_) break;  // of no use to a new coordinator
     auto* held = message.add_held();
     held->set_slot(slot);
     held->set_attempt(attempt);
@@ -176,11 +178,15 @@ void StageServerState::obey(const proto::RegisterPeerReply& verdict) {
   using Reply = proto::RegisterPeerReply;
   switch (verdict.verdict()) {
     case Reply::VERDICT_SERVE:
-      if (verdict.step() != step_ || !has_state_) return;  // overtaken by a commit
+      if (verdict.step() != applied_ || !has_state_) return;  // overtaken by a commit
+      if (verdict.open_step() != step_ || (phase_ != Phase::kServing && computed_on_ != applied_)) {
+        if (phase_ == Phase::kServing || verdict.open_step() != applied_) return;
+        collapse(verdict.reason());
+      }
       if (!verdict.keep_held() && !held_.empty()) drop_gradient_sum("the coordinator says so");
       if (phase_ == Phase::kServing) return;
       // Snapshots newer than what the swarm agreed on belong to a history that was given up.
-      caf::anon_send(deps_.checkpointer, forget_newer_atom::value, stream(), step_);
+      caf::anon_send(deps_.checkpointer, forget_newer_atom::value, stream(), applied_);
       poll_snapshots();
       set_phase(Phase::kServing, verdict.reason());
       record(was_serving_ ? "resumed" : "joined", verdict.reason());
@@ -191,7 +197,7 @@ void StageServerState::obey(const proto::RegisterPeerReply& verdict) {
     case Reply::VERDICT_RESTORE:
       return restore_own(verdict.step());
     case Reply::VERDICT_FETCH:
-      if (verdict.step() < step_ && phase_ == Phase::kServing) return;  // overtaken by a commit
+      if (verdict.step() < applied_ && phase_ == Phase::kServing) return;  // overtaken by a commit
       return fetch_state(verdict);
     case Reply::VERDICT_WAIT: {
       if (phase_ == Phase::kServing) set_phase(Phase::kRegistering, verdict.reason());
@@ -216,7 +222,7 @@ void StageServerState::initialize_stage() {
       [this](Result<uint64_t> checksum, double) {
         has_state_ = checksum.ok();
         if (checksum) checksum_ = *checksum;
-        step_ = 0;
+        step_ = applied_ = computed_on_ = 0;
         if (checksum) note_loaded("seed");
         held_.clear();
         round_.result.reset();
@@ -283,7 +289,8 @@ void StageServerState::load(const Buffer& state, const std::string& event,
       [this, event, detail](Result<Loaded> loaded, double) {
         if (loaded) {
           has_state_ = true;
-          std::tie(step_, checksum_) = *loaded;
+          std::tie(applied_, checksum_) = *loaded;
+          step_ = computed_on_ = applied_;
           held_.clear();
           forget_answers();
           ++sum_epoch_;
@@ -299,7 +306,7 @@ void StageServerState::load(const Buffer& state, const std::string& event,
 }
 
 void StageServerState::note_loaded(const std::string& source) {
-  LoadedState state{deps_.stage, deps_.id, deps_.node_name, step_, checksum_, source};
+  LoadedState state{deps_.stage, deps_.id, deps_.node_name, applied_, checksum_, source};
   auto equals = source.find('=');
   if (equals != std::string::npos) state.source = source.substr(equals + 1);
   deps_.events->loaded(state);
@@ -367,9 +374,10 @@ void StageServerState::record(const std::string& event, const std::string& detai
 std::string StageServerState::describe() const {
   std::ostringstream text;
   text << "stage server " << deps_.id.brief() << " of " << deps_.node_name << "\n"
-       << "stage " << deps_.stage << " of " << deps_.num_stages << ", step " << step_ << ", "
-       << phase_name(static_cast<int>(phase_)) << ", parameters " << num_parameters_
-       << ", checksum " << std::hex << checksum_ << std::dec << "\n"
+       << "stage " << deps_.stage << " of " << deps_.num_stages << ", step " << step_
+       << ", updates applied " << applied_ << ", " << phase_name(static_cast<int>(phase_))
+       << ", parameters " << num_parameters_ << ", checksum " << std::hex << checksum_ << std::dec
+       << "\n"
        << "resident " << residents_.size() << " of " << deps_.options.max_resident
        << ", queued forward " << forward_queue_.size() << " backward " << backward_queue_.size()
        << ", computing " << (computing_ ? "yes" : "no") << "\n"

@@ -66,6 +66,9 @@ class StageServerState {
     uint64_t id = 0;
     std::vector<caf::response_promise> promises;
     std::optional<AverageResult> result;
+    bool abandoned = false;
+    std::map<uint32_t, uint32_t> held;  ///< slot -> attempt in the sum that it averages.
+    std::optional<proto::CommitStepReply> committed;  ///< Of the update that came with it.
   };
   struct Outcome {  ///< Of a compute job on a microbatch.
     tensor::EncodedTensor tensor;
@@ -112,13 +115,19 @@ class StageServerState {
 
   // steps
   void drop_gradient_sum(const std::string& reason);
-  void start_round(const proto::CloseStep& close, size_t self_index);
+  Status check_close(const proto::CloseStep& close, int self_index) const;
+  void close_now(const proto::CloseStep& close, size_t self_index, Round before);
+  void start_round(AverageRound round, const Buffer& sum);
+  Result<AverageRound> make_round(const proto::CloseStep& close, size_t self_index) const;
+  void update_applied(const proto::CommitStep& commit, uint64_t checksum);
+  void collapse(const std::string& reason);
   void round_done(uint64_t round, Result<AverageResult> result);
   void abandon_round(const std::string& reason);
   void committed(const proto::CommitStep& commit, caf::response_promise promise,
                  Result<uint64_t> checksum);
-  void note_committed(const proto::CommitStep& commit, uint64_t checksum);
-  Mail commit_reply() const;
+  void enter_step(uint64_t step);
+  void note_committed(const proto::CommitStep& commit, const Round& round, uint64_t checksum);
+  proto::CommitStepReply commit_reply() const;
   void save_snapshot(std::function<void(Status)> done);
 
   double since(TimePoint start) const;
@@ -134,7 +143,9 @@ class StageServerState {
   std::unique_ptr<StageClient> next_stage_;  ///< Null at the last stage.
 
   bool has_state_ = false;
-  uint64_t step_ = 0;
+  uint64_t step_ = 0;     ///< Whose microbatches are served.
+  uint64_t applied_ = 0;  ///< Updates in the parameters: step_, or one less while one is delayed.
+  uint64_t computed_on_ = 0;  ///< applied_ when the open step began: what its sum was computed on.
   uint64_t num_parameters_ = 0;
   uint64_t checksum_ = 0;  ///< Of the parameters at the start of step_; 0: not known yet.
   std::vector<uint64_t> snapshots_;

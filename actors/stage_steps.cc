@@ -23,21 +23,33 @@ int find_member(const proto::CloseStep& close, const PeerId& self) {
 
 }  // namespace
 
+Status StageServerState::check_close(const proto::CloseStep& close, int self_index) const {
+  bool busy = committing_ && close.members_size() > 0;
+  if (phase_ != Phase::kServing || busy) return not_ready();
+  bool repeat = close.round() == round_.id;
+  if (close.step() != step_ && !(repeat && close.go_on() && close.step() + 1 == step_))
+    return Error{close.step() < step_ ? ErrorCode::kStaleStep : ErrorCode::kNotReady,
+                 "the peer is at step " + std::to_string(step_)};
+  if (close.members_size() == 0) return {};
+  if (self_index < 0) return Error{ErrorCode::kInvalidArgument, "this peer is no member"};
+  if (close.round() < round_.id) return Error{ErrorCode::kStaleStep, "a later round has begun"};
+  if (repeat || !close.has_commit()) return {};
+  if (close.commit().step() != applied_ || !round_.result || round_.id != close.commit().round())
+    return Error{ErrorCode::kNotFound,
+                 "no average of round " + std::to_string(close.commit().round())};
+  return {};
+}
+
 caf::result<Mail> StageServerState::on_close(const Mail& mail) {
   const auto& close = mail.as<proto::CloseStep>();
   if (!coordinator_->accept(close.term()))
     return to_caf(ErrorCode::kStaleTerm, "term " + std::to_string(coordinator_->term()) + " rules");
-  if (phase_ != Phase::kServing) return to_caf(not_ready());
-  if (close.step() != step_)
-    return to_caf(close.step() < step_ ? ErrorCode::kStaleStep : ErrorCode::kNotReady,
-                  "the peer is at step " + std::to_string(step_));
+  int self_index = find_member(close, deps_.id);
+  if (auto valid = check_close(close, self_index); !valid) return to_caf(valid.error());
   if (close.members_size() == 0) {
     if (round_.id == close.round()) abandon_round("the coordinator abandoned it");
     return make_mail(proto::CloseStepReply());
   }
-  int self_index = find_member(close, deps_.id);
-  if (self_index < 0) return to_caf(ErrorCode::kInvalidArgument, "this peer is no member");
-  if (close.round() < round_.id) return to_caf(ErrorCode::kStaleStep, "a later round has begun");
   auto promise = self_->make_response_promise();
   if (close.round() == round_.id) {  // a repeat
     round_.promises.push_back(promise);
@@ -55,14 +67,19 @@ caf::result<Mail> StageServerState::on_close(const Mail& mail) {
     promise.deliver(make_mail(std::move(reply)));
     return promise;
   }
-  abandon_round("round " + std::to_string(close.round()) + " replaces it");
+  auto average = close.has_commit() ? round_.result : std::nullopt;
+  if (!average) abandon_round("round " + std::to_string(close.round()) + " replaces it");
+  auto before = std::move(round_);
+  round_ = Round{};
   round_.id = close.round();
+  round_.held = held_;
   round_.promises.push_back(promise);
-  start_round(close, static_cast<size_t>(self_index));
+  close_now(close, static_cast<size_t>(self_index), std::move(before));
   return promise;
 }
 
-void StageServerState::start_round(const proto::CloseStep& close, size_t self_index) {
+Result<AverageRound> StageServerState::make_round(const proto::CloseStep& close,
+                                                  size_t self_index) const {
   AverageRound round;
   round.round = close.round();
   round.self = static_cast<uint32_t>(self_index);
@@ -70,25 +87,62 @@ void StageServerState::start_round(const proto::CloseStep& close, size_t self_in
   round.total_samples = close.step_samples();
   for (const auto& member : close.members()) {
     auto peer = from_proto(member.peer());
-    if (!peer) return round_done(close.round(), peer.error());
+    if (!peer) return peer.error();
     round.members.push_back({averager_of(peer->id), peer->endpoint, member.samples()});
   }
-  compute<Buffer>(
-      self_, deps_.compute,
-      [](tensor::Stage& stage) -> Result<Buffer> { return stage.gradient_sum(); },
-      [this, round = std::move(round)](Result<Buffer> sum, double) mutable {
-        if (round_.id != round.round) return;
-        if (!sum) return round_done(round.round, sum.error());
-        round.gradient = std::move(*sum);
-        uint64_t id = round.round;
-        self_->request(deps_.averager, caf::infinite, average_atom::value, std::move(round))
-            .then([this, id](const AverageResult& result) { round_done(id, result); },
-                  [this, id](const caf::error& error) { round_done(id, from_caf(error)); });
-      });
+  return round;
+}
+
+/// Takes the sum; with delayed updates, applies the update that waited and goes on with the next
+/// step. Then the averager has the word.
+void StageServerState::close_now(const proto::CloseStep& close, size_t self_index, Round before) {
+  auto round = make_round(close, self_index);
+  if (!round) return round_done(close.round(), round.error());
+  struct Closed {
+    Buffer sum;
+    uint64_t checksum = 0;
+  };
+  committing_ = close.has_commit() || close.go_on();
+  double scale = tensor::clip_scale(deps_.optimizer, close.commit().gradient_norm());
+  Buffer mean = close.has_commit() ? before.result->mean : Buffer();
+  auto work = [mean, scale, go_on = close.go_on(),
+               update = close.has_commit()](tensor::Stage& stage) -> Result<Closed> {
+    Closed closed{stage.gradient_sum()};
+    if (update) {
+      if (auto applied = stage.apply(mean, scale); !applied) return applied.error();
+      closed.checksum = stage.checksum();
+    }
+    if (go_on) stage.clear_gradients();
+    return closed;
+  };
+  compute<Closed>(self_, deps_.compute, std::move(work),
+                  [this, close, before = std::move(before), round = std::move(*round)](
+                      Result<Closed> closed, double) mutable {
+                    committing_ = false;
+                    if (!closed) return round_done(round.round, closed.error());
+                    if (close.has_commit()) {
+                      note_committed(close.commit(), before, closed->checksum);
+                      update_applied(close.commit(), closed->checksum);
+                    }
+                    if (close.go_on()) enter_step(step_ + 1);
+                    if (round_.id == round.round && !round_.abandoned) {
+                      if (close.has_commit()) round_.committed = commit_reply();
+                      start_round(std::move(round), closed->sum);
+                    }
+                    pump();
+                  });
+}
+
+void StageServerState::start_round(AverageRound round, const Buffer& sum) {
+  round.gradient = sum;
+  uint64_t id = round.round;
+  self_->request(deps_.averager, caf::infinite, average_atom::value, std::move(round))
+      .then([this, id](const AverageResult& result) { round_done(id, result); },
+            [this, id](const caf::error& error) { round_done(id, from_caf(error)); });
 }
 
 void StageServerState::round_done(uint64_t round, Result<AverageResult> result) {
-  if (round_.id != round) return;
+  if (round_.id != round || round_.abandoned) return;
   auto promises = std::move(round_.promises);
   round_.promises.clear();
   if (!result) {
@@ -105,6 +159,7 @@ void StageServerState::round_done(uint64_t round, Result<AverageResult> result) 
   reply.set_squared_norm(result->squared_norm);
   reply.set_digest(result->digest);
   reply.set_seconds(static_cast<float>(result->seconds));
+  if (round_.committed) *reply.mutable_committed() = *round_.committed;
   for (auto& promise : promises) promise.deliver(make_mail(reply));
 }
 
@@ -114,6 +169,7 @@ void StageServerState::abandon_round(const std::string& reason) {
   for (auto& promise : round_.promises)
     promise.deliver(to_caf(ErrorCode::kCancelled, "the round was abandoned: " + reason));
   round_.promises.clear();
+  round_.abandoned = true;
   round_.result.reset();  // the id stays: an earlier round never starts again
 }
 
@@ -138,9 +194,10 @@ caf::result<Mail> StageServerState::on_commit(const Mail& mail) {
   // Also while registering: a new coordinator finishes the commit of the old one before all serve.
   bool may = phase_ == Phase::kServing || (phase_ == Phase::kRegistering && has_state_);
   if (!may) return to_caf(not_ready());
-  if (commit.step() + 1 == step_ && commit.round() == last_round_) return commit_reply();
-  if (commit.step() != step_)
-    return to_caf(ErrorCode::kStaleStep, "the peer is at step " + std::to_string(step_));
+  if (commit.step() + 1 == applied_ && commit.round() == last_round_)
+    return make_mail(commit_reply());
+  if (commit.step() != applied_)
+    return to_caf(ErrorCode::kStaleStep, "the peer has applied " + std::to_string(applied_));
   if (!round_.result || round_.id != commit.round() || committing_) {
     if (!committing_) set_phase(Phase::kRegistering, "a commit without the average");
     return to_caf(ErrorCode::kNotFound, "no average of round " + std::to_string(commit.round()));
@@ -168,45 +225,64 @@ void StageServerState::committed(const proto::CommitStep& commit, caf::response_
     set_phase(Phase::kRegistering, "the update failed: " + to_string(checksum.error()));
     return promise.deliver(to_caf(checksum.error()));
   }
-  note_committed(commit, *checksum);
-  ++step_;
-  checksum_ = *checksum;
-  last_round_ = round_.id;
-  last_gradient_norm_ = commit.gradient_norm();
-  held_.clear();
-  ++sum_epoch_;
-  forget_answers();
+  note_committed(commit, round_, *checksum);
+  update_applied(commit, *checksum);
   round_ = Round{};
   round_.id = last_round_;
-  drop_residents(step_,
-                 {ErrorCode::kStaleStep, "step " + std::to_string(commit.step()) + " is over"});
-  promise.deliver(commit_reply());
-  if (commit.save_checkpoint()) save_snapshot([](Status) {});
+  enter_step(applied_);
+  promise.deliver(make_mail(commit_reply()));
   pump();
 }
 
-void StageServerState::note_committed(const proto::CommitStep& commit, uint64_t checksum) {
+void StageServerState::update_applied(const proto::CommitStep& commit, uint64_t checksum) {
+  ++applied_;
+  checksum_ = checksum;
+  last_round_ = commit.round();
+  last_gradient_norm_ = commit.gradient_norm();
+  if (commit.save_checkpoint()) save_snapshot([](Status) {});
+}
+
+/// The open step is over for this peer: its sum has been taken or applied.
+void StageServerState::enter_step(uint64_t step) {
+  step_ = step;
+  computed_on_ = applied_;
+  held_.clear();
+  ++sum_epoch_;
+  forget_answers();
+  drop_residents(step_, {ErrorCode::kStaleStep, "step " + std::to_string(step_ - 1) + " is over"});
+}
+
+/// The swarm goes on from the updates applied: what was computed ahead of them is given up.
+void StageServerState::collapse(const std::string& reason) {
+  record("collapsed", "to_step=" + std::to_string(applied_) + " reason=" + reason);
+  abandon_round(reason);
+  drop_gradient_sum(reason);
+  step_ = computed_on_ = applied_;
+}
+
+void StageServerState::note_committed(const proto::CommitStep& commit, const Round& round,
+                                      uint64_t checksum) {
   CommittedStep line;
   line.step = commit.step();
   line.stage = deps_.stage;
   line.round = commit.round();
-  line.digest = round_.result->digest;
+  line.digest = round.result->digest;
   line.checksum = checksum;
   line.held.peer = deps_.id;
   line.held.node_name = deps_.node_name;
-  for (const auto& [slot, attempt] : held_) {
+  for (const auto& [slot, attempt] : round.held) {
     line.held.slots.push_back(slot);
     line.held.attempts.push_back(attempt);
   }
   deps_.events->committed(line);
 }
 
-Mail StageServerState::commit_reply() const {
+proto::CommitStepReply StageServerState::commit_reply() const {
   proto::CommitStepReply reply;
-  reply.set_step(step_);
+  reply.set_step(applied_);
   reply.set_checksum(checksum_);
   for (uint64_t bytes : bytes_sent_) reply.add_bytes_sent(bytes);
-  return make_mail(std::move(reply));
+  return reply;
 }
 
 caf::result<Mail> StageServerState::on_save(const Mail&) {
