@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "common/buffer.h"
 #include "common/result.h"
+#include "storage/checkpoint_store.h"
 
 namespace swarm::apps {
 
@@ -16,6 +18,28 @@ struct StageSnapshot {
   int32_t stage = 0;
   uint64_t step = 0;
   Buffer state;  ///< As Stage::save_state() made it.
+};
+
+/// The databases of a run's nodes. Open as long as the object lives.
+class RunSnapshots {
+ public:
+  /// Errors: kNotFound (no databases), kIo (in use: the run goes on).
+  static Result<RunSnapshots> open(const std::string& run_folder, int32_t num_stages);
+
+  /// Steps of which any node has a snapshot of any stage, ascending.
+  const std::set<uint64_t>& steps() const { return steps_; }
+  /// Every node's snapshots at `step`, ordered by stage, then node; maybe none of a stage. Errors:
+  /// kIo, kCorruptCheckpoint.
+  Result<std::vector<StageSnapshot>> read(uint64_t step) const;
+
+ private:
+  struct NodeStore {
+    std::string node;
+    std::shared_ptr<storage::CheckpointStore> store;
+  };
+  int32_t num_stages_ = 0;
+  std::vector<NodeStore> stores_;
+  std::set<uint64_t> steps_;
 };
 
 /// Every node's snapshots at `step`, ordered by stage, then node. Errors: kNotFound (no databases,

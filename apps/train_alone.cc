@@ -4,16 +4,20 @@
 
 namespace swarm::apps {
 
-Result<tensor::ReferenceRun> train_alone(const actors::NodeOptions& options) {
-  auto data = tensor::open_text_data(options.data, options.model.sequence);
-  if (!data) return data.error();
+tensor::ReferenceOptions reference_options(const actors::NodeOptions& options) {
   tensor::ReferenceOptions reference;
   reference.model = options.model;
   reference.optimizer = options.optimizer;
   reference.batch = options.training.batch;
   reference.microbatch = options.training.microbatch;
   reference.steps = options.training.steps;
-  return tensor::train_reference(reference, **data);
+  return reference;
+}
+
+Result<tensor::ReferenceRun> train_alone(const actors::NodeOptions& options) {
+  auto data = tensor::open_text_data(options.data, options.model.sequence);
+  if (!data) return data.error();
+  return tensor::train_reference(reference_options(options), **data);
 }
 
 }  // namespace swarm::apps

@@ -8,8 +8,10 @@
 
 namespace swarm::apps {
 
-/// Same model, optimizer, samples and number of steps as the nodes of the experiment. Errors: of
-/// the data and as train_reference().
+/// Same model, optimizer, samples and number of steps as the nodes of the experiment.
+tensor::ReferenceOptions reference_options(const actors::NodeOptions& options);
+
+/// Errors: of the data and as train_reference().
 Result<tensor::ReferenceRun> train_alone(const actors::NodeOptions& options);
 
 }  // namespace swarm::apps

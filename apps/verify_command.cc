@@ -1,24 +1,23 @@
 // `swarm verify`: a swarm's parameters against those of one LibTorch process on the same samples.
+// Of an experiment it trains now, or of the folder of a run that ended (verify_run.h).
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <limits>
+#include <filesystem>
 #include <map>
 #include <memory>
 
 #include "apps/commands.h"
+#include "apps/compare_states.h"
 #include "apps/launch/launcher.h"
 #include "apps/launch/run_folder.h"
 #include "apps/launch/summary.h"
 #include "apps/run_display.h"
 #include "apps/run_snapshots.h"
 #include "apps/train_alone.h"
+#include "apps/verify_run.h"
 #include "config/experiment.h"
-#include "tensor/gpt_layout.h"
 #include "tensor/one_process.h"
-#include "tensor/state_format.h"
 #include "tensor/threads.h"
 
 namespace swarm::apps {
@@ -29,6 +28,8 @@ struct Arguments {
   uint32_t steps = 20;
   std::string drop_slot;
   double tolerance = 0.01;
+  bool steps_given = false, from_start = false;
+  int threads = 0;
 };
 
 int fail(const Error& error) {
@@ -36,58 +37,8 @@ int fail(const Error& error) {
   return 1;
 }
 
-/// Of one tensor: L2 norms of (swarm - reference) and (reference - initial values).
-struct Difference {
-  double away = 0, travelled = 0;
-  double relative() const {
-    if (away == 0) return 0;
-    return travelled > 0 ? away / travelled : std::numeric_limits<double>::infinity();
-  }
-};
-
-Difference compare(const float* swarm, const std::vector<float>& reference,
-                   const std::vector<float>& initial) {
-  double away = 0, travelled = 0;
-  for (size_t i = 0; i < reference.size(); ++i) {
-    const double difference = double{swarm[i]} - double{reference[i]};
-    const double way = double{reference[i]} - double{initial[i]};
-    away += difference * difference;
-    travelled += way * way;
-  }
-  return {std::sqrt(away), std::sqrt(travelled)};
-}
-
-/// The worst replica of each tensor, by global name.
-Result<std::map<std::string, Difference>> compare_all(const actors::NodeOptions& options,
-                                                      const std::vector<StageSnapshot>& snapshots,
-                                                      const tensor::NamedValues& reference) {
-  std::map<std::string, Difference> out;
-  for (const auto& snapshot : snapshots) {
-    auto view = tensor::parse_state(snapshot.state);
-    if (!view) return view.error();
-    const auto layout = tensor::gpt_layout(options.model, snapshot.stage, options.num_stages);
-    if (view->head.num_parameters() != tensor::layout_size(layout))
-      return Error{ErrorCode::kShapeMismatch,
-                   "the snapshot of " + snapshot.node + " is not of this model"};
-    std::vector<float> values(view->head.num_parameters());
-    std::memcpy(values.data(), view->payload.data(), values.size() * sizeof(float));
-    for (const auto& parameter : layout) {
-      const auto found = reference.find(parameter.global_name);
-      if (found == reference.end() || found->second.size() != parameter.size)
-        return Error{ErrorCode::kShapeMismatch, "the reference has no " + parameter.global_name};
-      std::vector<float> initial(parameter.size);
-      tensor::initial_values(options.model.seed, parameter, initial.data());
-      const Difference difference =
-          compare(values.data() + parameter.offset, found->second, initial);
-      Difference& worst = out[parameter.global_name];
-      if (difference.relative() >= worst.relative()) worst = difference;
-    }
-  }
-  return out;
-}
-
 int judge(const std::map<std::string, Difference>& differences, double tolerance) {
-  std::printf("%-40s %12s %12s %12s\n", "parameter", "|difference|", "|travelled|", "relative");
+  std::printf("%-48s %12s %12s %12s\n", "tensor", "|difference|", "|measure|", "relative");
   int beyond = 0;
   double worst = 0;
   for (const auto& [name, difference] : differences) {
@@ -95,8 +46,8 @@ int judge(const std::map<std::string, Difference>& differences, double tolerance
     const bool bad = !(relative <= tolerance);
     beyond += bad;
     worst = std::max(worst, relative);
-    std::printf("%-40s %12.3e %12.3e %12.3e%s\n", name.c_str(), difference.away,
-                difference.travelled, relative, bad ? "  BEYOND" : "");
+    std::printf("%-48s %12.3e %12.3e %12.3e%s\n", name.c_str(), difference.away, difference.scale,
+                relative, bad ? "  BEYOND" : "");
   }
   std::printf("%zu tensors, worst relative difference %.3e, tolerance %.3e: %s\n",
               differences.size(), worst, tolerance, beyond == 0 ? "equal" : "NOT EQUAL");
@@ -123,7 +74,7 @@ Result<std::string> train_swarm(config::Experiment experiment) {
   return folder;
 }
 
-int verify(const Arguments& a) {
+int verify_file(const Arguments& a) {
   auto overrides = a.config.overrides;
   overrides.push_back("training.steps=" + std::to_string(a.steps));
   if (!a.drop_slot.empty()) overrides.push_back("faults.drop_gradient=" + a.drop_slot);
@@ -138,17 +89,37 @@ int verify(const Arguments& a) {
   if (!folder) return fail(folder.error());
   std::printf("one process trains on the same samples ...\n");
   tensor::set_threads(options.threads);
-  auto reference = train_alone(options);
+  auto data = tensor::open_text_data(options.data, options.model.sequence);
+  if (!data) return fail(data.error());
+  auto trainer = tensor::ReferenceTrainer::make(reference_options(options), **data);
+  if (!trainer) return fail(trainer.error());
+  auto reference = (*trainer)->train_until(a.steps);
   if (!reference) return fail(reference.error());
   auto snapshots = read_snapshots(*folder, options.num_stages, a.steps);
   if (!snapshots) return fail(snapshots.error());
-  auto differences = compare_all(options, *snapshots, reference->parameters);
+  auto differences = compare_states(options.model, options.num_stages, *snapshots,
+                                    (*trainer)->state(), initial_parameters(options.model));
   if (!differences) return fail(differences.error());
   std::printf(
-      "%u steps, %zu snapshots of %d stages; relative: L2 of the difference against the "
-      "way from the initial weights\n",
+      "%u steps, %zu snapshots of %d stages; relative: L2 of the difference against the way from "
+      "the initial weights, of moments against their size\n",
       a.steps, snapshots->size(), options.num_stages);
   return judge(*differences, a.tolerance);
+}
+
+int verify(const Arguments& a) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(a.config.file, error)) return verify_file(a);
+  if (!a.config.overrides.empty() || !a.drop_slot.empty() || a.steps_given) {
+    std::fprintf(stderr, "swarm verify: --set, --steps and --drop-slot are for a FILE\n");
+    return kBadConfig;
+  }
+  VerifyRunOptions options;
+  options.folder = a.config.file;
+  options.tolerance = a.tolerance;
+  options.from_start = a.from_start;
+  options.threads = a.threads;
+  return verify_run(options);
 }
 
 }  // namespace
@@ -157,12 +128,22 @@ void add_verify(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("verify", "Compares a swarm's parameters with one process's");
   auto a = std::make_shared<Arguments>();
   add_config_arguments(*command, a->config);
-  command->add_option("--steps", a->steps, "Optimizer steps")->check(CLI::Range(1, 1000000));
+  command->get_option("FILE")->description(
+      "Experiment to train now, or folder of a run that ended");
+  auto* steps = command->add_option("--steps", a->steps, "FILE: optimizer steps (20)")
+                    ->check(CLI::Range(1, 1000000));
   command->add_option("--drop-slot", a->drop_slot,
-                      "STEP:SLOT whose gradient the swarm loses on purpose");
+                      "FILE: STEP:SLOT whose gradient the swarm loses on purpose");
   command->add_option("--tolerance", a->tolerance, "Largest relative difference of a tensor")
       ->check(CLI::Range(0.0, 1.0));
-  command->callback([a, &exit_code] { exit_code = verify(*a); });
+  command->add_flag("--from-start", a->from_start,
+                    "Folder: one replay of all steps, not one from each snapshot to the next");
+  command->add_option("--threads", a->threads, "Folder: of LibTorch; 0: as node.threads")
+      ->check(CLI::Range(0, 1024));
+  command->callback([a, steps, &exit_code] {
+    a->steps_given = steps->count() > 0;
+    exit_code = verify(*a);
+  });
 }
 
 }  // namespace swarm::apps

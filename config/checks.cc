@@ -33,6 +33,7 @@ class Checker {
     check_pipeline();
     check_network();
     check_faults();
+    check_chaos();
     check_nodes();
     check_coverage();
     check_timeline();
@@ -155,6 +156,18 @@ class Checker {
     }
     if (!good || found != count)
       error(key, "expected \"" + std::string(form) + "\", found " + quote(text));
+  }
+
+  /// Windows shorter than what happens in them would leave nobody alive to hit.
+  void check_chaos() {
+    if (!usable("chaos")) return;
+    const auto& chaos = e_.chaos;
+    for (const auto& [key, every] : {std::make_pair("chaos.kill_every_s", chaos.kill_every_s),
+                                     std::make_pair("chaos.pause_every_s", chaos.pause_every_s)})
+      if (every != 0 && every < 0.05)
+        error(key, "expected 0 or at least 0.05 s, found " + print_float(every));
+    if ((chaos.kill_every_s > 0 || chaos.pause_every_s > 0) && chaos.targets.empty())
+      error("chaos.targets", "expected at least one of peer, trainer, coordinator, seed");
   }
 
   void check_nodes() {

@@ -46,6 +46,23 @@ struct TimelineEvent {
   std::string node;
 };
 
+/// Kills and pauses at random moments, which `swarm run` carries out: the same seed, the same
+/// schedule. All off by default.
+struct ChaosOptions {
+  uint64_t seed = 1;
+  double kill_every_s = 0;     ///< One kill -9 at a random moment of each such window; 0: none.
+  double restart_after_s = 3;  ///< From a kill to the start of the node.
+  double pause_every_s = 0;    ///< One SIGSTOP in each such window; 0: none.
+  double pause_for_s = 2;      ///< From a SIGSTOP to the SIGCONT.
+  double start_after_s = 0;    ///< From the first closed step to the first window.
+  double end_after_s = 3600;   ///< From the first closed step; nothing new is done after this.
+  /// After a restart or SIGCONT a node counts as missing for this long.
+  double settle_s = 3;
+  /// What may be hit: "peer", "trainer", "coordinator" (whoever it is then), "seed" (the rest).
+  std::vector<std::string> targets = {"peer", "trainer", "coordinator", "seed"};
+  bool spare_last = true;  ///< Never the last peer of a stage, nor the last trainer.
+};
+
 struct Experiment {
   RunOptions run;
   /// Shared by all nodes; its name, stages and trainer are those of no node.
@@ -54,6 +71,7 @@ struct Experiment {
   routing::PeerEstimatesOptions estimates;
   std::vector<NodeSpec> nodes;
   std::vector<TimelineEvent> timeline;
+  ChaosOptions chaos;
 
   const NodeSpec* find(const std::string& name) const;
 };

@@ -114,6 +114,9 @@ void add_training(ExperimentBuilder& b) {
         "Steps between validations; 0: only at the end.");
   b.add("validation_samples", AT(base.training.validation_samples), in(1, 1 << 24),
         "Samples of one validation; a multiple of microbatch.");
+  b.add("delayed_updates", AT(base.training.delayed_updates), {},
+        "Compute a step on the parameters of the update before last while the last one is averaged "
+        "(delayed parameter updates).");
   b.add("min_peers_per_stage", AT(base.training.min_peers_per_stage), in(1, 10000),
         "Peers that every stage needs before training starts.");
   b.section("optimizer", true);
@@ -255,6 +258,28 @@ void add_estimates(ExperimentBuilder& b) {
         "that it is skipped. Never in real runs.");
 }
 
+void add_chaos(ExperimentBuilder& b) {
+  b.section("chaos", false);
+  b.add("seed", AT(chaos.seed), in(0, kHuge), "Of the schedule: the same seed, the same faults.");
+  b.add("kill_every_s", AT(chaos.kill_every_s), in(0, 1e6),
+        "One node is killed (SIGKILL) at a random moment of each such window; 0: none.");
+  b.add("restart_after_s", AT(chaos.restart_after_s), in(0, 1e6),
+        "From the kill to the node's next start.");
+  b.add("pause_every_s", AT(chaos.pause_every_s), in(0, 1e6),
+        "One node is stopped (SIGSTOP) at a random moment of each such window; 0: none.");
+  b.add("pause_for_s", AT(chaos.pause_for_s), in(0, 1e6), "From SIGSTOP to SIGCONT.");
+  b.add("start_after_s", AT(chaos.start_after_s), in(0, 1e9),
+        "From the first finished step to the first window.");
+  b.add("end_after_s", AT(chaos.end_after_s), in(0, 1e6),
+        "From the first finished step; what is down then comes back, nothing new is done.");
+  b.add("settle_s", AT(chaos.settle_s), in(0, 1e6),
+        "A node that comes back counts as missing for this long, for spare_last.");
+  b.add("targets", AT(chaos.targets), one_of({"peer", "trainer", "coordinator", "seed"}),
+        "What may be hit. coordinator: whichever trainer it is then. seed: nodes without a role.");
+  b.add("spare_last", AT(chaos.spare_last), {},
+        "Never hits the last peer of a stage or the last trainer.");
+}
+
 }  // namespace
 
 const std::vector<Section>& sections() {
@@ -276,6 +301,7 @@ const std::vector<Section>& sections() {
       {"coordinator", "The one actor that opens and closes steps."},
       {"estimates", "How trainers and peers judge other peers' speed and set deadlines."},
       {"faults", "Deliberate defects."},
+      {"chaos", "Random kills and pauses by `swarm run`, on a seeded schedule."},
   };
   return all;
 }
@@ -290,6 +316,7 @@ const std::vector<Key<Experiment>>& experiment_keys() {
     add_network(b);
     add_roles(b);
     add_estimates(b);
+    add_chaos(b);
     return b.take();
   }();
   return keys;

@@ -2,10 +2,13 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 
 #include "tensor/gpt_layout.h"
+#include "tensor/state_format.h"
 
 namespace swarm::tensor {
 namespace {
@@ -130,35 +133,100 @@ torch::optim::AdamW make_optimizer(Gpt& model, const OptimizerOptions& o) {
   return torch::optim::AdamW(groups, torch::optim::AdamWOptions(o.learning_rate));
 }
 
-class Trainer {
+class Trainer : public ReferenceTrainer {
  public:
   Trainer(const ReferenceOptions& options, const TextData& data)
-      : options_(options), data_(data), model_(options.model) {
+      : options_(options),
+        data_(data),
+        model_(options.model),
+        optimizer_(make_optimizer(model_, options.optimizer)) {
     set_initial_values(model_, options.model);
   }
 
-  Result<ReferenceRun> run() {
-    auto optimizer = make_optimizer(model_, options_.optimizer);
+  uint64_t step() const override { return step_; }
+
+  ReferenceState state() const override {
+    ReferenceState out;
+    out.step = step_;
+    for (const auto& item : model_->named_parameters()) {
+      const std::string name = global_name(item.key());
+      out.parameters.emplace(name, to_vector(item.value()));
+      const auto key = c10::guts::to_string(item.value().unsafeGetTensorImpl());
+      const auto found = optimizer_.state().find(key);
+      if (found == optimizer_.state().end()) {
+        const std::vector<float> zeros(static_cast<size_t>(item.value().numel()));
+        out.first_moments.emplace(name, zeros);
+        out.second_moments.emplace(name, zeros);
+        continue;
+      }
+      const auto& moments = static_cast<const torch::optim::AdamWParamState&>(*found->second);
+      out.updates = static_cast<uint64_t>(moments.step());
+      out.first_moments.emplace(name, to_vector(moments.exp_avg()));
+      out.second_moments.emplace(name, to_vector(moments.exp_avg_sq()));
+    }
+    return out;
+  }
+
+  Status restore(const ReferenceState& state) override {
+    for (const auto* values : {&state.parameters, &state.first_moments, &state.second_moments}) {
+      if (!fits(*values)) {
+        return Error{ErrorCode::kShapeMismatch, "reference: the state is not of this model", 0};
+      }
+    }
+    try {
+      torch::NoGradGuard guard;
+      for (auto& item : model_->named_parameters()) {
+        put(item.value(), global_name(item.key()), state);
+      }
+    } catch (const std::exception& e) {
+      return Error{ErrorCode::kInternal, std::string("LibTorch: ") + e.what(), 0};
+    }
+    step_ = state.step;
+    return {};
+  }
+
+  Result<ReferenceRun> train_until(uint64_t end) override {
+    try {
+      at::AutoGradMode mode(true);
+      return train(end);
+    } catch (const std::exception& e) {
+      return Error{ErrorCode::kInternal, std::string("LibTorch: ") + e.what(), 0};
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  /// The schedule: which parameters a step's gradient is of, and when its update is applied.
+  Result<ReferenceRun> train(uint64_t end) {
     ReferenceRun run;
-    using Clock = std::chrono::steady_clock;
     auto start = Clock::now();
-    for (uint64_t step = 0; step < options_.steps; ++step) {
-      if (step == 1) start = Clock::now();
-      double loss = accumulate(step);
-      double norm = average_and_clip();
+    const uint64_t first = step_;
+    for (; step_ < end; ++step_) {
+      if (step_ == first + 1) start = Clock::now();
+      const uint32_t samples = counted_samples(step_);
+      if (samples == 0) {
+        return Error{ErrorCode::kInvalidArgument,
+                     "reference: every slot of step " + std::to_string(step_) + " is skipped", 0};
+      }
+      if (is_delayed(step_) && before_step_ + 1 != step_) {
+        return Error{ErrorCode::kInvalidArgument,
+                     "reference: the parameters that step " + std::to_string(step_) +
+                         " was computed on are not at hand",
+                     0};
+      }
+      const double loss = is_delayed(step_) ? accumulate_before(step_) : accumulate(step_);
+      const double norm = average_and_clip(samples);
       if (!std::isfinite(loss) || !std::isfinite(norm)) {
-        return Error{ErrorCode::kNonFinite, "reference: step " + std::to_string(step), 0};
+        return Error{ErrorCode::kNonFinite, "reference: step " + std::to_string(step_), 0};
       }
-      const double rate = learning_rate(options_.optimizer, static_cast<int64_t>(step));
-      for (auto& group : optimizer.param_groups()) {
-        static_cast<torch::optim::AdamWOptions&>(group.options()).lr(rate);
-      }
-      optimizer.step();
-      run.losses.push_back(loss / options_.batch);
+      keep_before();
+      update(step_);
+      run.losses.push_back(loss / samples);
       run.gradient_norms.push_back(norm);
     }
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    const uint64_t timed = options_.steps > 1 ? options_.steps - 1 : options_.steps;
+    const uint64_t steps = end - first, timed = steps > 1 ? steps - 1 : steps;
     const double tokens = double(timed) * options_.batch * options_.model.sequence;
     run.tokens_per_s = seconds > 0 ? tokens / seconds : 0;
     for (auto& item : model_->named_parameters()) {
@@ -167,15 +235,54 @@ class Trainer {
     return run;
   }
 
- private:
+  bool fits(const NamedValues& values) const {
+    const auto parameters = model_->named_parameters();
+    if (values.size() != parameters.size()) return false;
+    for (const auto& item : parameters) {
+      const auto found = values.find(global_name(item.key()));
+      if (found == values.end() ||
+          found->second.size() != static_cast<size_t>(item.value().numel())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void put(Tensor& parameter, const std::string& name, const ReferenceState& state) {
+    auto tensor = [&](const NamedValues& values) {
+      auto* data = const_cast<float*>(values.at(name).data());
+      return torch::from_blob(data, parameter.sizes()).clone();
+    };
+    parameter.copy_(tensor(state.parameters));
+    auto moments = std::make_unique<torch::optim::AdamWParamState>();
+    moments->step(static_cast<int64_t>(state.updates));
+    moments->exp_avg(tensor(state.first_moments));
+    moments->exp_avg_sq(tensor(state.second_moments));
+    optimizer_.state()[c10::guts::to_string(parameter.unsafeGetTensorImpl())] = std::move(moments);
+  }
+
+  bool is_skipped(uint64_t step, uint32_t slot) const {
+    const auto found = options_.skipped.find(step);
+    return found != options_.skipped.end() &&
+           std::count(found->second.begin(), found->second.end(), slot) > 0;
+  }
+
+  uint32_t counted_samples(uint64_t step) const {
+    uint32_t samples = 0;
+    for (uint32_t slot = 0; slot < options_.batch / options_.microbatch; ++slot) {
+      if (!is_skipped(step, slot)) samples += options_.microbatch;
+    }
+    return samples;
+  }
+
   /// Loss sum of the step; its gradient sum is in the parameters.
   double accumulate(uint64_t step) {
     for (Tensor& p : model_->parameters()) p.mutable_grad() = Tensor();
     double sum = 0;
     const auto sequence = static_cast<uint32_t>(options_.model.sequence);
     for (uint32_t slot = 0; slot < options_.batch / options_.microbatch; ++slot) {
-      const auto& skip = options_.skip_slot;
-      if (skip && skip->step == step && skip->slot == slot) continue;
+      const auto& lost = options_.lost_slot;
+      if (is_skipped(step, slot) || (lost && lost->step == step && lost->slot == slot)) continue;
       std::vector<uint64_t> samples(options_.microbatch);
       for (uint32_t i = 0; i < options_.microbatch; ++i) {
         samples[i] = step * options_.batch + uint64_t{slot} * options_.microbatch + i;
@@ -188,12 +295,12 @@ class Trainer {
     return sum;
   }
 
-  double average_and_clip() {
+  double average_and_clip(uint32_t samples) {
     torch::NoGradGuard guard;
     double squared = 0;
     for (Tensor& p : model_->parameters()) {
       if (!p.grad().defined()) p.mutable_grad() = torch::zeros_like(p);
-      p.mutable_grad().div_(static_cast<double>(options_.batch));
+      p.mutable_grad().div_(static_cast<double>(samples));
       const double norm = p.grad().norm().item<double>();
       squared += norm * norm;
     }
@@ -205,9 +312,53 @@ class Trainer {
     return norm;
   }
 
-  const ReferenceOptions& options_;
+  bool is_delayed(uint64_t step) const {
+    const auto found = options_.computed_on.find(step);
+    return found != options_.computed_on.end() && found->second != step;
+  }
+
+  /// The gradient of `step`, of the parameters before the last update.
+  double accumulate_before(uint64_t step) {
+    swap_before();
+    const double loss = accumulate(step);
+    swap_before();
+    return loss;
+  }
+
+  void swap_before() {
+    torch::NoGradGuard guard;
+    size_t i = 0;
+    for (Tensor& p : model_->parameters()) {
+      Tensor now = p.detach().clone();
+      p.copy_(before_[i]);
+      before_[i++] = now;
+    }
+  }
+
+  void keep_before() {
+    if (options_.computed_on.empty()) return;
+    torch::NoGradGuard guard;
+    before_.clear();
+    for (const Tensor& p : model_->parameters()) before_.push_back(p.detach().clone());
+    before_step_ = step_;
+  }
+
+  /// With the gradient in the parameters, at the learning rate of the update that ends `step`.
+  void update(uint64_t step) {
+    const double rate = learning_rate(options_.optimizer, static_cast<int64_t>(step));
+    for (auto& group : optimizer_.param_groups()) {
+      static_cast<torch::optim::AdamWOptions&>(group.options()).lr(rate);
+    }
+    optimizer_.step();
+  }
+
+  const ReferenceOptions options_;
   const TextData& data_;
   Gpt model_;
+  torch::optim::AdamW optimizer_;
+  uint64_t step_ = 0;
+  std::vector<Tensor> before_;  ///< Parameters at the start of before_step_; only if computed_on.
+  uint64_t before_step_ = UINT64_MAX - 1;
 };
 
 Status check(const ReferenceOptions& options, const TextData& data) {
@@ -226,14 +377,51 @@ Status check(const ReferenceOptions& options, const TextData& data) {
 
 }  // namespace
 
-Result<ReferenceRun> train_reference(const ReferenceOptions& options, const TextData& data) {
+Result<std::unique_ptr<ReferenceTrainer>> ReferenceTrainer::make(const ReferenceOptions& options,
+                                                                 const TextData& data) {
   if (Status status = check(options, data); !status) return status.error();
   try {
-    at::AutoGradMode mode(true);
-    return Trainer(options, data).run();
+    return std::unique_ptr<ReferenceTrainer>(new Trainer(options, data));
   } catch (const std::exception& e) {
     return Error{ErrorCode::kInternal, std::string("LibTorch: ") + e.what(), 0};
   }
+}
+
+Result<ReferenceRun> train_reference(const ReferenceOptions& options, const TextData& data) {
+  auto trainer = ReferenceTrainer::make(options, data);
+  if (!trainer) return trainer.error();
+  return (*trainer)->train_until(options.steps);
+}
+
+Result<ReferenceState> reference_state(const ModelOptions& model,
+                                       const std::vector<Buffer>& stages) {
+  ReferenceState out;
+  const auto num_stages = static_cast<int32_t>(stages.size());
+  for (int32_t stage = 0; stage < num_stages; ++stage) {
+    auto view = parse_state(stages[static_cast<size_t>(stage)]);
+    if (!view) return view.error();
+    const auto layout = gpt_layout(model, stage, num_stages);
+    const uint64_t size = layout_size(layout);
+    if (view->head.num_parameters() != size ||
+        (stage > 0 && (view->head.step() != out.step || view->head.updates() != out.updates))) {
+      return Error{ErrorCode::kShapeMismatch,
+                   "the snapshot of stage " + std::to_string(stage) + " does not fit the others",
+                   0};
+    }
+    out.step = view->head.step();
+    out.updates = view->head.updates();
+    NamedValues* const parts[] = {&out.parameters, &out.first_moments, &out.second_moments};
+    for (size_t part = 0; part < 3; ++part) {
+      for (const ParameterInfo& info : layout) {
+        std::vector<float> values(info.size);
+        std::memcpy(values.data(),
+                    view->payload.data() + (part * size + info.offset) * sizeof(float),
+                    info.size * sizeof(float));
+        parts[part]->emplace(info.global_name, std::move(values));
+      }
+    }
+  }
+  return out;
 }
 
 Result<ReferenceGradient> reference_gradient(const ModelOptions& options, const Buffer& tokens,

@@ -166,7 +166,10 @@ class Auditor {
       if (chosen != nullptr) ++report_.totals.given_up;
       chosen = line;
     }
-    for (const auto& [step, line] : history_) report_.skipped[step] = line->record.skipped;
+    for (const auto& [step, line] : history_) {
+      report_.skipped[step] = line->record.skipped;
+      if (line->record.computed_on != step) report_.computed_on[step] = line->record.computed_on;
+    }
   }
 
   void check_closing(const ClosedStep& closed) {
@@ -179,6 +182,10 @@ class Auditor {
     if (closed.first_sample != closed.step * context_.batch)
       violation(where + ": begins at sample " + std::to_string(closed.first_sample) +
                 " of the data order, not at " + std::to_string(closed.step * context_.batch));
+    const bool delayed = context_.delayed_updates && closed.computed_on + 1 == closed.step;
+    if (closed.computed_on != closed.step && !delayed)
+      violation(where + ": computed on the parameters after " + std::to_string(closed.computed_on) +
+                " updates");
     std::set<uint32_t> skipped(closed.skipped.begin(), closed.skipped.end());
     if (skipped.size() != closed.skipped.size()) violation(where + ": a slot is skipped twice");
     if (!skipped.empty() && *skipped.rbegin() >= closed.slots)

@@ -23,6 +23,7 @@ namespace swarm::launch {
 struct AuditContext {
   uint64_t steps = 0;  ///< That the run wants.
   uint32_t num_stages = 0, batch = 0, microbatch = 0;
+  bool delayed_updates = false;
   std::vector<EventLine> events;
 };
 
@@ -52,6 +53,9 @@ struct AuditReport {
 
   /// Of the history: slots that the step left out.
   std::map<uint64_t, std::vector<uint32_t>> skipped;
+  /// Of the history: updates in the parameters that a step was computed on, where it is not the
+  /// step's own number.
+  std::map<uint64_t, uint64_t> computed_on;
   /// (stage, step) -> checksum of the parameters at the start of that step, in the history; and the
   /// others that there ever were.
   std::map<std::pair<uint32_t, uint64_t>, uint64_t> checksums;

@@ -83,6 +83,7 @@ actors::ClosedStep closed(const Json& line) {
   actors::ClosedStep out;
   out.step = u64(line, "step");
   out.term = u64(line, "term");
+  out.computed_on = line.contains("computed_on") ? u64(line, "computed_on") : out.step;
   out.slots = u32(line, "slots");
   out.samples = u32(line, "samples");
   out.first_sample = u64(line, "first_sample");

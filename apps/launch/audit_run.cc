@@ -65,6 +65,7 @@ Result<AuditReport> audit_run(const std::string& folder, const config::Experimen
   context.num_stages = static_cast<uint32_t>(experiment.base.num_stages);
   context.batch = experiment.base.training.batch;
   context.microbatch = experiment.base.training.microbatch;
+  context.delayed_updates = experiment.base.training.delayed_updates;
   context.events = std::move(*events);
   return audit(*log, context);
 }

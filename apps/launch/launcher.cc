@@ -31,10 +31,10 @@ double unix_now_s() {
 /// Events that people want to see while a run goes on.
 bool is_remarkable(const EventLine& line) {
   static const std::set<std::string> names = {
-      "timeline",          "process_lost", "process_started", "recovered",
-      "restored",          "lost",         "trainer_lost",    "coordinator",
-      "replicas_differ",   "cannot_go_on", "load_failed",     "commit_failed",
-      "checkpoint_failed", "failed",       "finished",        "run_resumed"};
+      "timeline",     "chaos",       "process_lost",  "process_started",   "recovered",
+      "restored",     "lost",        "trainer_lost",  "coordinator",       "replicas_differ",
+      "cannot_go_on", "load_failed", "commit_failed", "checkpoint_failed", "failed",
+      "finished",     "run_resumed"};
   return names.count(line.event) > 0;
 }
 
@@ -55,7 +55,8 @@ const char* to_string(Outcome outcome) {
 Launcher::Launcher(config::Experiment experiment, LaunchOptions options)
     : experiment_(std::move(experiment)),
       options_(std::move(options)),
-      state_(static_cast<uint32_t>(experiment_.base.num_stages), experiment_.base.training.steps) {
+      state_(static_cast<uint32_t>(experiment_.base.num_stages), experiment_.base.training.steps),
+      chaos_(chaos_schedule(experiment_)) {
   for (const auto& spec : experiment_.nodes) {
     const std::string folder = options_.folder + "/nodes/" + spec.name;
     nodes_.push_back(
@@ -92,6 +93,7 @@ RunReport Launcher::run() {
     if (!over_) start_next_nodes();
     poll_files();
     if (!over_) follow_timeline();
+    if (!over_) follow_chaos();
     if (!over_ && !judge()) break;
     ::poll(nullptr, 0, kPollMs);  // a signal wakes it
   }
@@ -111,7 +113,7 @@ void Launcher::load_history() {
   for (const auto& line : lines("/metrics.jsonl")) state_.take_metrics(line);
   for (const auto& line : LineTail(options_.folder + "/audit.jsonl", kMaxAuditLine).poll())
     audit_.remember(line);
-  last_steps_closed_ = state_.steps_closed();
+  last_steps_closed_ = steps_before_ = state_.steps_closed();
   state_.forget_finish();
   record("run_resumed", "run", "steps_closed=" + std::to_string(state_.steps_closed()));
 }
@@ -196,6 +198,8 @@ void Launcher::on_exit(Node& node) {
   std::set<std::string> alive;
   for (const auto& other : nodes_)
     if (!other->process || other->process->running()) alive.insert(other->spec.name);
+  for (const auto& [name, back] : returns_)
+    if (!back.done) alive.insert(name);
   const std::string why = cannot_go_on(experiment_, alive, state_.timeline_done());
   poll_files();
   if (!why.empty() && !state_.finished()) fail(why + " (" + node.spec.name + ": " + how + ")");
@@ -258,21 +262,24 @@ void Launcher::act(size_t index) {
   Node* node = find(entry.node);
   record("timeline", entry.node,
          "index=" + std::to_string(index) + " action=" + config::to_string(entry.action));
-  if (node == nullptr || !node->process) return;
-  switch (entry.action) {
+  if (node != nullptr && node->process) apply(*node, entry.action);
+}
+
+void Launcher::apply(Node& node, TimelineAction action) {
+  switch (action) {
     case TimelineAction::kKill:
-      node->stop_expected = true;
-      node->process->signal(SIGKILL);
+      node.stop_expected = true;
+      node.process->signal(SIGKILL);
       break;
     case TimelineAction::kStart:
-      if (node->stop_expected) wait_until_gone(*node);
-      if (!node->process->running()) start(*node);
+      if (node.stop_expected) wait_until_gone(node);
+      if (!node.process->running()) start(node);
       break;
     case TimelineAction::kPause:
-      node->process->signal(SIGSTOP);
+      node.process->signal(SIGSTOP);
       break;
     case TimelineAction::kResume:
-      node->process->signal(SIGCONT);
+      node.process->signal(SIGCONT);
       break;
   }
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "apps/launch/audit_merge.h"
+#include "apps/launch/chaos.h"
 #include "apps/launch/child_process.h"
 #include "apps/launch/line_tail.h"
 #include "apps/launch/run_state.h"
@@ -76,6 +77,11 @@ class Launcher {
   void poll_files();
   void follow_timeline();
   void act(size_t index);
+  void apply(Node& node, config::TimelineAction action);
+  void follow_chaos();
+  void take(size_t index, double now_s);
+  std::set<std::string> missing(double now_s) const;
+  bool spared(const Node& node, const std::set<std::string>& missing) const;
   void wait_until_gone(Node& node);
   /// False when the run is over; sets report_.
   bool judge();
@@ -96,7 +102,18 @@ class Launcher {
   AuditMerge audit_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::chrono::steady_clock::time_point started_at_, progress_at_;
-  uint64_t last_steps_closed_ = 0;
+  uint64_t last_steps_closed_ = 0, steps_before_ = 0;
+  /// What chaos took comes back at a time, then counts as missing until it has settled. All times
+  /// are seconds since chaos_began_at_.
+  struct Return {
+    double due_s = 0, settled_s = 0;
+    config::TimelineAction action = config::TimelineAction::kStart;
+    bool done = false;
+  };
+  std::vector<ChaosEvent> chaos_;
+  size_t next_chaos_ = 0;
+  std::map<std::string, Return> returns_;  ///< By node.
+  std::optional<std::chrono::steady_clock::time_point> chaos_began_at_;
   bool over_ = false;
   RunReport report_;
 };

@@ -108,9 +108,18 @@ bool RunState::take_event(const std::string& line) {
   if (event->event == "finished") finished_ = true;
   if (event->event == "cannot_go_on" || event->event == "process_lost")
     last_trouble_ = event->text();
+  if (event->event == "coordinator") take_coordinator(*event);
   if (event->event == "timeline" && event->detail.rfind("index=", 0) == 0)
     timeline_done_.insert(std::strtoul(event->detail.c_str() + 6, nullptr, 10));
   return true;
+}
+
+void RunState::take_coordinator(const EventLine& event) {
+  const bool has_term = event.detail.rfind("term=", 0) == 0;
+  const uint64_t term = has_term ? std::strtoull(event.detail.c_str() + 5, nullptr, 10) : 0;
+  if (term < term_) return;
+  term_ = term;
+  coordinator_ = event.node;
 }
 
 double RunState::tokens_per_second() const {

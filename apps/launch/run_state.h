@@ -51,10 +51,17 @@ class RunState {
   /// Indexes of timeline entries that were carried out, in this process or before a resume.
   const std::set<size_t>& timeline_done() const { return timeline_done_; }
 
+  /// Node of the coordinator with the highest term; empty while there is none.
+  const std::string& coordinator() const { return coordinator_; }
+  /// Serving peers of each stage when the last step closed; maybe empty.
+  const std::vector<int64_t>& live_peers() const { return live_peers_; }
+
   /// "step 27/80  loss 2.813  5210 tokens/s  peers 2 1 2 2".
   std::string progress() const;
 
  private:
+  void take_coordinator(const EventLine& event);
+
   uint32_t num_stages_;
   uint64_t steps_;
   std::set<uint64_t> seen_steps_;
@@ -64,7 +71,8 @@ class RunState {
   std::optional<double> train_loss_, validation_loss_;
   std::vector<int64_t> live_peers_;
   bool finished_ = false;
-  std::string last_trouble_;
+  std::string last_trouble_, coordinator_;
+  uint64_t term_ = 0;
   std::map<std::string, uint64_t> events_;
   std::set<size_t> timeline_done_;
 };

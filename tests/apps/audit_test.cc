@@ -29,7 +29,7 @@ std::string name_of(uint32_t stage, int replica) {
 /// Writes a right history of two stages with two peers each; cases spoil it.
 struct Story {
   Story() {
-    context = {2, kStages, kBatch, kMicrobatch, {}};
+    context = {2, kStages, kBatch, kMicrobatch, false, {}};
     for (uint32_t stage = 0; stage < kStages; ++stage)
       for (int replica = 0; replica < 2; ++replica) load(stage, replica, 0, 7 + stage, "seed");
   }
@@ -47,6 +47,7 @@ struct Story {
     ClosedStep closed;
     closed.step = step;
     closed.term = 1;
+    closed.computed_on = step;
     closed.slots = kSlots;
     closed.samples = static_cast<uint32_t>(kSlots - skipped.size()) * kMicrobatch;
     closed.first_sample = step * kBatch;
@@ -223,6 +224,15 @@ BOOST_AUTO_TEST_CASE(a_wrong_divisor_is_seen) {
 BOOST_AUTO_TEST_CASE(another_place_in_the_data_order_is_seen) {
   check_says("begins at sample 0 of the data order, not at 8",
              [](Story& s) { s.log.closed[1].record.first_sample = 0; });
+}
+
+BOOST_AUTO_TEST_CASE(old_parameters_are_for_delayed_updates_only) {
+  auto delay = [](Story& s) { s.log.closed[1].record.computed_on = 0; };
+  check_says("step 1: computed on the parameters after 0 updates", delay);
+  BOOST_TEST(spoilt([&](Story& s) {
+               delay(s);
+               s.context.delayed_updates = true;
+             }) == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_missing_step_is_seen) {

@@ -142,6 +142,19 @@ BOOST_AUTO_TEST_CASE(a_resumed_run_finishes_again_and_repeats_no_line) {
   BOOST_TEST(has("events.jsonl", "\"steps_closed=2\""));
 }
 
+BOOST_AUTO_TEST_CASE(chaos_kills_a_node_and_brings_it_back) {
+  auto e = experiment(std::string(kTwo) +
+                      "[chaos]\nkill_every_s=0.05\nrestart_after_s=0.05\nsettle_s=100\n"
+                      "targets=[\"peer\"]\n");
+  Launcher launcher(e, options(e));
+  const auto report = launcher.run();
+  BOOST_TEST(report.reason == "");
+  BOOST_TEST((report.outcome == Outcome::kFinished));
+  BOOST_TEST(has("events.jsonl", "\"index=0 action=kill\""));
+  BOOST_TEST(has("events.jsonl", "\"action=start\""));
+  BOOST_TEST(!has("events.jsonl", "process_lost"));
+}
+
 BOOST_AUTO_TEST_CASE(every_audit_line_is_merged_once_and_a_torn_one_spoils_no_other) {
   auto e = experiment(std::string(kTwo) +
                       "[[timeline]]\nat_step=1\naction=\"kill\"\nnode=\"s-0\"\n"

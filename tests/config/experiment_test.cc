@@ -141,6 +141,16 @@ BOOST_AUTO_TEST_CASE(listening_in_public_needs_permission) {
              "expected \"HOST:PORT\" or \"\", found the string \"nowhere\"");
 }
 
+BOOST_AUTO_TEST_CASE(chaos_needs_somebody_to_hit_and_time_to_do_it) {
+  BOOST_TEST(only("[chaos]\nkill_every_s = 0.01\n").message ==
+             "expected 0 or at least 0.05 s, found 0.01");
+  BOOST_TEST(only("[chaos]\npause_every_s = 1\ntargets = []\n").key == "chaos.targets");
+  BOOST_TEST(only("[chaos]\ntargets = [\"peer\", \"peers\"]\n").suggestion == "peer");
+  const auto e = good(kMinimal + "[chaos]\ntargets = []\n", {"chaos.seed=9"});
+  BOOST_TEST(e.chaos.seed == 9u);
+  BOOST_TEST(e.base.config_fingerprint == good(kMinimal).base.config_fingerprint);
+}
+
 BOOST_AUTO_TEST_CASE(nodes_are_checked) {
   BOOST_TEST(contains(only("[[nodes]]\nname=\"a\"\nstages=[0]\n").message, "no node is a trainer"));
   BOOST_TEST(contains(only("[[nodes]]\nname=\"a\"\ntrainer=true\n").message,
@@ -297,6 +307,15 @@ BOOST_AUTO_TEST_CASE(the_reference_has_every_key_and_every_default) {
     BOOST_TEST(contains(text, "\n" + key.name + " = "), key.path());
   for (const auto& key : node_keys()) BOOST_TEST(contains(text, "\n# " + key.name + " = "));
   for (const auto& key : timeline_keys()) BOOST_TEST(contains(text, "\n# " + key.name + " = "));
+}
+
+BOOST_AUTO_TEST_CASE(the_chaos_experiment_has_three_peers_a_stage_and_kills_every_five_seconds) {
+  const auto e = good(read("chaos.toml"));
+  BOOST_TEST(e.nodes.size() == 15u);
+  BOOST_TEST(e.chaos.kill_every_s == 5);
+  BOOST_TEST(e.chaos.targets.size() == 4u);
+  BOOST_TEST(e.base.checkpoint.keep * e.base.checkpoint.every_steps >= e.base.training.steps);
+  BOOST_TEST(good(read("chaos.toml"), {"chaos.kill_every_s=0"}).chaos.kill_every_s == 0);
 }
 
 BOOST_AUTO_TEST_CASE(the_quickstart_has_two_peers_a_stage_two_trainers_and_a_seed) {

@@ -194,7 +194,10 @@ BOOST_AUTO_TEST_CASE(training_in_stages_equals_the_one_process_trainer) {
   reference.steps = 5;
   auto run = train_reference(reference, data);
   BOOST_REQUIRE(run.ok());
+  std::vector<Buffer> at_step_3;
   for (uint64_t step = 0; step < reference.steps; ++step) {
+    if (step == 3)
+      for (auto& stage : stages) at_step_3.push_back(stage->save_state());
     double loss = 0, squared = 0;
     for (uint32_t slot = 0; slot < 2; ++slot) loss += pass(stages, {step, slot, 0});
     BOOST_TEST(loss / reference.batch == run->losses[step], boost::test_tools::tolerance(1e-4));
@@ -221,10 +224,51 @@ BOOST_AUTO_TEST_CASE(training_in_stages_equals_the_one_process_trainer) {
     for (size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(double{x[i]} - y[i]));
   }
   BOOST_TEST(worst < 5 * 0.01 * 0.02);
-  reference.skip_slot = SlotToSkip{3, 1};
+  reference.lost_slot = SlotToLose{3, 1};
+  auto lost = train_reference(reference, data);
+  BOOST_REQUIRE(lost.ok());
+  BOOST_TEST(lost->losses[3] < 0.6 * run->losses[3]);
+  reference.lost_slot.reset();
+  reference.skipped[3] = {1};  // both slots have the same samples: the mean stays
   auto skipped = train_reference(reference, data);
   BOOST_REQUIRE(skipped.ok());
-  BOOST_TEST(skipped->losses[3] < 0.6 * run->losses[3]);
+  BOOST_TEST(skipped->losses[3] == run->losses[3], boost::test_tools::tolerance(1e-6));
+  BOOST_TEST(skipped->gradient_norms[3] == run->gradient_norms[3],
+             boost::test_tools::tolerance(1e-4));
+  auto state = reference_state(options.model, at_step_3);
+  BOOST_REQUIRE(state.ok());
+  auto trainer = ReferenceTrainer::make(reference, data);
+  BOOST_REQUIRE(trainer.ok());
+  BOOST_TEST((*trainer)->restore(*state).ok());
+  BOOST_TEST((*trainer)->step() == 3u);
+  BOOST_TEST((*trainer)->state().updates == 3u);
+  BOOST_TEST(((*trainer)->state().parameters == state->parameters));
+  BOOST_TEST(((*trainer)->state().second_moments == state->second_moments));
+  auto rest = (*trainer)->train_until(5);
+  BOOST_REQUIRE(rest.ok());
+  for (size_t i = 0; i < 2; ++i) {
+    BOOST_TEST(rest->losses[i] == run->losses[3 + i], boost::test_tools::tolerance(1e-4));
+    BOOST_TEST(rest->gradient_norms[i] == run->gradient_norms[3 + i],
+               boost::test_tools::tolerance(1e-3));
+  }
+  // Delayed: the first step after the start has nothing to wait for; the second repeats its
+  // gradient, since all samples are the same and so are the parameters.
+  reference.skipped.clear();
+  reference.computed_on = {{1, 0}, {2, 1}};
+  auto delayed = ReferenceTrainer::make(reference, data);
+  BOOST_REQUIRE(delayed.ok());
+  auto run2 = (*delayed)->train_until(3);
+  BOOST_REQUIRE(run2.ok());
+  BOOST_TEST(run2->losses[1] == run2->losses[0]);
+  BOOST_TEST(run2->gradient_norms[1] == run2->gradient_norms[0]);
+  BOOST_TEST(run2->losses[2] == run->losses[1], boost::test_tools::tolerance(1e-6));
+  BOOST_TEST(((*delayed)->restore(*state).ok()));  // at step 3, its step 2 is known
+  reference.computed_on[3] = 2;
+  auto jumped = ReferenceTrainer::make(reference, data);
+  BOOST_TEST((*jumped)->restore(*state).ok());
+  BOOST_TEST(((*jumped)->train_until(4).error().code == ErrorCode::kInvalidArgument));
+  state->first_moments.begin()->second.pop_back();
+  BOOST_TEST(((*trainer)->restore(*state).error().code == ErrorCode::kShapeMismatch));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

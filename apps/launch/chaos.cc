@@ -1,0 +1,114 @@
+#include "apps/launch/chaos.h"
+
+#include <algorithm>
+#include <map>
+
+namespace swarm::launch {
+namespace {
+
+using config::TimelineAction;
+
+/// SplitMix64 (Steele, Lea & Flood 2014): the same numbers with every standard library.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t next() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  /// In [0, 1).
+  double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+
+ private:
+  uint64_t state_;
+};
+
+struct Moment {
+  double at_s;
+  TimelineAction action;
+  uint64_t draw;  ///< Decides who.
+};
+
+bool is_target(const config::Experiment& experiment, const config::NodeSpec& node) {
+  auto chosen = [&](const char* kind) {
+    const auto& targets = experiment.chaos.targets;
+    return std::find(targets.begin(), targets.end(), kind) != targets.end();
+  };
+  if (!node.stages.empty() && chosen("peer")) return true;
+  if (node.trainer && chosen("trainer")) return true;
+  return node.stages.empty() && !node.trainer && chosen("seed");
+}
+
+void draw_moments(const config::ChaosOptions& chaos, double every_s, TimelineAction action,
+                  uint64_t stream, std::vector<Moment>& out) {
+  if (every_s <= 0) return;
+  Random random(chaos.seed * 2 + stream);
+  for (double window = chaos.start_after_s; window < chaos.end_after_s; window += every_s) {
+    const double at_s = window + random.unit() * every_s;
+    const uint64_t draw = random.next();
+    if (at_s < chaos.end_after_s) out.push_back({at_s, action, draw});
+  }
+}
+
+std::vector<std::string> candidates(const config::Experiment& experiment,
+                                    const std::set<std::string>& missing) {
+  std::vector<std::string> out;
+  for (const auto& node : experiment.nodes)
+    if (missing.count(node.name) == 0 && is_target(experiment, node) &&
+        !is_last(experiment, missing, node.name))
+      out.push_back(node.name);
+  const auto& targets = experiment.chaos.targets;
+  if (missing.count(kTheCoordinator) == 0 &&
+      std::find(targets.begin(), targets.end(), "coordinator") != targets.end())
+    out.emplace_back(kTheCoordinator);
+  return out;
+}
+
+}  // namespace
+
+const char* const kTheCoordinator = "(coordinator)";
+
+bool is_last(const config::Experiment& experiment, const std::set<std::string>& missing,
+             const std::string& node) {
+  const auto* spec = experiment.find(node);
+  if (!experiment.chaos.spare_last || spec == nullptr) return false;
+  auto other = [&](auto matches) {
+    return std::any_of(experiment.nodes.begin(), experiment.nodes.end(), [&](const auto& one) {
+      return one.name != node && missing.count(one.name) == 0 && matches(one);
+    });
+  };
+  if (spec->trainer && !other([](const auto& one) { return one.trainer; })) return true;
+  return std::any_of(spec->stages.begin(), spec->stages.end(), [&](int32_t stage) {
+    return !other([&](const auto& one) {
+      return std::count(one.stages.begin(), one.stages.end(), stage) > 0;
+    });
+  });
+}
+
+std::vector<ChaosEvent> chaos_schedule(const config::Experiment& experiment) {
+  const auto& chaos = experiment.chaos;
+  std::vector<Moment> moments;
+  draw_moments(chaos, chaos.kill_every_s, TimelineAction::kKill, 0, moments);
+  draw_moments(chaos, chaos.pause_every_s, TimelineAction::kPause, 1, moments);
+  std::stable_sort(moments.begin(), moments.end(),
+                   [](const auto& a, const auto& b) { return a.at_s < b.at_s; });
+  std::vector<ChaosEvent> out;
+  std::map<std::string, double> back_at;
+  for (const Moment& moment : moments) {
+    std::set<std::string> missing;
+    for (const auto& [node, time] : back_at)
+      if (moment.at_s < time) missing.insert(node);
+    const auto nodes = candidates(experiment, missing);
+    if (nodes.empty()) continue;
+    const std::string& node = nodes[moment.draw % nodes.size()];
+    const double down_s =
+        moment.action == TimelineAction::kKill ? chaos.restart_after_s : chaos.pause_for_s;
+    back_at[node] = moment.at_s + down_s + chaos.settle_s;
+    out.push_back({moment.at_s, moment.action, node, down_s});
+  }
+  return out;
+}
+
+}  // namespace swarm::launch

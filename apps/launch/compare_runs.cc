@@ -1,0 +1,86 @@
+#include "apps/launch/compare_runs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace swarm::launch {
+
+Result<RunCurve> read_curve(const std::string& folder) {
+  std::ifstream stream(folder + "/metrics.jsonl");
+  if (!stream) return Error{ErrorCode::kNotFound, "cannot open " + folder + "/metrics.jsonl"};
+  RunCurve curve;
+  double first_s = 0, last_s = 0, first_tokens = 0, last_tokens = 0;
+  for (std::string text; std::getline(stream, text);) {
+    const auto line = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+    auto number = [&](const char* key) {
+      return line.is_object() && line.contains(key) && line[key].is_number();
+    };
+    if (!number("step") || !number("train_loss") || !number("time") || !number("tokens")) continue;
+    if (!line["step"].is_number_unsigned()) continue;
+    const auto time_s = line["time"].get<double>(), tokens = line["tokens"].get<double>();
+    if (curve.losses.empty() || time_s < first_s) {
+      first_s = time_s;
+      first_tokens = tokens;
+    }
+    if (time_s > last_s) {
+      last_s = time_s;
+      last_tokens = tokens;
+    }
+    curve.losses.emplace(line["step"].get<uint64_t>(), line["train_loss"].get<double>());
+  }
+  if (curve.losses.size() < 2)
+    return Error{ErrorCode::kInvalidArgument, folder + "/metrics.jsonl has less than two steps"};
+  curve.tokens = last_tokens - first_tokens;
+  curve.seconds = last_s - first_s;
+  return curve;
+}
+
+CurveComparison compare_curves(const RunCurve& disturbed,
+                               const std::vector<RunCurve>& undisturbed) {
+  CurveComparison out;
+  struct Place {
+    double low, high, loss;
+  };
+  std::map<uint64_t, Place> places;
+  for (const auto& [step, first] : undisturbed.front().losses) {
+    const auto own = disturbed.losses.find(step);
+    if (own == disturbed.losses.end()) {
+      ++out.missing;
+      continue;
+    }
+    double low = first, high = first;
+    bool in_all = true;
+    for (const auto& run : undisturbed) {
+      const auto found = run.losses.find(step);
+      in_all = in_all && found != run.losses.end();
+      if (!in_all) break;
+      low = std::min(low, found->second);
+      high = std::max(high, found->second);
+    }
+    if (!in_all) continue;
+    places[step] = {low, high, own->second};
+    out.spread = std::max(out.spread, high - low);
+  }
+  out.steps = places.size();
+  out.margin = std::max(out.spread, kLeastMargin);
+  for (const auto& [step, place] : places) {
+    const double beyond = std::max({0.0, place.low - place.loss, place.loss - place.high});
+    const double away = std::isfinite(place.loss) ? beyond : HUGE_VAL;
+    out.outside_band += away > 0;
+    out.outside_widened += !(away <= out.margin);
+    if (away <= out.worst) continue;
+    out.worst = away;
+    out.worst_step = step;
+  }
+  std::vector<double> speeds;
+  for (const auto& run : undisturbed) speeds.push_back(run.tokens_per_s());
+  std::sort(speeds.begin(), speeds.end());
+  out.undisturbed_tokens_per_s = speeds[speeds.size() / 2];
+  if (out.undisturbed_tokens_per_s > 0)
+    out.ratio = disturbed.tokens_per_s() / out.undisturbed_tokens_per_s;
+  return out;
+}
+
+}  // namespace swarm::launch

@@ -1,0 +1,22 @@
+/// `swarm verify RUN`: the recorded steps of a run, replayed in one LibTorch process, against the
+/// snapshots that its nodes still hold.
+#pragma once
+
+#include <string>
+
+namespace swarm::apps {
+
+struct VerifyRunOptions {
+  std::string folder;       ///< Of a run whose nodes have ended.
+  double tolerance = 0.01;  ///< Largest relative difference of a tensor.
+  /// One replay through all steps, instead of one from each snapshot to the next: float noise then
+  /// piles up, but nothing is taken over from the swarm.
+  bool from_start = false;
+  int threads = 0;  ///< Of LibTorch; 0: as node.threads.
+};
+
+/// Prints a line for each snapshot's step and the verdict. Returns the exit code: 0 equal, 1 beyond
+/// the tolerance, replicas differ or the files cannot be used, 2 no run folder.
+int verify_run(const VerifyRunOptions& options);
+
+}  // namespace swarm::apps

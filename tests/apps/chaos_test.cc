@@ -1,0 +1,129 @@
+#include "apps/launch/chaos.h"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <map>
+
+namespace swarm::launch {
+namespace {
+
+using config::TimelineAction;
+
+config::Experiment experiment(const std::string& chaos) {
+  auto loaded = config::parse_experiment(
+      "[data]\ntrain=[\"x\"]\n[pipeline]\nstages=2\n"
+      "[[nodes]]\nname=\"a\"\ncount=3\nstages=[0]\n[[nodes]]\nname=\"b\"\ncount=3\nstages=[1]\n"
+      "[[nodes]]\nname=\"t\"\ncount=2\ntrainer=true\n[[nodes]]\nname=\"seed\"\n[chaos]\n" +
+          chaos,
+      "x.toml");
+  BOOST_REQUIRE_MESSAGE(loaded.ok(), loaded.text());
+  return *loaded.experiment;
+}
+
+const char* const kKills = "kill_every_s=1\nrestart_after_s=2\nsettle_s=2\nend_after_s=200\n";
+
+std::string text(const std::vector<ChaosEvent>& schedule) {
+  std::string out;
+  for (const auto& event : schedule)
+    out += std::to_string(event.at_s) + " " + config::to_string(event.action) + " " + event.node +
+           "\n";
+  return out;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(ChaosTest)
+
+BOOST_AUTO_TEST_CASE(nothing_happens_unless_asked_for) {
+  BOOST_TEST(chaos_schedule(experiment("seed=3\n")).empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_seed_decides_everything) {
+  const std::string once = text(chaos_schedule(experiment(std::string(kKills) + "seed=5\n")));
+  BOOST_TEST(once == text(chaos_schedule(experiment(std::string(kKills) + "seed=5\n"))));
+  BOOST_TEST(once != text(chaos_schedule(experiment(std::string(kKills) + "seed=6\n"))));
+}
+
+BOOST_AUTO_TEST_CASE(each_window_has_one_kill_at_a_moment_of_its_own) {
+  const auto schedule =
+      chaos_schedule(experiment("kill_every_s=5\nstart_after_s=10\nend_after_s=110\n"));
+  BOOST_REQUIRE(schedule.size() == 20u);
+  double into = 0;
+  for (size_t i = 0; i < schedule.size(); ++i) {
+    const double window = 10 + 5.0 * static_cast<double>(i);
+    BOOST_TEST((schedule[i].at_s >= window && schedule[i].at_s < window + 5));
+    BOOST_TEST((schedule[i].action == TimelineAction::kKill));
+    into += schedule[i].at_s - window;
+  }
+  BOOST_TEST((into / 20 > 1.5 && into / 20 < 3.5));
+}
+
+BOOST_AUTO_TEST_CASE(everybody_is_hit_in_the_long_run) {
+  std::map<std::string, int> hits;
+  for (const auto& event : chaos_schedule(
+           experiment("kill_every_s=1\nrestart_after_s=0\nsettle_s=0\nend_after_s=2000\n")))
+    ++hits[event.node];
+  BOOST_TEST(hits.size() == 10u);  // 9 nodes and the coordinator
+  for (const auto& [node, count] : hits) BOOST_TEST((count > 130 && count < 270), node);
+}
+
+BOOST_AUTO_TEST_CASE(a_stage_keeps_a_peer_and_the_swarm_a_trainer) {
+  const auto e = experiment(std::string(kKills) + "pause_every_s=1\npause_for_s=3\n");
+  const auto schedule = chaos_schedule(e);
+  BOOST_TEST(schedule.size() > 200u);
+  for (size_t i = 0; i < schedule.size(); ++i) {
+    std::set<std::string> down = {schedule[i].node};
+    for (size_t k = 0; k < i; ++k)
+      if (schedule[k].at_s + schedule[k].down_for_s + 2 > schedule[i].at_s)
+        BOOST_TEST((down.insert(schedule[k].node).second), "hit while it was down");
+    for (const char* kind : {"a-", "b-", "t-"}) {
+      const auto count = std::count_if(down.begin(), down.end(),
+                                       [&](const auto& name) { return name.rfind(kind, 0) == 0; });
+      BOOST_TEST(count < (kind[0] == 't' ? 2 : 3));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(without_sparing_a_stage_may_lose_all) {
+  const auto e = experiment(
+      "kill_every_s=1\nspare_last=false\nrestart_after_s=20\nsettle_s=0\n"
+      "end_after_s=200\ntargets=[\"peer\"]\n");
+  std::set<std::string> all = {"a-0", "a-1", "a-2"};
+  bool lost = false;
+  const auto schedule = chaos_schedule(e);
+  for (const auto& event : schedule) {
+    std::set<std::string> down;
+    for (const auto& other : schedule)
+      if (other.at_s <= event.at_s && other.at_s + other.down_for_s > event.at_s)
+        down.insert(other.node);
+    lost |= std::includes(down.begin(), down.end(), all.begin(), all.end());
+  }
+  BOOST_TEST(lost);
+}
+
+BOOST_AUTO_TEST_CASE(only_targets_are_hit) {
+  auto only = [](const std::string& target) {
+    std::set<std::string> hit;
+    for (const auto& event :
+         chaos_schedule(experiment(std::string(kKills) + "targets=[\"" + target + "\"]\n")))
+      hit.insert(event.node);
+    return hit;
+  };
+  BOOST_TEST((only("seed") == std::set<std::string>{"seed"}));
+  BOOST_TEST((only("coordinator") == std::set<std::string>{kTheCoordinator}));
+  BOOST_TEST((only("trainer") == std::set<std::string>{"t-0", "t-1"}));
+  BOOST_TEST(only("peer").size() == 6u);
+}
+
+BOOST_AUTO_TEST_CASE(the_last_of_a_kind_is_told_from_the_others) {
+  const auto e = experiment("");
+  BOOST_TEST(!is_last(e, {"a-1"}, "a-0"));
+  BOOST_TEST(is_last(e, {"a-1", "a-2"}, "a-0"));
+  BOOST_TEST(is_last(e, {"t-1"}, "t-0"));
+  BOOST_TEST(!is_last(e, {"t-1", "a-0"}, "seed"));
+  BOOST_TEST(!is_last(e, {}, "nobody"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace swarm::launch

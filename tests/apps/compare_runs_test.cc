@@ -1,0 +1,60 @@
+#include "apps/launch/compare_runs.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+namespace swarm::launch {
+namespace {
+
+RunCurve curve(const std::vector<double>& losses, double tokens_per_s = 100) {
+  RunCurve out;
+  for (size_t i = 0; i < losses.size(); ++i) out.losses[i] = losses[i];
+  out.seconds = 10;
+  out.tokens = tokens_per_s * 10;
+  return out;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(CompareRunsTest)
+
+BOOST_AUTO_TEST_CASE(a_curve_within_the_band_is_the_same) {
+  const auto c = compare_curves(curve({5, 4.02}, 80),
+                                {curve({5, 4.0}, 90), curve({5, 4.05}, 110), curve({5, 4.01})});
+  BOOST_TEST(c.same_curve());
+  BOOST_TEST(c.steps == 2u);
+  BOOST_TEST(c.outside_band == 0u);
+  BOOST_TEST(c.spread == 0.05, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(c.undisturbed_tokens_per_s == 100);
+  BOOST_TEST(c.ratio == 0.8, boost::test_tools::tolerance(1e-9));
+}
+
+BOOST_AUTO_TEST_CASE(the_band_is_widened_by_its_own_spread) {
+  const std::vector<RunCurve> others = {curve({5, 4.0}), curve({5, 4.05})};
+  BOOST_TEST(compare_curves(curve({5, 4.09}), others).same_curve());
+  const auto c = compare_curves(curve({5, 4.11}), others);
+  BOOST_TEST(!c.same_curve());
+  BOOST_TEST(c.worst_step == 1u);
+  BOOST_TEST(c.outside_widened == 1u);
+  BOOST_TEST(!compare_curves(curve({5.06, 4.0}), others).same_curve());
+}
+
+BOOST_AUTO_TEST_CASE(equal_runs_leave_the_least_margin) {
+  const std::vector<RunCurve> others = {curve({5, 4}), curve({5, 4})};
+  BOOST_TEST(compare_curves(curve({5, 4.0005}), others).same_curve());
+  BOOST_TEST(!compare_curves(curve({5, 4.002}), others).same_curve());
+}
+
+BOOST_AUTO_TEST_CASE(a_step_that_is_missing_or_no_number_is_another_curve) {
+  BOOST_TEST(compare_curves(curve({5}), {curve({5, 4})}).missing == 1u);
+  BOOST_TEST(!compare_curves(curve({5}), {curve({5, 4})}).same_curve());
+  BOOST_TEST(!compare_curves(curve({5, NAN}), {curve({5, 4})}).same_curve());
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_without_a_run_is_an_error) {
+  BOOST_TEST((read_curve("/nonexistent").error().code == ErrorCode::kNotFound));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace swarm::launch
