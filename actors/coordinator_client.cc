@@ -1,5 +1,7 @@
 #include "actors/coordinator_client.h"
 
+#include <algorithm>
+
 #include "actors/dht_node.h"
 #include "actors/log.h"
 #include "actors/requests.h"
@@ -30,38 +32,50 @@ void CoordinatorClient::refresh() {
           [this, alive, again_if_unknown](const std::vector<DhtRecordLocal>& found) {
             if (alive.expired()) return;
             std::optional<proto::CoordinatorRecord> best;
+            uint64_t version = 0;
             for (const auto& record : found) {
               proto::CoordinatorRecord one;
               if (!one.ParseFromString(record.value) || !one.active()) continue;
               auto node = NodeId::from_bytes(one.node_id());
-              if (!node || dead_.count({one.term(), *node}) != 0) continue;
+              if (!node) continue;
+              auto dead = dead_.find({one.term(), *node});
+              if (dead != dead_.end() && record.version <= dead->second) continue;
               auto rank = [](const proto::CoordinatorRecord& r) {
                 return std::make_pair(r.term(), r.node_id());
               };
-              if (!best || rank(*best) < rank(one)) best = std::move(one);
+              if (best && !(rank(*best) < rank(one))) continue;
+              best = std::move(one);
+              version = record.version;
             }
             if (best) {
               auto endpoint = Endpoint::parse(best->endpoint());
               if (endpoint)
                 follow({*NodeId::from_bytes(best->node_id()), best->actor()}, *endpoint,
-                       best->term());
+                       best->term(), version);
             }
             again_if_unknown();
           },
           [again_if_unknown](const caf::error&) { again_if_unknown(); });
 }
 
-void CoordinatorClient::follow(const ActorId& id, const Endpoint& endpoint, uint64_t term) {
-  if (known() && id == id_ && term == term_) return;
+void CoordinatorClient::follow(const ActorId& id, const Endpoint& endpoint, uint64_t term,
+                               uint64_t version) {
+  if (known() && id == id_ && term == term_) {
+    version_ = std::max(version_, version);
+    return;
+  }
   if (std::make_pair(term, id.node.raw()) < std::make_pair(term_, id_.node.raw())) return;
   std::weak_ptr<bool> alive = alive_;
   deps_.self->request(deps_.links, milliseconds(5'000), resolve_atom::value, id, endpoint)
       .then(
-          [this, alive, id, term](const caf::actor& proxy) {
-            if (alive.expired() || dead_.count({term, id.node}) != 0) return;
+          [this, alive, id, term, version](const caf::actor& proxy) {
+            if (alive.expired()) return;
+            auto dead = dead_.find({term, id.node});
+            if (dead != dead_.end() && version <= dead->second) return;
             proxy_ = proxy;
             id_ = id;
             term_ = term;
+            version_ = version;
             log_info("event=coordinator_followed coordinator=" + id.brief() +
                      " term=" + std::to_string(term));
             deps_.on_change();
@@ -71,7 +85,7 @@ void CoordinatorClient::follow(const ActorId& id, const Endpoint& endpoint, uint
 
 void CoordinatorClient::node_down(const NodeId& node) {
   if (!known() || id_.node != node) return;
-  dead_.insert({term_, node});
+  dead_[{term_, node}] = version_;
   proxy_ = nullptr;
   refresh();
 }

@@ -8,9 +8,9 @@
 #include <caf/actor.hpp>
 #include <caf/event_based_actor.hpp>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "actors/links/links.h"
@@ -49,12 +49,15 @@ class CoordinatorClient {
   void request(const Mail& mail, Done done);
 
  private:
-  void follow(const ActorId& id, const Endpoint& endpoint, uint64_t term);
+  void follow(const ActorId& id, const Endpoint& endpoint, uint64_t term, uint64_t version);
   CoordinatorClientDeps deps_;
   caf::actor proxy_;
   ActorId id_;
   uint64_t term_ = 0;
-  std::set<std::pair<uint64_t, NodeId>> dead_;  ///< (term, node) that lost their link.
+  /// (term, node) that lost their link -> the version of their record then: a coordinator that
+  /// publishes a later one lives and can be followed again.
+  std::map<std::pair<uint64_t, NodeId>, uint64_t> dead_;
+  uint64_t version_ = 0;  ///< Of the record that led to proxy_.
   bool asking_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -101,6 +101,11 @@ void dial(const WorldPtr& world, const NodeId& own, const Endpoint& where,
 }
 
 caf::behavior links(caf::event_based_actor* self, WorldPtr world, NodeId own) {
+  // Promises are kept in the actor that made them: what the wire finds out is told there.
+  auto here = [=](std::function<void()> work) {
+    auto me = world->nodes[own].links;
+    if (me) caf::anon_send(me, actors::run_later_atom::value, actors::LocalTask(std::move(work)));
+  };
   auto resolve = [=](const ActorId& to) -> caf::actor {
     auto& registered = world->nodes[own].registered;
     auto local = registered.find(to.actor);
@@ -119,21 +124,25 @@ caf::behavior links(caf::event_based_actor* self, WorldPtr world, NodeId own) {
       },
       [=](actors::resolve_atom, const Endpoint& where, const std::string& actor) {
         auto promise = self->make_response_promise<caf::actor>();
-        dial(world, own, where, [=](Result<actors::NodeInfo> info) mutable {
-          if (info)
-            promise.deliver(resolve(ActorId{info->id, actor}));
-          else
-            promise.deliver(actors::to_caf(info.error()));
+        dial(world, own, where, [=](Result<actors::NodeInfo> info) {
+          here([=]() mutable {
+            if (info)
+              promise.deliver(resolve(ActorId{info->id, actor}));
+            else
+              promise.deliver(actors::to_caf(info.error()));
+          });
         });
         return promise;
       },
       [=](actors::connect_atom, const Endpoint& where) {
         auto promise = self->make_response_promise<actors::NodeInfo>();
-        dial(world, own, where, [=](Result<actors::NodeInfo> info) mutable {
-          if (info)
-            promise.deliver(*info);
-          else
-            promise.deliver(actors::to_caf(info.error()));
+        dial(world, own, where, [=](Result<actors::NodeInfo> info) {
+          here([=]() mutable {
+            if (info)
+              promise.deliver(*info);
+            else
+              promise.deliver(actors::to_caf(info.error()));
+          });
         });
         return promise;
       },
@@ -155,6 +164,7 @@ caf::behavior links(caf::event_based_actor* self, WorldPtr world, NodeId own) {
         return stats;
       },
       [=](actors::cut_atom, const NodeId& other) { world->close_both(own, other, "cut"); },
+      [](actors::run_later_atom, const actors::LocalTask& task) { task(); },
   };
 }
 
