@@ -12,10 +12,26 @@ namespace {
 
 using Values = std::vector<float>;
 
+/// The part of a tensor that rounding alone moves: [begin, end), maybe empty.
+struct Noise {
+  size_t begin = 0, end = 0;
+};
+
+/// The keys' biases. They add q.b to all scores of a query alike, which softmax takes away again:
+/// their gradient is zero but for rounding, and Adam makes full steps of whatever is left.
+Noise noise_in(const std::string& name, size_t width) {
+  const std::string tail = "attention.qkv.bias";
+  const bool is_bias =
+      name.size() >= tail.size() && name.compare(name.size() - tail.size(), tail.size(), tail) == 0;
+  return is_bias ? Noise{width, 2 * width} : Noise{};
+}
+
 /// `origin` null: measured by the reference's own size.
-Difference compare(const Values& swarm, const Values& reference, const Values* origin) {
+Difference compare(const Values& swarm, const Values& reference, const Values* origin,
+                   const Noise& noise) {
   double away = 0, scale = 0;
   for (size_t i = 0; i < reference.size(); ++i) {
+    if (i >= noise.begin && i < noise.end) continue;
     const double difference = double{swarm[i]} - double{reference[i]};
     const double way = double{reference[i]} - (origin ? double{(*origin)[i]} : 0);
     away += difference * difference;
@@ -64,7 +80,9 @@ Result<std::map<std::string, Difference>> compare_states(
         std::memcpy(values.data(),
                     view->payload.data() + (part * size + parameter.offset) * sizeof(float),
                     values.size() * sizeof(float));
-        const Difference one = compare(values, *right, part == 0 ? before : nullptr);
+        const Difference one =
+            compare(values, *right, part == 0 ? before : nullptr,
+                    noise_in(parameter.global_name, static_cast<size_t>(model.width)));
         Difference& worst = out[parts[part].first + parameter.global_name];
         if (!(one.relative() < worst.relative())) worst = one;  // not a number is the worst
       }

@@ -20,7 +20,9 @@ struct Difference {
 
 /// The worst snapshot of each tensor, by "parameters.NAME", "first_moments.NAME" and
 /// "second_moments.NAME" (global names). Parameters are measured by their way from `origin`,
-/// moments by their own size. Errors: kCorruptCheckpoint, kShapeMismatch (another model).
+/// moments by their own size. The biases of attention keys are left out: no output depends on them,
+/// so rounding alone decides where they go. Errors: kCorruptCheckpoint, kShapeMismatch (another
+/// model).
 Result<std::map<std::string, Difference>> compare_states(
     const tensor::ModelOptions& model, int32_t num_stages,
     const std::vector<StageSnapshot>& snapshots, const tensor::ReferenceState& reference,

@@ -27,7 +27,7 @@ struct Arguments {
   ConfigArguments config;
   uint32_t steps = 20;
   std::string drop_slot;
-  double tolerance = 0.01;
+  double tolerance = 1e-3;
   bool steps_given = false, from_start = false;
   int threads = 0;
 };

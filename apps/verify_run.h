@@ -8,7 +8,7 @@ namespace swarm::apps {
 
 struct VerifyRunOptions {
   std::string folder;       ///< Of a run whose nodes have ended.
-  double tolerance = 0.01;  ///< Largest relative difference of a tensor.
+  double tolerance = 1e-3;  ///< Largest relative difference of a tensor.
   /// One replay through all steps, instead of one from each snapshot to the next: float noise then
   /// piles up, but nothing is taken over from the swarm.
   bool from_start = false;
