@@ -187,6 +187,7 @@ void CoordinatorState::decide_election(const std::vector<routing::Candidate>& ca
 
 void CoordinatorState::take_over(uint64_t term) {
   term_ = term;
+  gatherings_ = 0;
   leader_ = deps_.id.node;
   record("coordinator", -1, "term=" + std::to_string(term_));
   log_info("event=takes_over term=" + std::to_string(term_));

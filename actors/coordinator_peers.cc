@@ -13,6 +13,10 @@ namespace {
 using std::chrono::milliseconds;
 using Verdict = proto::RegisterPeerReply;
 
+/// A peer that is known but does not report is waited for this long: as long as a link may be
+/// silent before it counts as lost.
+constexpr double kReportPatience_s = 5.0;
+
 }  // namespace
 
 caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
@@ -41,10 +45,12 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
   auto verdict = phase_ == Phase::kGathering ? verdict_while_gathering(id, peer)
                                              : verdict_while_open(id, peer);
   verdict.set_term(term_);
+  verdict.set_min_attempt(attempt_base());
   return make_mail(std::move(verdict));
 }
 
 void CoordinatorState::update_peer(Peer& peer, const proto::RegisterPeer& message) {
+  peer.reported = true;
   if (peer.commit_pending) return;  // this report is older than the commit's answer will be
   peer.has_state = message.has_state();
   peer.step = message.step();
@@ -68,6 +74,10 @@ proto::RegisterPeerReply CoordinatorState::fetch_verdict(const Peer& peer,
     *verdict.add_sources() = to_proto(id, source.address.endpoint, source.address.node_name);
   }
   verdict.set_verdict(verdict.sources_size() > 0 ? Verdict::VERDICT_FETCH : Verdict::VERDICT_WAIT);
+  // After the end nobody gathers: a stage that lost all its peers comes back from the last snapshot.
+  bool stored = std::count(peer.snapshots.begin(), peer.snapshots.end(), step_) != 0;
+  if (phase_ == Phase::kFinished && verdict.sources_size() == 0 && stored)
+    verdict.set_verdict(Verdict::VERDICT_RESTORE);
   verdict.set_retry_after_ms(200);
   return verdict;
 }
@@ -115,6 +125,7 @@ bool CoordinatorState::admit(const PeerId& id, Peer& peer) {
 
 void CoordinatorState::start_gathering(const std::string& reason) {
   phase_ = Phase::kGathering;
+  ++gatherings_;
   gathering_reason_ = reason;
   gathering_since_ = last_newcomer_at_ = now();
   plan_.reset();
@@ -122,7 +133,7 @@ void CoordinatorState::start_gathering(const std::string& reason) {
   stages_.clear();
   pending_.reset();
   for (auto& [id, peer] : peers_) {
-    peer.serving = peer.commit_pending = false;
+    peer.serving = peer.commit_pending = peer.reported = false;
     ask_to_register(peer, reason);
   }
 }
@@ -166,7 +177,8 @@ proto::RegisterPeerReply CoordinatorState::verdict_while_gathering(const PeerId&
       verdict.set_verdict(Verdict::VERDICT_RESTORE);
       break;
     case Kind::kServe:
-      break;  // it was at the step and no longer is: wait
+      plan_.reset();  // it was at the step and no longer is: plan anew
+      break;
     case Kind::kFetch:
       for (const PeerId& source : action->second.sources) {
         auto found = peers_.find(source);
@@ -186,7 +198,13 @@ void CoordinatorState::try_to_plan() {
   std::vector<uint32_t> per_stage(deps_.num_stages, 0);
   std::vector<routing::PeerSupply> supplies;
   bool any_state = false;
+  bool patient = since(gathering_since_) < kReportPatience_s;
   for (const auto& [id, peer] : peers_) {
+    if (!peer.reported) {  // what it said before may be true no more
+      waiting_for_ = "waiting for a word of " + peer.address.node_name;
+      if (patient) return;
+      continue;
+    }
     ++per_stage[peer.stage];
     any_state |= peer.has_state;
     supplies.push_back({id, peer.stage, peer.has_state, peer.step, peer.snapshots});
@@ -199,8 +217,10 @@ void CoordinatorState::try_to_plan() {
     return;
   }
   auto quiet = any_state ? deps_.options.takeover_grace : deps_.options.start_grace;
-  waiting_for_ = "waiting for newcomers to cease";
-  if (now() - last_newcomer_at_ < quiet) return;
+  if (now() - last_newcomer_at_ < quiet) {
+    waiting_for_ = "waiting for newcomers to cease";
+    return;
+  }
   if (finish_half_committed_step()) return;
   auto plan = routing::plan_recovery(supplies, deps_.num_stages);
   if (!plan) {

@@ -45,6 +45,7 @@ class CoordinatorState {
     bool has_average = false;
     uint64_t round = 0;
     double last_gradient_norm = 0;
+    bool reported = false;        ///< Registered since the gathering began.
     bool serving = false;         ///< Member at the open step.
     bool commit_pending = false;  ///< A commit is under way to it.
     uint64_t checksum = 0, checksum_step = 0;
@@ -125,6 +126,7 @@ class CoordinatorState {
   void take_commit_reply(Peer& peer, const proto::CommitStepReply& reply);
   StageProgress* find_round(uint32_t stage, uint64_t round);
   bool newcomers_wait() const;
+  uint32_t attempt_base() const;
   uint64_t applied() const { return pending_ ? pending_->step : step_; }
   void close_answered(uint32_t stage, uint64_t round, const PeerId& id, Result<Mail> reply);
   void judge(uint32_t stage, StageProgress& progress);
@@ -174,6 +176,7 @@ class CoordinatorState {
   std::deque<WaitingLease> waiting_leases_;
   TimePoint opened_at_{};
   uint64_t rounds_ = 0;
+  uint32_t gatherings_ = 0;  ///< In this term.
   double last_loss_ = 0, tokens_per_second_ = 0;
   std::array<uint64_t, kTrafficClasses> bytes_before_{};
 };

@@ -36,7 +36,7 @@ void CoordinatorState::open_step(uint64_t step) {
   computed_on_ = pending_ ? pending_->step : step;
   options.num_stages = deps_.num_stages;
   options.num_slots = last ? 0 : training.batch / training.microbatch;
-  options.attempt_base = static_cast<uint32_t>(term_ & 0xffff) << 16;
+  options.attempt_base = attempt_base();
   options.num_validation = validate ? training.validation_samples / training.microbatch : 0;
   ledger_ = std::make_unique<routing::StepLedger>(options);
   stages_.assign(deps_.num_stages, StageProgress{});
@@ -55,6 +55,12 @@ void CoordinatorState::open_step(uint64_t step) {
   }
   serve_waiting_leases();
   advance();
+}
+
+/// Rises with every term and every gathering: attempts of a history that was given up are told from
+/// those of the present one by their number alone.
+uint32_t CoordinatorState::attempt_base() const {
+  return static_cast<uint32_t>(((term_ & 0xfff) << 20) | ((gatherings_ & 0xfff) << 8));
 }
 
 void CoordinatorState::advance() {

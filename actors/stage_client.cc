@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <caf/send.hpp>
+#include <cmath>
 #include <sstream>
 
 #include "actors/dht_node.h"
@@ -160,6 +161,7 @@ void StageClient::answered(uint64_t id, uint64_t round_trip, const PeerId& peer,
   round_trips_.observe(peer, waited_s, samples);
   speeds_.observe(peer, std::max(1e-6, double{head.compute_s()}), samples);
   if (router_.contains(peer)) router_.upsert(peer, speeds_.samples_per_s(peer));
+  if (it->second.lost_at) served_again(it->second, peer);
   finish(id, Outcome{std::move(*reply), peer});
 }
 
@@ -180,7 +182,7 @@ void StageClient::handle_failure(uint64_t id, const PeerId& peer, double waited_
     tell_to_drop(sending);
   }
   bool refused = error.code == ErrorCode::kOverloaded || error.code == ErrorCode::kNotReady;
-  if (!refused) rerouted(sending, peer, error);
+  if (!refused) rerouted(sending, peer, waited_s, error);
   bool others = sending.tried.size() < router_.size();
   if (!refused || others) return try_send(id);
   sending.tried.clear();
@@ -226,11 +228,31 @@ void StageClient::tell_to_drop(const Sending& sending) {
   caf::anon_send(it->second.proxy, make_mail(std::move(message)));
 }
 
-void StageClient::rerouted(const Sending& sending, const PeerId& from, const Error& why) {
-  deps_.events->record({"rerouted", static_cast<int32_t>(deps_.stage),
+std::string StageClient::name_of(const PeerId& peer) const {
+  auto it = peers_.find(peer);
+  return it == peers_.end() ? "?" : it->second.node_name;
+}
+
+void StageClient::rerouted(Sending& sending, const PeerId& from, double waited_s,
+                           const Error& why) {
+  if (!sending.lost_at) {
+    sending.lost_at = now();
+    sending.lost_name = name_of(from);
+  }
+  deps_.events->record(
+      {"rerouted", static_cast<int32_t>(deps_.stage), static_cast<int64_t>(sending.head.step()),
+       "slot=" + std::to_string(sending.head.slot()) + " from=" + from.brief() +
+           " node=" + name_of(from) + " waited_ms=" + std::to_string(std::lround(waited_s * 1000)) +
+           " reason=" + to_string(why)});
+}
+
+void StageClient::served_again(const Sending& sending, const PeerId& by) {
+  const double took_s = seconds(now() - *sending.lost_at);
+  deps_.events->record({"rerouted_served", static_cast<int32_t>(deps_.stage),
                         static_cast<int64_t>(sending.head.step()),
-                        "slot=" + std::to_string(sending.head.slot()) + " from=" + from.brief() +
-                            " reason=" + to_string(why)});
+                        "slot=" + std::to_string(sending.head.slot()) + " by=" + by.brief() +
+                            " node=" + sending.lost_name +
+                            " ms=" + std::to_string(std::lround(took_s * 1000))});
 }
 
 std::string StageClient::describe() const {

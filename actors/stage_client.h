@@ -4,6 +4,9 @@
 /// Not an actor: part of the state of the actor that sends (Trainer, StageServer), used only from
 /// its handlers. Callbacks run in that actor. The encoded activations are kept until the gradient
 /// is back, so a dead or late successor costs one resend and nothing upstream notices.
+///
+/// Events: "rerouted" when a peer has failed a sending (by error or deadline; `waited_ms` since it
+/// was sent there), "rerouted_served" when another has answered it (`ms` since the first failure).
 #pragma once
 
 #include <caf/actor.hpp>
@@ -11,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -85,6 +89,8 @@ class StageClient {
     std::set<PeerId> tried;   ///< Since the last full round of peers.
     uint64_t round_trip = 0;  ///< Rises with each resend; answers of earlier ones are ignored.
     PeerId current;
+    std::optional<TimePoint> lost_at;  ///< When a peer first failed it (not: refused it).
+    std::string lost_name;             ///< Of that peer's node.
     Done done;
   };
 
@@ -97,7 +103,9 @@ class StageClient {
   void retry_later(uint64_t id, std::chrono::milliseconds pause);
   void finish(uint64_t id, Result<Outcome> outcome);
   void tell_to_drop(const Sending& sending);
-  void rerouted(const Sending& sending, const PeerId& from, const Error& why);
+  void rerouted(Sending& sending, const PeerId& from, double waited_s, const Error& why);
+  void served_again(const Sending& sending, const PeerId& by);
+  std::string name_of(const PeerId& peer) const;
   TimePoint now() const;
 
   StageClientDeps deps_;

@@ -45,6 +45,10 @@ caf::result<Mail> StageServerState::on_forward(const Mail& mail) {
     ++stale_;
     return to_caf(ErrorCode::kStaleStep, "the peer is at step " + std::to_string(step_));
   }
+  if (head.attempt() < min_attempt_) {
+    ++stale_;
+    return to_caf(ErrorCode::kStaleStep, "the attempt was leased before the swarm gathered");
+  }
   // The next step's microbatches may overtake the commit message; they wait in the queue.
   bool may_be_next = round_.result || deps_.delayed_updates;
   if (head.step() > step_ + 1 || (head.step() == step_ + 1 && !may_be_next))

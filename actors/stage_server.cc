@@ -183,6 +183,7 @@ void StageServerState::obey(const proto::RegisterPeerReply& verdict) {
         if (phase_ == Phase::kServing || verdict.open_step() != applied_) return;
         collapse(verdict.reason());
       }
+      min_attempt_ = std::max(min_attempt_, verdict.min_attempt());
       if (!verdict.keep_held() && !held_.empty()) drop_gradient_sum("the coordinator says so");
       if (phase_ == Phase::kServing) return;
       // Snapshots newer than what the swarm agreed on belong to a history that was given up.
@@ -229,8 +230,16 @@ void StageServerState::initialize_stage() {
         ++sum_epoch_;
         record(checksum ? "initialized" : "load_failed",
                checksum ? "" : to_string(checksum.error()));
-        set_phase(Phase::kRegistering, "initialised from the seed");
-        register_peer();
+        auto go_on = [this](const Status&) {
+          set_phase(Phase::kRegistering, "initialised from the seed");
+          register_peer();
+        };
+        // No step is begun before its stage can come back to it: were all its peers killed before
+        // their first snapshot, the others could never go on.
+        if (checksum)
+          save_snapshot(go_on);
+        else
+          go_on(checksum.error());
       });
 }
 
