@@ -300,6 +300,8 @@ bool Launcher::judge() {
   } else if (state_.finished()) {
     report_.outcome = Outcome::kFinished;
     over_ = true;
+  } else if (state_.diverged()) {
+    fail("the model has diverged; " + state_.last_trouble());
   } else if (state_.steps_closed() != last_steps_closed_) {
     last_steps_closed_ = state_.steps_closed();
     progress_at_ = Clock::now();

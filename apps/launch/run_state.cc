@@ -106,7 +106,9 @@ bool RunState::take_event(const std::string& line) {
   if (!event || !seen_events_.insert(std::hash<std::string>{}(line)).second) return false;
   ++events_[event->event];
   if (event->event == "finished") finished_ = true;
-  if (event->event == "cannot_go_on" || event->event == "process_lost")
+  if (event->event == "diverged") diverged_ = true;
+  if (event->event == "diverged" || event->event == "cannot_go_on" ||
+      event->event == "process_lost")
     last_trouble_ = event->text();
   if (event->event == "coordinator") take_coordinator(*event);
   if (event->event == "timeline" && event->detail.rfind("index=", 0) == 0)

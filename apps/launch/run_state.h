@@ -41,6 +41,8 @@ class RunState {
   void forget_finish() { finished_ = false; }
   /// Of the last "cannot_go_on" or similar event; for messages.
   const std::string& last_trouble() const { return last_trouble_; }
+  /// A step came to nothing but numbers that are not finite: it can never close.
+  bool diverged() const { return diverged_; }
   std::optional<double> train_loss() const { return train_loss_; }
   std::optional<double> validation_loss() const { return validation_loss_; }
   uint64_t tokens() const { return tokens_; }
@@ -72,6 +74,7 @@ class RunState {
   std::vector<int64_t> live_peers_;
   bool finished_ = false;
   std::string last_trouble_, coordinator_;
+  bool diverged_ = false;
   uint64_t term_ = 0;
   std::map<std::string, uint64_t> events_;
   std::set<size_t> timeline_done_;
