@@ -81,7 +81,15 @@ RecoveryAction action(const PeerSupply& peer, const std::vector<PeerSupply>& pee
   using Kind = RecoveryAction::Kind;
   if (peer.has_state && peer.step == step) return {Kind::kServe, {}};
   if (has_snapshot(peer, step)) return {Kind::kRestoreOwn, {}};
-  return {Kind::kFetch, sources(peers, peer.stage, step)};
+  auto from = sources(peers, peer.stage, step);
+  if (from.empty()) return {Kind::kInitialise, {}};  // step 0, see plan_recovery()
+  return {Kind::kFetch, std::move(from)};
+}
+
+/// Nobody has trained yet: what a stage has lost is drawn from the seed again.
+bool only_the_start(const std::vector<Steps>& steps) {
+  return std::all_of(steps.begin(), steps.end(),
+                     [](const Steps& s) { return s.empty() || *s.rbegin() == 0; });
 }
 
 }  // namespace
@@ -98,6 +106,8 @@ Result<RecoveryPlan> plan_recovery(const std::vector<PeerSupply>& peers, uint32_
       plan.actions[peer.peer] = {RecoveryAction::Kind::kInitialise, {}};
     return plan;
   }
+  if (only_the_start(steps))
+    for (Steps& stage : steps) stage.insert(0);
   auto held_by_all = [&steps](uint64_t step) {
     return std::all_of(steps.begin(), steps.end(),
                        [step](const Steps& s) { return s.count(step) != 0; });

@@ -25,7 +25,7 @@ struct RecoveryAction {
     kServe,       ///< Already at the step: go on.
     kRestoreOwn,  ///< Load the own snapshot of the step.
     kFetch,       ///< Download the step from one of `sources`.
-    kInitialise,  ///< Fresh run: draw the parameters from the run's seed.
+    kInitialise,  ///< Step 0: draw the parameters from the run's seed.
   };
   Kind kind = Kind::kFetch;
   /// For kFetch, never empty: peers of the stage with the step in memory, then those with a
@@ -39,6 +39,7 @@ struct RecoveryPlan {
   std::map<PeerId, RecoveryAction> actions;
 };
 
+/// While nobody has anything newer than step 0, stages without it are told to draw it from the seed.
 /// Pure. Errors: kNoLivePeer (a stage has no peer at all: wait for one), kNotFound (no step that
 /// every stage can supply; the detail lists what each stage has. Wait for more peers; never start
 /// afresh by itself), kInvalidArgument (stage out of range, a peer listed twice).

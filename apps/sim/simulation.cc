@@ -147,6 +147,7 @@ class Simulation {
     auto give_up_at = system.now() + limit;
     while (!checks_.violation() && !done()) {
       auto until = system.now() + kCheckEvery;
+      if (finished_ && faults_->next()) faults_->heal();
       if (auto next = faults_->next()) {
         until = std::min(until, *next);
         give_up_at = system.now() + limit;

@@ -24,8 +24,17 @@ BOOST_AUTO_TEST_CASE(one_snapshot_anywhere_forbids_a_fresh_start) {
   BOOST_TEST(plan.code() == ErrorCode::kNotFound);
   BOOST_TEST(plan.error().detail.find("nobody has any state of stage 1;") != std::string::npos);
   BOOST_TEST(plan.error().detail.find("stage 0 has 40") != std::string::npos);
-  auto at_zero = plan_recovery({{peer(1), 0, true, 0, {}}, {peer(2), 1, false, 0, {}}}, 2);
-  BOOST_TEST(!at_zero.ok());
+}
+
+BOOST_AUTO_TEST_CASE(a_stage_lost_before_anybody_trained_is_drawn_again) {
+  auto plan = plan_recovery(
+      {{peer(1), 0, true, 0, {}}, {peer(2), 1, false, 0, {}}, {peer(3), 2, false, 0, {0}}}, 3);
+  BOOST_REQUIRE(plan.ok());
+  BOOST_TEST(!plan->fresh);
+  BOOST_TEST(plan->step == 0u);
+  BOOST_TEST((plan->actions.at(peer(1)).kind == Kind::kServe));
+  BOOST_TEST((plan->actions.at(peer(2)).kind == Kind::kInitialise));
+  BOOST_TEST((plan->actions.at(peer(3)).kind == Kind::kRestoreOwn));
 }
 
 BOOST_AUTO_TEST_CASE(the_newest_step_that_every_stage_can_supply_is_taken) {
