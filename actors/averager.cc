@@ -23,14 +23,21 @@ using std::chrono::milliseconds;
 using Seconds = std::chrono::duration<double>;
 using MailPromise = caf::typed_response_promise<Mail>;
 
-constexpr double kFirstSecondsPerByte = 1.0 / 12.5e6;  // 100 Mb/s until measured
+// The first round has nothing to go by. A vector goes up about once and down about once: on the
+// slowest link we are made for, 100 Mb/s, that is twice its size, even if the two must take turns.
+constexpr double kFirstSecondsPerByte = 1.0 / 12.5e6;
+constexpr double kFirstPatience = 2;
 constexpr double kPatience = 8;  // a round may take so many times what rounds took so far
+// From this many rounds on their times are trusted, and what is left of min_deadline is what a busy
+// machine may hold a process up.
+constexpr int kTrustedRounds = 3;
+constexpr int kTrustedShare = 4;
 constexpr auto kRetryPause = milliseconds(50);
 
 /// A round under way or just finished.
 struct ActiveRound {
-  ActiveRound(AverageRound spec, proto::Codec codec, uint64_t chunk_elements)
-      : work(std::move(spec), codec, chunk_elements) {}
+  ActiveRound(AverageRound spec, proto::Codec codec, uint64_t chunk_elements, MutableBuffer memory)
+      : work(std::move(spec), codec, chunk_elements, std::move(memory)) {}
   AveragingRound work;
   caf::typed_response_promise<AverageResult> promise;
   std::vector<caf::actor> proxies;                            // by member
@@ -62,6 +69,7 @@ class Averager {
   caf::result<AverageResult> average(const AverageRound& spec);
   void start_round(const AverageRound& spec);
   milliseconds time_limit(uint64_t bytes) const;
+  void observe(double seconds_per_byte);
   void resolve(uint32_t member);
   void pump(uint32_t member);
   void ask(uint32_t member, size_t chunk);
@@ -91,6 +99,7 @@ class Averager {
   std::multimap<uint64_t, HeldPart> held_;  // by round
   uint64_t held_bytes_ = 0;
   double seconds_per_byte_ = kFirstSecondsPerByte;
+  int observed_rounds_ = 0;
   std::string last_round_ = "none";
   std::unique_ptr<StateSource> source_;
   std::unique_ptr<StateFetches> fetches_;
@@ -158,7 +167,13 @@ caf::result<AverageResult> Averager::average(const AverageRound& spec) {
 
 void Averager::start_round(const AverageRound& spec) {
   newest_ = spec.round;
-  round_ = std::make_unique<ActiveRound>(spec, codec_, deps_.options.chunk_elements);
+  MutableBuffer memory;
+  if (round_) {
+    round_->result = {};
+    memory = round_->work.take_memory();
+  }
+  round_ =
+      std::make_unique<ActiveRound>(spec, codec_, deps_.options.chunk_elements, std::move(memory));
   const size_t members = spec.members.size();
   round_->proxies.resize(members);
   round_->next.resize(members);
@@ -175,10 +190,19 @@ void Averager::start_round(const AverageRound& spec) {
 }
 
 milliseconds Averager::time_limit(uint64_t bytes) const {
-  const Seconds expected(seconds_per_byte_ * static_cast<double>(bytes) * kPatience);
+  const double patience = observed_rounds_ == 0 ? kFirstPatience : kPatience;
+  const Seconds expected(seconds_per_byte_ * static_cast<double>(bytes) * patience);
   const Seconds most(3'600);
-  return std::max(deps_.options.min_deadline,
-                  std::chrono::duration_cast<milliseconds>(std::min(expected, most)));
+  auto least = deps_.options.min_deadline;
+  if (observed_rounds_ >= kTrustedRounds) least /= kTrustedShare;
+  return std::max(least, std::chrono::duration_cast<milliseconds>(std::min(expected, most)));
+}
+
+/// Up at once, down slowly: a false alarm costs a round and its samples, patience costs time.
+void Averager::observe(double seconds_per_byte) {
+  const bool first = ++observed_rounds_ == 1;
+  const double weight = first || seconds_per_byte > seconds_per_byte_ ? 1.0 : 0.3;
+  seconds_per_byte_ += weight * (seconds_per_byte - seconds_per_byte_);
 }
 
 void Averager::resolve(uint32_t member) {
@@ -251,9 +275,7 @@ void Averager::check_complete() {
       tensor::squared_norm(reinterpret_cast<const float*>(result.mean.data()), spec.n);
   result.digest = tensor::digest(result.mean.data(), result.mean.size());
   result.seconds = Seconds(self_->clock().now() - round_->start).count();
-  if (spec.members.size() > 1)
-    seconds_per_byte_ +=
-        0.3 * (result.seconds / static_cast<double>(result.mean.size()) - seconds_per_byte_);
+  if (spec.members.size() > 1) observe(result.seconds / static_cast<double>(result.mean.size()));
   round_->finished = true;
   round_->work.drop_gradient();
   last_round_ = "round " + std::to_string(id()) + ", " + std::to_string(spec.members.size()) +

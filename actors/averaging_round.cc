@@ -1,5 +1,6 @@
 #include "actors/averaging_round.h"
 
+#include <atomic>
 #include <cstring>
 #include <set>
 #include <utility>
@@ -34,11 +35,12 @@ Status AveragingRound::validate(const AverageRound& spec) {
   return {};
 }
 
-AveragingRound::AveragingRound(AverageRound spec, proto::Codec codec, uint64_t chunk_elements)
-    : spec_(std::move(spec)),
-      codec_(codec),
-      chunk_elements_(chunk_elements),
-      result_(MutableBuffer::allocate(spec_.n * sizeof(float))) {
+AveragingRound::AveragingRound(AverageRound spec, proto::Codec codec, uint64_t chunk_elements,
+                               MutableBuffer memory)
+    : spec_(std::move(spec)), codec_(codec), chunk_elements_(chunk_elements) {
+  const size_t bytes = spec_.n * sizeof(float);
+  result_ =
+      memory.owner() && memory.size() == bytes ? std::move(memory) : MutableBuffer::allocate(bytes);
   const size_t members = spec_.members.size();
   auto parts = routing::plan_parts(spec_.n, std::vector<double>(members, 1.0));
   asked_.resize(members);
@@ -61,6 +63,15 @@ AveragingRound::AveragingRound(AverageRound spec, proto::Codec codec, uint64_t c
     if (i != spec_.self && contributes(i)) contributions_missing_[i] = own_.size();
   if (contributors == 0)
     for (auto& chunk : own_) reduce(chunk);
+}
+
+MutableBuffer AveragingRound::take_memory() {
+  own_.clear();  // encoded means may share it
+  MutableBuffer memory = std::move(result_);
+  result_ = {};
+  if (memory.owner().use_count() != 1) return {};
+  std::atomic_thread_fence(std::memory_order_acquire);  // what the last reader read is behind us
+  return memory;
 }
 
 float* AveragingRound::at(uint64_t element) const {

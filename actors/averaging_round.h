@@ -21,7 +21,10 @@ class AveragingRound {
   static Status validate(const AverageRound& spec);
 
   /// Requires validate(spec).ok() and chunk_elements > 0. Reduces what needs nobody else at once.
-  AveragingRound(AverageRound spec, proto::Codec codec, uint64_t chunk_elements);
+  /// `memory`: of an earlier round, that nobody else refers to any more; used if it is of the right
+  /// size (faulting in fresh pages takes as long as half a round).
+  AveragingRound(AverageRound spec, proto::Codec codec, uint64_t chunk_elements,
+                 MutableBuffer memory = {});
 
   const AverageRound& spec() const { return spec_; }
 
@@ -56,6 +59,8 @@ class AveragingRound {
   std::string waiting_for() const;
   /// float32 [n]. Requires complete().
   Buffer result() const { return result_.freeze(); }
+  /// The result's memory for the next round, or nothing while others still read it. Call last.
+  MutableBuffer take_memory();
   /// The gradient is no longer needed (after complete()).
   void drop_gradient() { spec_.gradient = {}; }
 

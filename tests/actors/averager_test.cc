@@ -192,6 +192,58 @@ BOOST_AUTO_TEST_CASE(a_late_start_is_waited_for) {
   BOOST_TEST(third->answer().value->digest == outcome.value->digest);
 }
 
+BOOST_AUTO_TEST_CASE(a_silent_member_is_waited_for_no_longer_than_earlier_rounds_justify) {
+  World world;
+  world.add_many(2);
+  Round round(world, 500, {1, 1});
+  for (round.id = 1; round.id <= 3; ++round.id)
+    for (auto& outcome : round.run()) BOOST_REQUIRE(outcome.value);
+  auto ask = round.start(0);
+  world.system.run();
+  world.system.advance(700ms);
+  BOOST_TEST(!ask->answered());
+  world.system.advance(100ms);
+  BOOST_REQUIRE(ask->answered());
+  BOOST_TEST((ask->answer().code == ErrorCode::kPeerTimeout));
+}
+
+BOOST_AUTO_TEST_CASE(the_first_round_is_given_the_time_that_its_size_takes_on_a_slow_link) {
+  World world;
+  auto options = World::small_chunks();
+  options.chunk_elements = 1 << 20;
+  world.add_many(2, options);
+  Round round(world, 25'000'000, {0, 1});  // 100 MB, 16 s at 100 Mb/s up and down
+  auto ask = round.start(0);
+  world.system.run();
+  world.system.advance(15'900ms);
+  BOOST_TEST(!ask->answered());
+  world.system.advance(200ms);
+  BOOST_REQUIRE(ask->answered());
+  BOOST_TEST((ask->answer().code == ErrorCode::kPeerTimeout));
+}
+
+BOOST_AUTO_TEST_CASE(memory_of_a_result_is_used_again_only_when_nobody_reads_it) {
+  World world;
+  world.add_many(2);
+  Round round(world, 500, {1, 1});
+  const uint8_t* first = nullptr;
+  {
+    auto outcomes = round.run();
+    first = outcomes[0].value->mean.data();
+  }
+  round.id = 2;
+  auto kept = round.run();
+  BOOST_TEST(kept[0].value->mean.data() == first);
+  const std::string bits(kept[0].value->mean.view());
+  round.id = 3;
+  for (auto& sum : round.sums)
+    for (auto& x : sum) x += 1;
+  auto third = round.run();
+  BOOST_TEST(third[0].value->mean.data() != first);
+  BOOST_TEST((kept[0].value->mean.view() == bits));
+  BOOST_TEST(round.worst_error(third[0].value->mean) < 1e-5);
+}
+
 BOOST_AUTO_TEST_CASE(a_member_that_never_starts_ends_the_round_at_its_deadline) {
   World world;
   world.add_many(2);
