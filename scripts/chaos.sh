@@ -49,7 +49,7 @@ done
 say "swarm audit $storm"
 "$swarm" audit "$storm" || failed=1
 say "swarm verify $storm"
-"$swarm" verify "$storm" --threads "$(nproc)" || failed=1
+"$swarm" verify "$storm" || failed=1
 say "swarm compare $storm ${quiet[*]}"
 "$swarm" compare "$storm" "${quiet[@]}" --min-ratio 0.8 || failed=1
 exit "$failed"
