@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace swarm::apps {
@@ -30,5 +31,17 @@ struct AveragingBenchOptions {
   bool json = false;
 };
 int bench_averaging(const AveragingBenchOptions& options);
+
+/// Trains FILE's swarm (its timeline left out) while stage peers are killed and paused one after
+/// the other; apps/bench_failover_figures.h says what is measured. Takes 14 s a blow.
+struct FailoverBenchOptions {
+  std::string file;
+  std::vector<std::string> overrides;
+  int kills = 10;
+  int pauses = 10;
+  uint64_t seed = 1;
+  bool json = false;
+};
+int bench_failover(const FailoverBenchOptions& options);
 
 }  // namespace swarm::apps
