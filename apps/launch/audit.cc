@@ -81,6 +81,7 @@ class Auditor {
       if (event.event == "finished") report_.finished = true;
       if (event.event == "run_resumed") report_.finished = false;
       if (event.event == "recompute") totals.lost += slots_of(event.detail);
+      if (event.event == "sum_dropped") totals.dropped += slots_of(event.detail);
       if (event.event == "replicas_differ" || event.event == "averages_differ")
         violation(event.text());
       if (event.event == "audit_line_damaged") note(event.text() + ": torn at its writer's death");

@@ -36,6 +36,7 @@ struct AuditReport {
     uint64_t retries = 0;        ///< attempts - slots - skipped.
     uint64_t contributions = 0;  ///< slots x stages: what the gradients hold.
     uint64_t lost = 0;           ///< Contributions that died with a peer and were computed again.
+    uint64_t dropped = 0;        ///< Contributions dropped with a sum that held too much.
     uint64_t skipped = 0;        ///< Slots left out by decision: not finite.
     uint64_t abandoned = 0;      ///< Rounds given up before anything was applied.
     uint64_t undone = 0;         ///< Closings decided that nobody committed.

@@ -23,6 +23,7 @@ const Number kNumbers[] = {
     {"attempts", "attempts", &Totals::attempts},
     {"retries", "attempts beyond the first", &Totals::retries},
     {"lost", "contributions lost with a peer, computed again", &Totals::lost},
+    {"dropped", "contributions dropped with a sum that held too much", &Totals::dropped},
     {"rounds_abandoned", "rounds abandoned", &Totals::abandoned},
     {"closings_undone", "closings that nobody committed", &Totals::undone},
     {"closings_given_up", "closings given up by a recovery", &Totals::given_up},

@@ -42,7 +42,7 @@ struct CurveComparison {
 
   bool same_curve() const { return steps > 0 && missing == 0 && outside_widened == 0; }
 };
-constexpr double kLeastMargin = 1e-3;
+constexpr double kLeastMargin = 1e-4;
 
 /// Requires at least one undisturbed run.
 CurveComparison compare_curves(const RunCurve& disturbed, const std::vector<RunCurve>& undisturbed);

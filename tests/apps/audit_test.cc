@@ -146,6 +146,7 @@ BOOST_AUTO_TEST_CASE(a_right_history_passes_with_its_numbers) {
   Story story;
   story.tell();
   story.event("recompute", 1, "slots=3");
+  story.event("sum_dropped", 1, "slots=5 reason=held 5 slots, counted 4");
   story.event("chaos", -1, "index=0 action=kill");
   story.event("timeline", -1, "index=0 action=kill");
   story.event("chaos", -1, "index=1 action=pause");
@@ -158,6 +159,7 @@ BOOST_AUTO_TEST_CASE(a_right_history_passes_with_its_numbers) {
   BOOST_TEST(totals.samples == 16u);
   BOOST_TEST(totals.contributions == 16u);
   BOOST_TEST(totals.lost == 3u);
+  BOOST_TEST(totals.dropped == 5u);
   BOOST_TEST(totals.kills == 2u);
   BOOST_TEST(totals.pauses == 1u);
   BOOST_TEST(totals.checksums == 4u);

@@ -41,8 +41,8 @@ BOOST_AUTO_TEST_CASE(the_band_is_widened_by_its_own_spread) {
 
 BOOST_AUTO_TEST_CASE(equal_runs_leave_the_least_margin) {
   const std::vector<RunCurve> others = {curve({5, 4}), curve({5, 4})};
-  BOOST_TEST(compare_curves(curve({5, 4.0005}), others).same_curve());
-  BOOST_TEST(!compare_curves(curve({5, 4.002}), others).same_curve());
+  BOOST_TEST(compare_curves(curve({5, 4.00005}), others).same_curve());
+  BOOST_TEST(!compare_curves(curve({5, 4.0002}), others).same_curve());
 }
 
 BOOST_AUTO_TEST_CASE(a_step_that_is_missing_or_no_number_is_another_curve) {
