@@ -33,15 +33,16 @@ void keep_first(std::optional<double>& place, double value) {
 }
 
 /// Takes in what happened between this blow and the next one, in the order of time.
-void take(Blow& blow, std::optional<double>& back_at, const EventLine& event) {
+/// `back_at_s`: when the struck peer was started or continued; 0: not yet.
+void take(Blow& blow, double& back_at_s, const EventLine& event) {
   const double since = event.time_s - blow.at_s;
   const std::string action =
       event.event == "timeline" ? word_of(event.detail, "action") : std::string();
   if (event.node == blow.node && (action == "start" || action == "resume")) {
-    keep_first(back_at, event.time_s);
-  } else if (event.node == blow.node && back_at &&
+    if (back_at_s == 0) back_at_s = event.time_s;
+  } else if (event.node == blow.node && back_at_s > 0 &&
              (event.event == "joined" || event.event == "resumed")) {
-    keep_first(blow.again_s, event.time_s - *back_at);
+    keep_first(blow.again_s, event.time_s - back_at_s);
   } else if (event.event == "rerouted" && word_of(event.detail, "node") == blow.node) {
     ++blow.rerouted;
     keep_first(blow.seen_s, since);
@@ -105,7 +106,7 @@ std::vector<Blow> find_blows(std::vector<EventLine> events, const std::vector<do
   std::stable_sort(events.begin(), events.end(),
                    [](const EventLine& a, const EventLine& b) { return a.time_s < b.time_s; });
   std::vector<Blow> blows;
-  std::optional<double> back_at;
+  double back_at_s = 0;
   for (const auto& event : events) {
     const std::string action =
         event.event == "timeline" ? word_of(event.detail, "action") : std::string();
@@ -117,9 +118,9 @@ std::vector<Blow> find_blows(std::vector<EventLine> events, const std::vector<do
       const auto next = std::upper_bound(step_times.begin(), step_times.end(), event.time_s);
       if (next != step_times.end()) blow.step_s = *next - event.time_s;
       blows.push_back(blow);
-      back_at.reset();
+      back_at_s = 0;
     } else if (!blows.empty()) {
-      take(blows.back(), back_at, event);
+      take(blows.back(), back_at_s, event);
     }
   }
   return blows;
