@@ -81,6 +81,7 @@ void CoordinatorState::on_tick() {
   judge_all();
   if (phase_ != Phase::kOpen) return;
   serve_waiting_leases();
+  advance();  // a peer that came back with what it holds may have filled its stage
 }
 
 void CoordinatorState::on_node_down(const NodeInfo& info) {

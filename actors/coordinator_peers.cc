@@ -74,7 +74,7 @@ proto::RegisterPeerReply CoordinatorState::fetch_verdict(const Peer& peer,
     *verdict.add_sources() = to_proto(id, source.address.endpoint, source.address.node_name);
   }
   verdict.set_verdict(verdict.sources_size() > 0 ? Verdict::VERDICT_FETCH : Verdict::VERDICT_WAIT);
-  // After the end nobody gathers: a stage that lost all its peers comes back from the last snapshot.
+  // After the end nobody gathers: a stage without peers comes back from its last snapshot.
   bool stored = std::count(peer.snapshots.begin(), peer.snapshots.end(), step_) != 0;
   if (phase_ == Phase::kFinished && verdict.sources_size() == 0 && stored)
     verdict.set_verdict(Verdict::VERDICT_RESTORE);
@@ -174,7 +174,10 @@ proto::RegisterPeerReply CoordinatorState::verdict_while_gathering(const PeerId&
       verdict.set_verdict(Verdict::VERDICT_INITIALIZE);
       break;
     case Kind::kRestoreOwn:
-      verdict.set_verdict(Verdict::VERDICT_RESTORE);
+      if (std::count(peer.snapshots.begin(), peer.snapshots.end(), plan_->step) == 0)
+        plan_.reset();  // it turned out to be corrupt: plan with what is left
+      else
+        verdict.set_verdict(Verdict::VERDICT_RESTORE);
       break;
     case Kind::kServe:
       plan_.reset();  // it was at the step and no longer is: plan anew

@@ -150,7 +150,8 @@ void StageServerState::register_peer() {
   message.set_has_state(has_state_);
   message.set_step(applied_);
   message.set_open_step(step_);
-  for (uint64_t step : snapshots_) message.add_snapshots(step);
+  for (uint64_t step : snapshots_)
+    if (unreadable_.count(step) == 0) message.add_snapshots(step);
   for (const auto& [slot, attempt] : held_) {
     if (step_ != applied_ || computed_on_ != applied_) break;  // of no use to a new coordinator
     auto* held = message.add_held();
@@ -249,8 +250,7 @@ void StageServerState::restore_own(uint64_t step) {
       .then([this](const Buffer& state) { load(state, "restored", "source=own_snapshot"); },
             [this, step](const caf::error& error) {
               record("load_failed", "source=own_snapshot " + to_string(from_caf(error)));
-              snapshots_.erase(std::remove(snapshots_.begin(), snapshots_.end(), step),
-                               snapshots_.end());  // fall back to an older one or a neighbour
+              unreadable_.insert(step);  // fall back to an older one or a neighbour
               set_phase(Phase::kRegistering, "the snapshot could not be read");
               register_peer();
             });
@@ -272,7 +272,12 @@ void StageServerState::fetch_state(const proto::RegisterPeerReply& verdict) {
   set_phase(Phase::kLoading, "fetching the state: " + verdict.reason());
   self_->request(deps_.averager, caf::infinite, fetch_atom::value, std::move(fetch))
       .then(
-          [this](const FetchedState& fetched) {
+          [this, wanted = verdict.step()](const FetchedState& fetched) {
+            if (fetched.step < wanted) {  // the neighbours are about to apply the update
+              set_phase(Phase::kRegistering, "the neighbours are not yet there");
+              return self_->delayed_send(self_, milliseconds(50), run_later_atom::value,
+                                         LocalTask([this] { register_peer(); }));
+            }
             load(fetched.state, "restored",
                  "source=" + fetched.source + " seconds=" + std::to_string(fetched.seconds));
           },

@@ -312,6 +312,7 @@ void StageServerState::save_snapshot(std::function<void(Status)> done) {
                       frozen->state)
             .then(
                 [this, done, start](uint64_t saved) {
+                  unreadable_.erase(saved);
                   if (snapshots_.empty() || snapshots_.front() < saved)
                     snapshots_.insert(snapshots_.begin(), saved);
                   deps_.events->record({"checkpointed", static_cast<int32_t>(deps_.stage),
