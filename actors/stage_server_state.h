@@ -151,7 +151,7 @@ class StageServerState {
   uint64_t checksum_ = 0;  ///< Of the parameters at the start of step_; 0: not known yet.
   std::vector<uint64_t> snapshots_;
   std::set<uint64_t> unreadable_;  ///< Snapshots that are listed but were found corrupt.
-  uint32_t min_attempt_ = 0;  ///< Earlier ones belong to a history that was given up.
+  uint32_t min_attempt_ = 0;       ///< Earlier ones belong to a history that was given up.
   bool registering_ = false;
   bool was_serving_ = false;
 

@@ -39,10 +39,10 @@ struct RecoveryPlan {
   std::map<PeerId, RecoveryAction> actions;
 };
 
-/// While nobody has anything newer than step 0, stages without it are told to draw it from the seed.
-/// Pure. Errors: kNoLivePeer (a stage has no peer at all: wait for one), kNotFound (no step that
-/// every stage can supply; the detail lists what each stage has. Wait for more peers; never start
-/// afresh by itself), kInvalidArgument (stage out of range, a peer listed twice).
+/// While nobody has anything newer than step 0, stages without it are told to draw it from the
+/// seed. Pure. Errors: kNoLivePeer (a stage has no peer at all: wait for one), kNotFound (no step
+/// that every stage can supply; the detail lists what each stage has. Wait for more peers; never
+/// start afresh by itself), kInvalidArgument (stage out of range, a peer listed twice).
 Result<RecoveryPlan> plan_recovery(const std::vector<PeerSupply>& peers, uint32_t num_stages);
 
 }  // namespace swarm::routing
