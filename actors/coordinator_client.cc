@@ -11,6 +11,10 @@ namespace swarm::actors {
 
 using std::chrono::milliseconds;
 
+namespace {
+constexpr size_t kMaxFollowed = 256;
+}
+
 CoordinatorClient::CoordinatorClient(CoordinatorClientDeps deps) : deps_(std::move(deps)) {}
 
 void CoordinatorClient::refresh() {
@@ -64,7 +68,9 @@ void CoordinatorClient::follow(const ActorId& id, const Endpoint& endpoint, uint
     version_ = std::max(version_, version);
     return;
   }
-  if (std::make_pair(term, id.node.raw()) < std::make_pair(term_, id_.node.raw())) return;
+  // With nobody known any active one will do: it hears of higher terms by foreign_term().
+  bool lower = std::make_pair(term, id.node.raw()) < std::make_pair(term_, id_.node.raw());
+  if (known() && lower) return;
   std::weak_ptr<bool> alive = alive_;
   deps_.self->request(deps_.links, milliseconds(5'000), resolve_atom::value, id, endpoint)
       .then(
@@ -75,6 +81,9 @@ void CoordinatorClient::follow(const ActorId& id, const Endpoint& endpoint, uint
             proxy_ = proxy;
             id_ = id;
             term_ = term;
+            highest_ = std::max(highest_, term);
+            if (followed_.size() >= kMaxFollowed) followed_.erase(followed_.begin());
+            followed_[id] = std::max(followed_[id], term);
             version_ = version;
             log_info("event=coordinator_followed coordinator=" + id.brief() +
                      " term=" + std::to_string(term));
@@ -91,9 +100,17 @@ void CoordinatorClient::node_down(const NodeId& node) {
 }
 
 bool CoordinatorClient::accept(uint64_t term) {
-  if (term < term_) return false;
+  if (term < highest_) return false;
+  highest_ = term;
   if (term > term_) refresh();  // its record will say where it is
   return true;
+}
+
+uint64_t CoordinatorClient::foreign_term() const {
+  uint64_t term = 0;
+  for (const auto& [id, followed] : followed_)
+    if (id != id_) term = std::max(term, followed);
+  return term;
 }
 
 void CoordinatorClient::request(const Mail& mail, Done done) {

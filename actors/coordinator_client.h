@@ -44,6 +44,9 @@ class CoordinatorClient {
 
   bool known() const { return proxy_ != nullptr; }
   uint64_t term() const { return term_; }
+  /// Highest term of another coordinator that was ever followed here. When all who knew the terms
+  /// are gone they start again at 1: the new coordinator must hear that there were higher ones.
+  uint64_t foreign_term() const;
   const ActorId& id() const { return id_; }
   /// Errors besides the coordinator's own: kNotReady when none is known.
   void request(const Mail& mail, Done done);
@@ -53,6 +56,8 @@ class CoordinatorClient {
   CoordinatorClientDeps deps_;
   caf::actor proxy_;
   ActorId id_;
+  uint64_t highest_ = 0;  ///< Of any message accepted.
+  std::map<ActorId, uint64_t> followed_;
   uint64_t term_ = 0;
   /// (term, node) that lost their link -> the version of their record then: a coordinator that
   /// publishes a later one lives and can be followed again.

@@ -26,6 +26,7 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
   if (message.stage() >= deps_.num_stages)
     return to_caf(ErrorCode::kInvalidArgument,
                   "there are " + std::to_string(deps_.num_stages) + " stages");
+  if (message.foreign_term() >= term_) raise_term(message.foreign_term());
   PeerId id = address->id;
   auto [it, is_new] = peers_.try_emplace(id);
   Peer& peer = it->second;
@@ -49,13 +50,24 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
   return make_mail(std::move(verdict));
 }
 
+/// All who knew of earlier terms were gone when this one took over: rounds and attempts must not
+/// get the numbers of theirs.
+void CoordinatorState::raise_term(uint64_t seen) {
+  term_ = seen + 1;
+  gatherings_ = 0;
+  record("coordinator", -1, "term=" + std::to_string(term_));
+  log_info("event=raises_term term=" + std::to_string(term_));
+  publish_record();
+  start_gathering("a peer has followed term " + std::to_string(seen));
+}
+
 void CoordinatorState::update_peer(Peer& peer, const proto::RegisterPeer& message) {
   peer.reported = true;
+  peer.snapshots.assign(message.snapshots().begin(), message.snapshots().end());
   if (peer.commit_pending) return;  // this report is older than the commit's answer will be
   peer.has_state = message.has_state();
   peer.step = message.step();
   peer.open_step = message.open_step();
-  peer.snapshots.assign(message.snapshots().begin(), message.snapshots().end());
   peer.held.clear();
   for (const auto& held : message.held()) peer.held.emplace_back(held.slot(), held.attempt());
   peer.has_average = message.has_average();

@@ -100,6 +100,7 @@ class CoordinatorState {
 
   // coordinator_peers.cc
   caf::result<Mail> on_register(const Mail& mail);
+  void raise_term(uint64_t seen);
   void update_peer(Peer& peer, const proto::RegisterPeer& message);
   proto::RegisterPeerReply verdict_while_open(const PeerId& id, Peer& peer);
   proto::RegisterPeerReply verdict_while_gathering(const PeerId& id, Peer& peer);
@@ -127,6 +128,8 @@ class CoordinatorState {
   StageProgress* find_round(uint32_t stage, uint64_t round);
   bool newcomers_wait() const;
   uint32_t attempt_base() const;
+  bool decide_save(uint64_t next);
+  bool everywhere(uint64_t snapshot) const;
   uint64_t applied() const { return pending_ ? pending_->step : step_; }
   void close_answered(uint32_t stage, uint64_t round, const PeerId& id, Result<Mail> reply);
   void judge(uint32_t stage, StageProgress& progress);
@@ -177,6 +180,9 @@ class CoordinatorState {
   TimePoint opened_at_{};
   uint64_t rounds_ = 0;
   uint32_t gatherings_ = 0;  ///< In this term.
+  uint64_t last_save_ = 0;   ///< Snapshot asked for last; 0: none by this coordinator.
+  bool save_overdue_ = false;
+  TimePoint last_save_at_{};
   double last_loss_ = 0, tokens_per_second_ = 0;
   std::array<uint64_t, kTrafficClasses> bytes_before_{};
 };

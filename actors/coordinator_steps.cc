@@ -17,6 +17,8 @@ constexpr milliseconds kCloseBudget{120'000};
 constexpr milliseconds kCommitBudget{60'000};
 /// After the first failed answer of a round: members that live have answered by then.
 constexpr double kRoundGrace_s = 0.5;
+/// A stage whose disks fail must not end all checkpoints for ever.
+constexpr double kSavePatience_s = 120;
 
 std::string hex(uint64_t value) {
   char text[17];
@@ -328,10 +330,31 @@ proto::CommitStep CoordinatorState::decide_commit(const ClosingStep& closing) {
   commit.set_term(term_);
   commit.set_step(closing.step);
   commit.set_gradient_norm(norm);
-  commit.set_save_checkpoint(
-      next == deps_.training.steps ||
-      (deps_.checkpoint.every_steps > 0 && next % deps_.checkpoint.every_steps == 0));
+  commit.set_save_checkpoint(decide_save(next));
   return commit;
+}
+
+/// Peers keep the newest few snapshots. One is asked for only when the one before is durable in
+/// every stage, or a fast disk would drop what a slow one has not yet matched.
+bool CoordinatorState::decide_save(uint64_t next) {
+  uint32_t every = deps_.checkpoint.every_steps;
+  bool due = save_overdue_ || (every > 0 && next % every == 0);
+  bool patient = since(last_save_at_) < kSavePatience_s;
+  save_overdue_ = due && last_save_ != 0 && patient && !everywhere(last_save_);
+  bool save = next == deps_.training.steps || (due && !save_overdue_);
+  if (save) {
+    last_save_ = next;
+    last_save_at_ = now();
+  }
+  return save;
+}
+
+bool CoordinatorState::everywhere(uint64_t snapshot) const {
+  std::set<uint32_t> there;
+  for (const auto& [id, peer] : peers_)
+    for (uint64_t step : peer.snapshots)
+      if (step >= snapshot) there.insert(peer.stage);
+  return there.size() == deps_.num_stages;
 }
 
 void CoordinatorState::commit() {

@@ -150,6 +150,7 @@ void StageServerState::register_peer() {
   message.set_has_state(has_state_);
   message.set_step(applied_);
   message.set_open_step(step_);
+  message.set_foreign_term(coordinator_->foreign_term());
   for (uint64_t step : snapshots_)
     if (unreadable_.count(step) == 0) message.add_snapshots(step);
   for (const auto& [slot, attempt] : held_) {

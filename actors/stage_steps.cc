@@ -319,6 +319,7 @@ void StageServerState::save_snapshot(std::function<void(Status)> done) {
                                         static_cast<int64_t>(saved),
                                         "seconds=" + std::to_string(since(start))});
                   poll_snapshots();
+                  register_peer();  // the coordinator waits for it before the next one
                   done({});
                 },
                 [this, done](const caf::error& error) {
