@@ -18,6 +18,7 @@ struct Arguments {
   std::string profile = "all";
   bool events = false;
   std::string drop_gradient;
+  bool delayed_updates = false;
 };
 
 /// "3..40" -> (3, 40). Errors: kInvalidArgument.
@@ -57,6 +58,7 @@ int run_profile(const Arguments& arguments, sim::FaultProfile profile, uint64_t 
     options.profile = profile;
     options.nodes = arguments.nodes;
     options.drop_gradient = arguments.drop_gradient;
+    options.delayed_updates = arguments.delayed_updates;
     sim::SimulationReport report;
     violations += run_one(options, arguments.events, alone, report) ? 0 : 1;
     virtual_s += report.virtual_s;
@@ -111,6 +113,8 @@ void add_sim(CLI::App& app, int& exit_code) {
   command->add_option("--faults", arguments->profile,
                       "none, kills, pauses, partitions, network, restarts, all, or each");
   command->add_flag("--events", arguments->events, "Prints what happened, in virtual time");
+  command->add_flag("--delayed-updates", arguments->delayed_updates,
+                    "With training.delayed_updates");
   command->add_option("--drop-gradient", arguments->drop_gradient,
                       "STEP:SLOT: a deliberate defect, to see that it is found");
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });

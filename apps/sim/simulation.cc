@@ -72,6 +72,7 @@ class Simulation {
     const uint32_t peers = nodes - trainers;
     swarm_.num_stages = std::min<uint32_t>(2 + static_cast<uint32_t>(random_.below(3)), peers);
     training.steps = 6 + static_cast<uint32_t>(random_.below(10));
+    training.delayed_updates = options_.delayed_updates;
     training.batch = 16;
     training.microbatch = random_.chance(0.7) ? 2 : 4;
     training.validation_samples = 4;

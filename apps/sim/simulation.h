@@ -18,6 +18,7 @@ struct SimulationOptions {
   uint32_t nodes = 0;  ///< 4 to 64, trainers included; 0: drawn, 5 to 11.
   /// "STEP:SLOT": a deliberate defect, to show that the checks find it (FaultOptions).
   std::string drop_gradient;
+  bool delayed_updates = false;  ///< As TrainingOptions.
 };
 
 struct SimulationReport {

@@ -22,9 +22,13 @@ SimulationReport run(uint64_t seed, FaultProfile profile, uint32_t nodes = 0) {
   return simulate(options);
 }
 
-void check_seeds(FaultProfile profile, uint64_t from, uint64_t to) {
+void check_seeds(FaultProfile profile, uint64_t from, uint64_t to, bool delayed = false) {
   for (uint64_t seed = from; seed <= to; ++seed) {
-    auto report = run(seed, profile);
+    SimulationOptions options;
+    options.seed = seed;
+    options.profile = profile;
+    options.delayed_updates = delayed;
+    auto report = simulate(options);
     if (report.violation) BOOST_ERROR(explain(report));
   }
 }
@@ -84,6 +88,14 @@ const Regression kRegressions[] = {
     // A torn snapshot was planned with again and again.
     {FaultProfile::kAll, 456},
     {FaultProfile::kRestarts, 43},
+    // All trainers died, their records expired, and the successor began again at term 1.
+    {FaultProfile::kAll, 312},
+    {FaultProfile::kAll, 334},
+    {FaultProfile::kKills, 86},
+    {FaultProfile::kKills, 92},
+    {FaultProfile::kKills, 249},
+    // One stage pruned the only snapshot that the others could match.
+    {FaultProfile::kRestarts, 137},
 };
 
 BOOST_AUTO_TEST_CASE(what_was_once_violated_holds) {
@@ -104,6 +116,10 @@ BOOST_AUTO_TEST_CASE(restart_storms_cost_time_only) {
 }
 BOOST_AUTO_TEST_CASE(everything_at_once_costs_time_only) {
   check_seeds(FaultProfile::kAll, 101, 140);
+}
+
+BOOST_AUTO_TEST_CASE(delayed_updates_under_faults_cost_time_only) {
+  for (auto profile : all_profiles()) check_seeds(profile, 201, 212, /*delayed=*/true);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
