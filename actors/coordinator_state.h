@@ -1,6 +1,6 @@
 /// Inside of the Coordinator. Included by coordinator.cc (life, election, leases, status),
-/// coordinator_peers.cc (registration, takeover, recovery) and coordinator_steps.cc (rounds,
-/// commits) only.
+/// coordinator_peers.cc (registration, takeover, recovery), coordinator_steps.cc (rounds, commits),
+/// coordinator_delayed.cc and coordinator_records.cc only.
 #pragma once
 
 #include <caf/response_promise.hpp>

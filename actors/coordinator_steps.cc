@@ -20,12 +20,6 @@ constexpr double kRoundGrace_s = 0.5;
 /// A stage whose disks fail must not end all checkpoints for ever.
 constexpr double kSavePatience_s = 120;
 
-std::string hex(uint64_t value) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
 }  // namespace
 
 void CoordinatorState::open_step(uint64_t step) {
@@ -151,56 +145,6 @@ void CoordinatorState::send_close(uint32_t stage, StageProgress& progress, proto
                    close_answered(stage, round, id, std::move(reply));
                  });
   }
-}
-
-// -- delayed updates (paper, Sec. 3; docs/training_protocol.md)
-
-/// Somebody needs a moment without an update under way to come in.
-bool CoordinatorState::newcomers_wait() const {
-  for (const auto& [id, peer] : peers_)
-    if (!peer.serving) return true;
-  return false;
-}
-
-/// True if the open step is, for now, a matter of delayed updates: the synchronous way of closing
-/// it must not be taken.
-bool CoordinatorState::advance_delayed() {
-  if (!deps_.training.delayed_updates) return false;
-  bool drain = step_ + 1 == deps_.training.steps || newcomers_wait();
-  for (const auto& stage : stages_)
-    if (stage.at != StageProgress::At::kFilling) return false;
-  if (drain && !pending_) return false;
-  if (!ledger_->full() || (pending_ && !all_averaged(pending_->stages))) return true;
-  for (uint32_t stage = 0; stage < deps_.num_stages; ++stage)
-    if (drop_unreachable_holders(stage)) return true;
-  close_delayed();
-  return true;
-}
-
-/// One message to every peer: apply the update that waits, average the open step, and, unless the
-/// pipeline is to run dry, go on with the next one.
-void CoordinatorState::close_delayed() {
-  proto::CloseStep close;
-  bool drain = step_ + 1 == deps_.training.steps || newcomers_wait();
-  close.set_go_on(!drain);
-  if (pending_) *close.mutable_commit() = decide_commit(*pending_);
-  for (auto& [id, peer] : peers_) {
-    if (!peer.serving || !pending_) continue;
-    if (pending_->stages[peer.stage].answers.count(id) != 0) continue;
-    peer.serving = false;
-    ledger_->peer_lost(id, /*may_return=*/true);
-    ask_to_register(peer, "it joined during the averaging of step " + std::to_string(step_));
-  }
-  if (!ledger_->full()) return serve_waiting_leases();
-  for (uint32_t stage = 0; stage < deps_.num_stages; ++stage) {
-    if (pending_) close.mutable_commit()->set_round(pending_->stages[stage].round);
-    send_close(stage, stages_[stage], close);
-  }
-  pending_.reset();
-  if (drain) return;
-  uint64_t next = step_ + 1;
-  pending_ = take_open_step();
-  open_step(next);
 }
 
 CoordinatorState::ClosingStep CoordinatorState::take_open_step() {
@@ -375,22 +319,6 @@ void CoordinatorState::commit() {
   open_step(next);
 }
 
-void CoordinatorState::write_audit(const ClosingStep& closing) const {
-  ClosedStep closed;
-  closed.step = closing.step;
-  closed.term = term_;
-  closed.computed_on = closing.computed_on;
-  closed.slots = deps_.training.batch / deps_.training.microbatch;
-  closed.microbatch = deps_.training.microbatch;
-  closed.samples = closing.ledger->counted_slots() * closed.microbatch;
-  closed.first_sample = closing.step * deps_.training.batch;
-  closed.attempts = closing.ledger->attempts();
-  closed.skipped = closing.ledger->skipped();
-  for (const auto& stage : closing.stages)
-    closed.stages.push_back({stage.round, stage.digest.value_or(0), stage.members});
-  deps_.events->closed(closed);
-}
-
 void CoordinatorState::send_commit(const PeerId& id, const proto::CommitStep& commit) {
   Peer& peer = peers_.at(id);
   peer.commit_pending = true;
@@ -426,61 +354,6 @@ void CoordinatorState::take_commit_reply(Peer& peer, const proto::CommitStepRepl
   peer.checksum_step = reply.step();
   peer.bytes_sent.assign(reply.bytes_sent().begin(), reply.bytes_sent().end());
   check_replicas(peer.stage, reply.step());
-}
-
-/// Invariant I2: replicas of a stage at the same step are bit-identical.
-void CoordinatorState::check_replicas(uint32_t stage, uint64_t step) {
-  std::optional<uint64_t> checksum;
-  size_t replicas = 0;
-  for (const auto& [id, peer] : peers_) {
-    if (peer.stage != stage || !peer.serving) continue;
-    if (peer.commit_pending || peer.checksum_step != step) return;  // not all have answered
-    ++replicas;
-    if (checksum && *checksum != peer.checksum) {
-      record("replicas_differ", static_cast<int32_t>(stage),
-             "checksums=" + hex(*checksum) + "," + hex(peer.checksum));
-      log_error("event=replicas_differ stage=" + std::to_string(stage) +
-                " step=" + std::to_string(step));
-      return;
-    }
-    checksum = peer.checksum;
-  }
-  if (replicas > 0)
-    deps_.events->record({"replicas_equal", static_cast<int32_t>(stage), static_cast<int64_t>(step),
-                          "checksum=" + hex(*checksum) + " peers=" + std::to_string(replicas)});
-}
-
-void CoordinatorState::write_metrics(const ClosingStep& closing, double gradient_norm) {
-  StepMetrics line;
-  line.step = closing.step;
-  line.seconds = since(closing.opened_at);
-  bool trained = closing.step < deps_.training.steps;
-  uint64_t step_tokens = uint64_t{deps_.training.batch} * static_cast<uint64_t>(deps_.sequence);
-  line.train_loss =
-      trained ? closing.ledger->train_loss() : std::numeric_limits<double>::quiet_NaN();
-  line.tokens = (closing.step + (trained ? 1 : 0)) * step_tokens;
-  if (trained && line.seconds > 0)
-    line.tokens_per_second = static_cast<double>(step_tokens) / line.seconds;
-  line.live_peers = live_peers();
-  line.validation_loss = closing.ledger->validation_loss();
-  line.slots = trained ? deps_.training.batch / deps_.training.microbatch : 0;
-  line.attempts = closing.ledger->attempts();
-  line.term = term_;
-  line.gradient_norm = gradient_norm;
-  std::array<uint64_t, kTrafficClasses> sent{};
-  auto add = [&sent](const std::vector<uint64_t>& bytes) {
-    for (size_t i = 0; i < sent.size() && i < bytes.size(); ++i) sent[i] += bytes[i];
-  };
-  for (const auto& [id, peer] : peers_) add(peer.bytes_sent);
-  for (const auto& [id, bytes] : trainers_) add(bytes);
-  for (size_t i = 0; i < sent.size(); ++i)  // a lost node takes its counters with it
-    line.bytes_sent[i] = sent[i] > bytes_before_[i] ? sent[i] - bytes_before_[i] : 0;
-  bytes_before_ = sent;
-  deps_.events->metrics(line);
-  if (trained) {
-    last_loss_ = line.train_loss;
-    tokens_per_second_ = line.tokens_per_second;
-  }
 }
 
 void CoordinatorState::finish() {

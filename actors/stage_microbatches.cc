@@ -45,7 +45,8 @@ caf::result<Mail> StageServerState::on_forward(const Mail& mail) {
     ++stale_;
     return to_caf(ErrorCode::kStaleStep, "the peer is at step " + std::to_string(step_));
   }
-  if (head.attempt() < min_attempt_) {
+  // Serial numbers: terms are many, the number of an attempt wraps round.
+  if (static_cast<int32_t>(head.attempt() - min_attempt_) < 0) {
     ++stale_;
     return to_caf(ErrorCode::kStaleStep, "the attempt was leased before the swarm gathered");
   }

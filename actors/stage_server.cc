@@ -185,7 +185,8 @@ void StageServerState::obey(const proto::RegisterPeerReply& verdict) {
         if (phase_ == Phase::kServing || verdict.open_step() != applied_) return;
         collapse(verdict.reason());
       }
-      min_attempt_ = std::max(min_attempt_, verdict.min_attempt());
+      if (static_cast<int32_t>(verdict.min_attempt() - min_attempt_) > 0)
+        min_attempt_ = verdict.min_attempt();
       if (!verdict.keep_held() && !held_.empty()) drop_gradient_sum("the coordinator says so");
       if (phase_ == Phase::kServing) return;
       // Snapshots newer than what the swarm agreed on belong to a history that was given up.

@@ -9,6 +9,7 @@
 
 #include "apps/commands.h"
 #include "apps/compare_states.h"
+#include "apps/launch/audit_run.h"
 #include "apps/launch/launcher.h"
 #include "apps/launch/run_folder.h"
 #include "apps/launch/summary.h"
@@ -91,7 +92,15 @@ int verify_file(const Arguments& a) {
   tensor::set_threads(options.threads);
   auto data = tensor::open_text_data(options.data, options.model.sequence);
   if (!data) return fail(data.error());
-  auto trainer = tensor::ReferenceTrainer::make(reference_options(options), **data);
+  auto schedule = reference_options(options);
+  if (options.training.delayed_updates) {  // where the pipeline ran dry only the record can tell
+    auto audit = launch::audit_run(*folder, *loaded.experiment);
+    if (!audit) return fail(audit.error());
+    schedule.computed_on = audit->computed_on;
+    std::printf("%zu of %u steps were computed one update behind\n", audit->computed_on.size(),
+                a.steps);
+  }
+  auto trainer = tensor::ReferenceTrainer::make(schedule, **data);
   if (!trainer) return fail(trainer.error());
   auto reference = (*trainer)->train_until(a.steps);
   if (!reference) return fail(reference.error());

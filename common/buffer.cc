@@ -1,5 +1,7 @@
 #include "common/buffer.h"
 
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <limits>
 #include <map>
@@ -13,12 +15,15 @@ namespace {
 constexpr size_t kAlignment = 64;
 constexpr size_t kMinPooled = 64u << 10;       // smaller blocks are malloc's business
 constexpr size_t kMaxPooledBytes = 64u << 20;  // kept idle per process at most
+constexpr size_t kHugePage = 2u << 20;
+constexpr size_t kMinHuge = 16u << 20;  // from here on huge pages: 500 times fewer page faults
 
 size_t round_up(size_t size) {
   // Classes of 1/8 power of two: at most 12.5 % waste, few distinct sizes to keep.
   size_t step = kAlignment;
   while (step * 16 <= size) step *= 2;
-  return (size + step - 1) / step * step;
+  size = (size + step - 1) / step * step;
+  return size < kMinHuge ? size : (size + kHugePage - 1) / kHugePage * kHugePage;
 }
 
 class Pool {
@@ -34,8 +39,10 @@ class Pool {
         return memory;
       }
     }
-    void* memory = std::aligned_alloc(kAlignment, capacity);
+    bool huge = capacity >= kMinHuge;
+    void* memory = std::aligned_alloc(huge ? kHugePage : kAlignment, capacity);
     if (memory == nullptr) throw std::bad_alloc();
+    if (huge) ::madvise(memory, capacity, MADV_HUGEPAGE);  // a wish: it may fail
     return memory;
   }
 

@@ -56,9 +56,9 @@ std::vector<SlotLease> StepLedger::lease(const ActorId& trainer, uint32_t max_sl
     Slot& slot = slots_[i];
     if (slot.active.has_value() || !open(i)) continue;
     uint32_t attempt = ++slot.last_attempt;
+    while (slot.attempts.count(attempt) != 0) attempt = ++slot.last_attempt;
     slot.attempts[attempt] = Attempt{next_sequence_++, slot.missing};
     slot.active = Active{trainer, attempt, deadline_s};
-    ++leases_given_;
     leases.push_back(describe(i, attempt));
   }
   return leases;
@@ -195,7 +195,6 @@ void StepLedger::rebuild(const PeerId& peer, uint32_t stage,
     Slot& slot = slots_[slot_index];
     Attempt& attempt = slot.attempts[attempt_number];  // sequence 0 when new: a predecessor's
     if (attempt.sequence == 0) attempt.needs |= bit(stage);
-    slot.last_attempt = std::max(slot.last_attempt, attempt_number);
     if ((slot.missing & bit(stage)) && !refused(peer, attempt))
       set_holder(slot, stage, {peer, attempt_number});
   }
@@ -234,7 +233,11 @@ uint32_t StepLedger::slots_done() const {
   return count;
 }
 
-uint32_t StepLedger::attempts() const { return leases_given_; }
+uint32_t StepLedger::attempts() const {
+  size_t count = 0;
+  for (const Slot& slot : slots_) count += slot.attempts.size();
+  return static_cast<uint32_t>(count);
+}
 
 double StepLedger::train_loss() const {
   double sum = 0;

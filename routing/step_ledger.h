@@ -103,7 +103,7 @@ class StepLedger {
 
   /// Rebuilding after a change of coordinator: `peer` says that its sum of `stage` holds exactly
   /// these (slot, attempt). A slot held by two peers of a stage counts for the first to report; the
-  /// others hold too much and will be told so at the close. Later attempts get higher numbers than
+  /// others hold too much and will be told so at the close. Later attempts get other numbers than
   /// all reported ones; done() of a reported attempt is accepted and brings its loss. Slots and
   /// stages out of range are ignored.
   void rebuild(const PeerId& peer, uint32_t stage,
@@ -120,7 +120,7 @@ class StepLedger {
 
   uint32_t slots_leased() const;
   uint32_t slots_done() const;  ///< Training slots with no stage missing.
-  uint32_t attempts() const;    ///< Leases given in all.
+  uint32_t attempts() const;    ///< Leases given in all, reported ones of predecessors included.
   /// Mean loss per sample over training slots with a loss; 0 when none.
   double train_loss() const;
   std::optional<double> validation_loss() const;  ///< Set when all validation slots have a loss.
@@ -167,7 +167,6 @@ class StepLedger {
   std::vector<uint32_t> missing_;     // by stage: training slots without a holder
   std::map<PeerId, PeerRule> rules_;  // of peers that were ever lost
   uint64_t next_sequence_ = 1;
-  uint32_t leases_given_ = 0;
 };
 
 }  // namespace swarm::routing

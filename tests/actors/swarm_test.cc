@@ -196,4 +196,50 @@ BOOST_FIXTURE_TEST_CASE(a_dropped_gradient_would_be_seen, Swarm) {
   BOOST_TEST(check_parameters() != "");
 }
 
+BOOST_FIXTURE_TEST_CASE(without_trainers_the_peers_wait_and_go_on_when_one_joins, Swarm) {
+  BOOST_TEST(run_to_step(1));
+  kill("trainer-a");
+  kill("trainer-b");
+  system.advance(60s);  // longer than their records live in the DHT
+  uint64_t steps = events->steps.size();
+  system.advance(10s);
+  BOOST_TEST(events->steps.size() == steps);
+  add_trainer("trainer-c");
+  BOOST_TEST(run_to_end(300s));
+  check_end(6);
+  BOOST_TEST(events->count("recovered") == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_slot_that_is_finite_nowhere_is_skipped_by_every_stage, Swarm) {
+  for (auto& [name, node] : nodes) kill(name);
+  faults.non_finite = "2:3:1";
+  disks.clear();
+  for (auto& [name, node] : nodes) start(name);
+  BOOST_TEST(run_to_end());
+  BOOST_TEST(events->count("non_finite") == 2u);
+  BOOST_TEST(events->count("slot_skipped") == 1u);
+  BOOST_TEST(events->count("replicas_differ") == 0u);
+  std::vector<uint32_t> skipped;
+  for (const auto& step : events->closed_steps) {
+    if (step.step != 2) continue;
+    skipped = step.skipped;
+    BOOST_TEST(step.samples == training.batch - training.microbatch);
+  }
+  BOOST_TEST(skipped == std::vector<uint32_t>{3}, boost::test_tools::per_element());
+  // Stage 0 of step 2 without the two samples of slot 3; the other steps are whole.
+  double expected = 0;
+  for (uint64_t step = 0; step < training.steps; ++step) {
+    double sum = 0, samples = 0;
+    for (uint64_t i = 0; i < training.batch; ++i) {
+      if (step == 2 && i / training.microbatch == 3) continue;
+      sum += swarm::sim::sample_value(step * training.batch + i);
+      ++samples;
+    }
+    expected -= sum / samples;
+  }
+  for (const char* name : {"stage0a", "stage0b"})
+    BOOST_TEST(nodes[name].arithmetic->parameters()[0] == expected,
+               boost::test_tools::tolerance(1e-5));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
