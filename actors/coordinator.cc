@@ -232,7 +232,7 @@ Mail CoordinatorState::lease_reply(const std::vector<routing::SlotLease>& leases
   proto::LeaseReply reply;
   reply.set_term(term_);
   reply.set_step(step_);
-  reply.set_finished(phase_ == Phase::kFinished);
+  reply.set_finished(over_);
   for (const auto& lease : leases) {
     auto* slot = reply.add_slots();
     slot->set_slot(lease.slot);
@@ -261,8 +261,7 @@ void CoordinatorState::serve_waiting_leases() {
 }
 
 void CoordinatorState::expire_waiting_leases() {
-  bool finished = phase_ == Phase::kFinished;
-  while (!waiting_leases_.empty() && (finished || waiting_leases_.front().give_up_at <= now())) {
+  while (!waiting_leases_.empty() && (over_ || waiting_leases_.front().give_up_at <= now())) {
     waiting_leases_.front().promise.deliver(lease_reply({}));
     waiting_leases_.pop_front();
   }

@@ -143,6 +143,7 @@ class CoordinatorState {
   void check_replicas(uint32_t stage, uint64_t step);
   void write_metrics(const ClosingStep& closing, double gradient_norm);
   void finish();
+  void save_final(const std::string& detail, int tries);
   ClosingStep take_open_step();
   static bool all_averaged(const std::vector<StageProgress>& stages);
   bool nothing_counts() const;
@@ -168,6 +169,7 @@ class CoordinatorState {
   std::optional<routing::RecoveryPlan> plan_;
   TimePoint gathering_since_{}, last_newcomer_at_{};
   std::string gathering_reason_, waiting_for_;
+  bool over_ = false;         ///< Finished, and the last snapshot is durable in every stage.
   bool diverged_ = false;     ///< The open step cannot be closed.
   bool had_history_ = false;  ///< A step was open in this swarm, as far as this node knows.
 

@@ -19,6 +19,8 @@ constexpr milliseconds kCommitBudget{60'000};
 constexpr double kRoundGrace_s = 0.5;
 /// A stage whose disks fail must not end all checkpoints for ever.
 constexpr double kSavePatience_s = 120;
+/// So often the last snapshot is tried.
+constexpr int kFinalSaves = 5;
 
 }  // namespace
 
@@ -365,14 +367,36 @@ void CoordinatorState::finish() {
   stages_ = std::move(closing.stages);
   std::string detail = "steps=" + std::to_string(deps_.training.steps) +
                        (validation ? " validation_loss=" + std::to_string(*validation) : "");
-  expire_waiting_leases();
+  save_final(detail, 1);
+}
+
+/// The run is over when every stage has its last snapshot on a disk; a stage that dies before is
+/// trained again from the newest common one.
+void CoordinatorState::save_final(const std::string& detail, int tries) {
   caf::actor me = caf::actor_cast<caf::actor>(self_);
+  auto over = [this, detail] {
+    over_ = true;
+    expire_waiting_leases();
+    record("finished", -1, detail);
+  };
   self_->request(me, milliseconds(60'000), make_mail(proto::SaveCheckpoint()))
-      .then([this, detail](const Mail&) { record("finished", -1, detail); },
-            [this, detail](const caf::error& error) {
-              record("checkpoint_failed", -1, to_string(from_caf(error)));
-              record("finished", -1, detail);
-            });
+      .then(
+          [this, over](const Mail&) {
+            if (phase_ == Phase::kFinished) over();
+          },
+          [this, over, detail, tries](const caf::error& error) {
+            if (phase_ != Phase::kFinished) return;
+            record("checkpoint_failed", -1, to_string(from_caf(error)));
+            for (uint32_t stage = 0; stage < deps_.num_stages; ++stage)
+              if (serving_peers(stage).empty())
+                return start_gathering("stage " + std::to_string(stage) +
+                                       " was lost before its last snapshot was durable");
+            if (tries >= kFinalSaves) return over();  // disks that fail for good
+            self_->delayed_send(self_, milliseconds(1'000), run_later_atom::value,
+                                LocalTask([this, detail, tries] {
+                                  if (phase_ == Phase::kFinished) save_final(detail, tries + 1);
+                                }));
+          });
 }
 
 }  // namespace swarm::actors

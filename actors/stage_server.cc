@@ -163,6 +163,7 @@ void StageServerState::register_peer() {
   message.set_round(round_.id);
   message.set_last_gradient_norm(last_gradient_norm_);
   registering_ = true;
+  registered_step_ = applied_;
   coordinator_->request(make_mail(std::move(message), {}, milliseconds(3'000)),
                         [this](Result<Mail> reply) { registered(std::move(reply)); });
 }
@@ -201,7 +202,7 @@ void StageServerState::obey(const proto::RegisterPeerReply& verdict) {
     case Reply::VERDICT_RESTORE:
       return restore_own(verdict.step());
     case Reply::VERDICT_FETCH:
-      if (verdict.step() < applied_ && phase_ == Phase::kServing) return;  // overtaken by a commit
+      if (applied_ != registered_step_) return;  // overtaken by a commit
       return fetch_state(verdict);
     case Reply::VERDICT_WAIT: {
       if (phase_ == Phase::kServing) set_phase(Phase::kRegistering, verdict.reason());

@@ -153,6 +153,7 @@ class StageServerState {
   std::set<uint64_t> unreadable_;  ///< Snapshots that are listed but were found corrupt.
   uint32_t min_attempt_ = 0;       ///< Earlier ones belong to a history that was given up.
   bool registering_ = false;
+  uint64_t registered_step_ = 0;  ///< applied_ as the registration under way says.
   bool was_serving_ = false;
 
   std::map<Key, Resident> residents_;

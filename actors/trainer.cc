@@ -64,6 +64,7 @@ class TrainerState {
     self_->delayed_send(self_, deps_.dht_options.announce_every, tick_atom::value);
     coordinator_->refresh();
     first_stage_->refresh();
+    finished_ = false;  // a swarm may have to go back even from its end: ask now and then
     self_->request(deps_.links, milliseconds(1'000), stats_atom::value)
         .then([this](const LinksStats& stats) { bytes_sent_ = stats.bytes_sent; },
               [](const caf::error&) {});
@@ -170,10 +171,9 @@ class TrainerState {
       report.set_error(to_string(outcome.error()));
       ++failed_;
     }
-    bool over = !outcome && outcome.code() == ErrorCode::kStaleStep;
-    if (!over) report_slot(std::move(report));
+    report_slot(std::move(report));
     // A failed slot is leased again at once, maybe to us: not in a tight loop.
-    if (outcome || over)
+    if (outcome)
       lease();
     else
       lease_later();

@@ -102,6 +102,10 @@ const Regression kRegressions[] = {
     {FaultProfile::kKills, 249},
     // One stage pruned the only snapshot that the others could match.
     {FaultProfile::kRestarts, 137},
+    // The end was declared though a stage had died before its last snapshot was durable.
+    {FaultProfile::kKills, 20029},
+    // A peer ahead of a swarm that had gone back served on at its later step.
+    {FaultProfile::kKills, 20221},
 };
 
 BOOST_AUTO_TEST_CASE(what_was_once_violated_holds) {
