@@ -138,6 +138,7 @@ bool CoordinatorState::admit(const PeerId& id, Peer& peer) {
 void CoordinatorState::start_gathering(const std::string& reason) {
   phase_ = Phase::kGathering;
   over_ = false;
+  last_save_ = 0;  // what was asked for before may never come
   ++gatherings_;
   gathering_reason_ = reason;
   gathering_since_ = last_newcomer_at_ = now();

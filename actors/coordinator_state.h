@@ -129,6 +129,7 @@ class CoordinatorState {
   bool newcomers_wait() const;
   uint32_t attempt_base() const;
   bool decide_save(uint64_t next);
+  bool may_save() const;
   bool everywhere(uint64_t snapshot) const;
   uint64_t applied() const { return pending_ ? pending_->step : step_; }
   void close_answered(uint32_t stage, uint64_t round, const PeerId& id, Result<Mail> reply);

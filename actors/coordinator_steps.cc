@@ -284,15 +284,19 @@ proto::CommitStep CoordinatorState::decide_commit(const ClosingStep& closing) {
 /// every stage, or a fast disk would drop what a slow one has not yet matched.
 bool CoordinatorState::decide_save(uint64_t next) {
   uint32_t every = deps_.checkpoint.every_steps;
-  bool due = save_overdue_ || (every > 0 && next % every == 0);
-  bool patient = since(last_save_at_) < kSavePatience_s;
-  save_overdue_ = due && last_save_ != 0 && patient && !everywhere(last_save_);
-  bool save = next == deps_.training.steps || (due && !save_overdue_);
+  bool due = save_overdue_ || next == deps_.training.steps || (every > 0 && next % every == 0);
+  save_overdue_ = due && !may_save();
+  bool save = due && !save_overdue_;
   if (save) {
     last_save_ = next;
     last_save_at_ = now();
   }
   return save;
+}
+
+bool CoordinatorState::may_save() const {
+  bool patient = since(last_save_at_) < kSavePatience_s;
+  return last_save_ == 0 || !patient || everywhere(last_save_);
 }
 
 bool CoordinatorState::everywhere(uint64_t snapshot) const {
@@ -373,6 +377,18 @@ void CoordinatorState::finish() {
 /// The run is over when every stage has its last snapshot on a disk; a stage that dies before is
 /// trained again from the newest common one.
 void CoordinatorState::save_final(const std::string& detail, int tries) {
+  for (uint32_t stage = 0; stage < deps_.num_stages; ++stage)
+    if (serving_peers(stage).empty())
+      return start_gathering("stage " + std::to_string(stage) +
+                             " was lost before its last snapshot was durable");
+  auto later = [this, detail](milliseconds pause, int next_try) {
+    self_->delayed_send(self_, pause, run_later_atom::value, LocalTask([this, detail, next_try] {
+                          if (phase_ == Phase::kFinished) save_final(detail, next_try);
+                        }));
+  };
+  if (!may_save()) return later(milliseconds(100), tries);
+  last_save_ = step_;
+  last_save_at_ = now();
   caf::actor me = caf::actor_cast<caf::actor>(self_);
   auto over = [this, detail] {
     over_ = true;
@@ -384,18 +400,12 @@ void CoordinatorState::save_final(const std::string& detail, int tries) {
           [this, over](const Mail&) {
             if (phase_ == Phase::kFinished) over();
           },
-          [this, over, detail, tries](const caf::error& error) {
+          [this, over, later, tries](const caf::error& error) {
             if (phase_ != Phase::kFinished) return;
             record("checkpoint_failed", -1, to_string(from_caf(error)));
-            for (uint32_t stage = 0; stage < deps_.num_stages; ++stage)
-              if (serving_peers(stage).empty())
-                return start_gathering("stage " + std::to_string(stage) +
-                                       " was lost before its last snapshot was durable");
+            last_save_ = 0;                           // the next try is for the same step
             if (tries >= kFinalSaves) return over();  // disks that fail for good
-            self_->delayed_send(self_, milliseconds(1'000), run_later_atom::value,
-                                LocalTask([this, detail, tries] {
-                                  if (phase_ == Phase::kFinished) save_final(detail, tries + 1);
-                                }));
+            later(milliseconds(1'000), tries + 1);
           });
 }
 

@@ -88,19 +88,24 @@ void Checks::before_start(const std::string& node) {
   auto disk = swarm_.disks.find(node);
   if (disk == swarm_.disks.end()) return;
   const DiskStore store(disk->second);
-  for (const auto& [stream, steps] : durable_[node])
-    for (uint64_t step : steps) {
+  for (auto& [stream, steps] : durable_[node]) {
+    const auto expected = steps;
+    for (uint64_t step : expected) {
       auto read = store.get({stream, step});
       if (read) continue;
-      // A later one, not acknowledged, may have pushed it out.
+      // A later one, not acknowledged, may have pushed it out; for good, even if that one goes too.
       auto there = store.steps(stream);
       size_t newer = 0;
       if (there)
         for (uint64_t other : *there) newer += other > step ? 1 : 0;
-      if (read.code() == ErrorCode::kNotFound && newer >= swarm_.checkpoint.keep) continue;
+      if (read.code() == ErrorCode::kNotFound && newer >= swarm_.checkpoint.keep) {
+        steps.erase(step);
+        continue;
+      }
       report("I4", node + ": acknowledged snapshot " + stream + " step " + std::to_string(step) +
                        " cannot be read: " + to_string(read.error()));
     }
+  }
 }
 
 void Checks::now() {
