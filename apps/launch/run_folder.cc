@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -52,6 +53,14 @@ Result<std::string> make_run_folder(config::Experiment& experiment) {
   }
   if (experiment.run.id.empty()) experiment.run.id = experiment.run.name + "-" + name;
   experiment.base.run_id = experiment.run.id;
+  // A run cut short on the command line never reaches these; the nodes read its file strictly.
+  auto& timeline = experiment.timeline;
+  timeline.erase(std::remove_if(timeline.begin(), timeline.end(),
+                                [&](const auto& entry) {
+                                  return entry.at_step >
+                                         static_cast<int64_t>(experiment.base.training.steps);
+                                }),
+                 timeline.end());
   const std::string folder = parent + "/" + name;
   if (auto done = write_atomically(folder + "/config.toml", config::to_toml(experiment)); !done)
     return done.error();
