@@ -45,7 +45,13 @@ struct Node {
     endpoint = started->endpoint;
     caf::anon_send(links, register_atom::value, std::string("echo"), system.spawn(echo));
   }
-  ~Node() { caf::anon_send_exit(links, caf::exit_reason::user_shutdown); }
+  /// Waits for the links to end: CAF stops its event loop first otherwise, now and then, and the
+  /// broker is never freed.
+  ~Node() {
+    caf::scoped_actor self(system);
+    caf::anon_send_exit(links, caf::exit_reason::user_shutdown);
+    self->wait_for(links);
+  }
 
   SystemConfig config;
   caf::actor_system system;
