@@ -12,6 +12,7 @@
 #include "actors/local.h"
 #include "actors/node_supervisor.h"
 #include "actors/requests.h"
+#include "common/hex.h"
 #include "common/text_table.h"
 #include "swarm/dht.pb.h"
 
@@ -32,12 +33,6 @@ const char* const kHelp =
     "checkpoint    every peer writes a snapshot now\n"
     "kill NODE     ends a node of the swarm at once (no hand-over)\n"
     "quit          leaves the console (also Ctrl-D)\n";
-
-std::string hex(uint64_t value) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 std::string fixed(double value, int digits) {
   char text[64];

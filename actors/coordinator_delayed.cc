@@ -32,7 +32,6 @@ void CoordinatorState::close_delayed() {
   proto::CloseStep close;
   bool drain = step_ + 1 == deps_.training.steps || newcomers_wait();
   close.set_go_on(!drain);
-  if (pending_) *close.mutable_commit() = decide_commit(*pending_);
   for (auto& [id, peer] : peers_) {
     if (!peer.serving || !pending_) continue;
     if (pending_->stages[peer.stage].answers.count(id) != 0) continue;
@@ -41,6 +40,7 @@ void CoordinatorState::close_delayed() {
     ask_to_register(peer, "it joined during the averaging of step " + std::to_string(step_));
   }
   if (!ledger_->full()) return serve_waiting_leases();
+  if (pending_) *close.mutable_commit() = decide_commit(*pending_);
   for (uint32_t stage = 0; stage < deps_.num_stages; ++stage) {
     if (pending_) close.mutable_commit()->set_round(pending_->stages[stage].round);
     send_close(stage, stages_[stage], close);

@@ -4,18 +4,9 @@
 
 #include "actors/coordinator_state.h"
 #include "actors/log.h"
+#include "common/hex.h"
 
 namespace swarm::actors {
-namespace {
-
-std::string hex(uint64_t value) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
-}  // namespace
-
 void CoordinatorState::write_audit(const ClosingStep& closing) const {
   ClosedStep closed;
   closed.step = closing.step;

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "common/hex.h"
+
 namespace swarm::actors {
 namespace {
 
@@ -22,12 +24,6 @@ double unix_now_s() {
 /// JSON has no infinities: they become null.
 nlohmann::json number(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
-}
-
-std::string hex(uint64_t value) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
-  return text;
 }
 
 std::string name_of(const PeerId& peer) { return peer.node.hex() + "/" + peer.actor; }

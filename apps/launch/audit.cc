@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "common/hex.h"
+
 namespace swarm::launch {
 namespace {
 
@@ -17,12 +19,6 @@ using Loaded = Recorded<LoadedState>;
 using StageStep = std::pair<uint32_t, uint64_t>;
 
 constexpr double kClocks_s = 1.0;  ///< By how much clocks and the order of writing may differ.
-
-std::string hex(uint64_t value) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 std::string at(uint64_t step) { return "step " + std::to_string(step); }
 std::string at(uint64_t step, size_t stage) {
