@@ -21,6 +21,7 @@ struct RunOptions {
   std::string id;                   ///< Equal on all nodes; empty: "<name>-<fingerprint>".
   uint64_t seed = 1;                ///< Of the weights, the data order and the windows.
   double stall_limit_s = 120;       ///< A run without progress for this long has failed.
+  bool tensorboard = true;          ///< `swarm run` writes event files for TensorBoard.
 };
 
 /// One process of the run.

@@ -67,6 +67,8 @@ void add_run(ExperimentBuilder& b) {
       "and the fingerprint of what nodes must share; `swarm run` adds the time.");
   b.add("stall_limit_s", AT(run.stall_limit_s), in(1, 1e6),
         "`swarm run` gives up after this many seconds without a finished step.");
+  b.add("tensorboard", AT(run.tensorboard), {},
+        "`swarm run` writes event files for TensorBoard to RUN/tensorboard/.");
   b.section("run", true);
   b.add("seed", AT(run.seed), in(0, kHuge),
         "Of the initial weights, the order of the data and the windows.");

@@ -13,7 +13,7 @@ packages=(
   libtorch-dev libopenblas0-openmp   # OpenBLAS on OpenMP threads, the pool that LibTorch uses
   libcaf-dev protobuf-compiler libprotobuf-dev librocksdb-dev
   libspdlog-dev libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libedit-dev
-  libxxhash-dev libzstd-dev libssl-dev
+  libxxhash-dev libzstd-dev libssl-dev libboost-dev
   libboost-test-dev librapidcheck-dev   # the configure step looks for them, tests or not
 )
 case "${1:-build}" in

@@ -207,14 +207,28 @@ void Launcher::on_exit(Node& node) {
 
 void Launcher::poll_files() {
   for (auto& node : nodes_) {
-    for (const auto& line : node->metrics.poll()) {
-      if (!state_.take_metrics(line)) continue;
-      static_cast<void>(append_line(options_.folder + "/metrics.jsonl", line));
-      if (options_.on_progress) options_.on_progress(state_.progress());
-    }
+    for (const auto& line : node->metrics.poll()) merge_metrics(line);
     for (const auto& line : node->events.poll()) merge_event(line);
     merge_audit(*node);
   }
+}
+
+void Launcher::merge_metrics(const std::string& line) {
+  if (!state_.take_metrics(line)) return;
+  static_cast<void>(append_line(options_.folder + "/metrics.jsonl", line));
+  if (options_.on_progress) options_.on_progress(state_.progress());
+  const auto metrics = parse_metrics(line);
+  if (!metrics || !experiment_.run.tensorboard || tensorboard_broken_) return;
+  Status done;
+  if (!tensorboard_) {
+    auto file = TensorboardFile::create(options_.folder);
+    if (file) tensorboard_ = std::move(*file);
+    if (!file) done = file.error();
+  }
+  if (done) done = tensorboard_->append(*metrics);
+  if (done) return;
+  tensorboard_broken_ = true;  // nothing that a run should end for
+  record("tensorboard_failed", "run", to_string(done.error()));
 }
 
 void Launcher::merge_audit(Node& node) {

@@ -1,8 +1,8 @@
 /// Runs an experiment: every node as a child process of this one, until training is finished, has
 /// failed or was interrupted. What `swarm run`, `verify` and `bench overhead` are made of.
 ///
-/// Owns the run folder's merged files (events.jsonl, metrics.jsonl, audit.jsonl) and all children.
-/// Thread: the main thread, from construction to destruction.
+/// Owns the run folder's merged files (events.jsonl, metrics.jsonl, audit.jsonl), its event files
+/// for TensorBoard and all children. Thread: the main thread, from construction to destruction.
 #pragma once
 
 #include <chrono>
@@ -19,6 +19,7 @@
 #include "apps/launch/child_process.h"
 #include "apps/launch/line_tail.h"
 #include "apps/launch/run_state.h"
+#include "apps/launch/tensorboard.h"
 #include "common/ids.h"
 #include "config/experiment.h"
 
@@ -90,6 +91,7 @@ class Launcher {
   std::string last_output(const Node& node) const;
   void record(const std::string& event, const std::string& node, const std::string& detail);
   void merge_event(const std::string& line);
+  void merge_metrics(const std::string& line);
   void merge_audit(Node& node);
   void end_torn_lines(Node& node);
   void fail(const std::string& reason);
@@ -100,6 +102,8 @@ class Launcher {
   LaunchOptions options_;
   RunState state_;
   AuditMerge audit_;
+  std::unique_ptr<TensorboardFile> tensorboard_;  ///< From the first new metrics line on.
+  bool tensorboard_broken_ = false;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::chrono::steady_clock::time_point started_at_, progress_at_;
   uint64_t last_steps_closed_ = 0, steps_before_ = 0;

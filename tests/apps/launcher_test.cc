@@ -128,6 +128,33 @@ BOOST_AUTO_TEST_CASE(the_loss_of_a_stages_only_process_fails_the_run) {
   BOOST_TEST(has("events.jsonl", "process_lost"));
 }
 
+BOOST_AUTO_TEST_CASE(a_run_and_its_resumption_leave_an_event_file_each) {
+  auto e = experiment(kTwo);
+  auto opts = options(e);
+  go();
+  auto files = [&] {
+    std::vector<uintmax_t> sizes;
+    for (const auto& entry : std::filesystem::directory_iterator(folder + "/tensorboard"))
+      sizes.push_back(entry.file_size());
+    return sizes;
+  };
+  BOOST_TEST((Launcher(e, opts).run().outcome == Outcome::kFinished));
+  BOOST_REQUIRE(files().size() == 1u);
+  BOOST_TEST(files()[0] > 100u);
+  std::ofstream(folder + "/nodes/t/events.jsonl", std::ios::app)
+      << "{\"time\":2.5,\"event\":\"finished\",\"node\":\"t\"}\n";
+  std::ofstream(folder + "/nodes/t/metrics.jsonl", std::ios::app)
+      << "{\"step\":2,\"train_loss\":3.5}\n";
+  opts.resume = true;
+  BOOST_TEST((Launcher(e, opts).run().outcome == Outcome::kFinished));
+  BOOST_TEST(files().size() == 2u);
+  e.run.tensorboard = false;
+  const auto off = options(e);
+  go();
+  BOOST_TEST((Launcher(e, off).run().outcome == Outcome::kFinished));
+  BOOST_TEST(!std::filesystem::exists(folder + "/tensorboard"));
+}
+
 BOOST_AUTO_TEST_CASE(a_resumed_run_finishes_again_and_repeats_no_line) {
   auto e = experiment(kTwo);
   auto opts = options(e);

@@ -1,0 +1,154 @@
+#include "apps/launch/tensorboard.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <boost/crc.hpp>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+
+#include "swarm/tensorboard.pb.h"
+
+namespace swarm::launch {
+namespace {
+
+constexpr uint32_t kMaskDelta = 0xa282ead8u;
+constexpr int kMostNames = 1000;  // files that begin in consecutive seconds
+constexpr size_t kLongestHost = 64;
+const char* const kPrefix = "events.out.tfevents.";
+
+template <class T>
+void append_little_endian(std::string& out, T value) {
+  for (size_t i = 0; i < sizeof value; ++i) out += static_cast<char>((value >> (8 * i)) & 0xff);
+}
+
+double unix_now_s() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+std::string host_name() {
+  char buffer[256] = {};
+  return ::gethostname(buffer, sizeof buffer - 1) == 0 ? buffer : "";
+}
+
+Error io(const std::string& what) { return {ErrorCode::kIo, what + ": " + std::strerror(errno)}; }
+
+}  // namespace
+
+uint32_t crc32c(const std::string& bytes) {
+  boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;
+  crc.process_bytes(bytes.data(), bytes.size());
+  return crc.checksum();
+}
+
+uint32_t masked_crc32c(const std::string& bytes) {
+  const uint32_t crc = crc32c(bytes);
+  return ((crc >> 15) | (crc << 17)) + kMaskDelta;
+}
+
+std::string tfrecord(const std::string& data) {
+  std::string out;
+  append_little_endian(out, static_cast<uint64_t>(data.size()));
+  append_little_endian(out, masked_crc32c(out));
+  out += data;
+  append_little_endian(out, masked_crc32c(data));
+  return out;
+}
+
+std::vector<TensorboardScalar> tensorboard_scalars(const MetricsLine& line) {
+  std::vector<TensorboardScalar> out;
+  if (line.train_loss) out.push_back({"loss/train", *line.train_loss});
+  if (line.validation_loss) out.push_back({"loss/validation", *line.validation_loss});
+  if (line.tokens_per_s > 0) out.push_back({"tokens_per_second", line.tokens_per_s});
+  if (line.gradient_norm) out.push_back({"gradient_norm", *line.gradient_norm});
+  for (size_t i = 0; i < line.live_peers.size(); ++i)
+    if (line.live_peers[i] >= 0)
+      out.push_back(
+          {"live_peers/stage" + std::to_string(i), static_cast<double>(line.live_peers[i])});
+  for (size_t i = 0; i < line.staleness.size(); ++i) {
+    if (!line.staleness[i]) continue;
+    out.push_back({"staleness_mean/stage" + std::to_string(i), line.staleness[i]->mean});
+    out.push_back({"staleness_max/stage" + std::to_string(i), line.staleness[i]->max});
+  }
+  return out;
+}
+
+std::string tensorboard_header(double unix_time_s) {
+  proto::TensorboardEvent event;
+  event.set_wall_time(unix_time_s);
+  event.set_file_version("brain.Event:2");
+  return tfrecord(event.SerializeAsString());
+}
+
+std::string tensorboard_record(const MetricsLine& line, double unix_time_s) {
+  const auto scalars = tensorboard_scalars(line);
+  if (scalars.empty()) return {};
+  proto::TensorboardEvent event;
+  event.set_wall_time(line.time_s.value_or(unix_time_s));
+  event.set_step(static_cast<int64_t>(line.step));
+  for (const auto& scalar : scalars) {
+    auto* value = event.mutable_summary()->add_value();
+    value->set_tag(scalar.tag);
+    value->set_simple_value(static_cast<float>(scalar.value));
+  }
+  return tfrecord(event.SerializeAsString());
+}
+
+std::string tensorboard_file_name(uint64_t unix_time_s, const std::string& host) {
+  std::string clean;
+  for (const char c : host.substr(0, kLongestHost)) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    clean += plain || c == '-' || c == '.' ? c : '_';
+  }
+  return kPrefix + std::to_string(unix_time_s) + "." + (clean.empty() ? "localhost" : clean);
+}
+
+Result<std::unique_ptr<TensorboardFile>> TensorboardFile::create(const std::string& run_folder) {
+  const std::string folder = run_folder + "/tensorboard";
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return Error{ErrorCode::kIo, "cannot make " + folder + ": " + error.message()};
+  const double now_s = unix_now_s();
+  const std::string host = host_name();
+  std::string path;
+  int fd = -1;
+  for (int i = 0; i < kMostNames && fd < 0; ++i) {  // a resume within the same second
+    path = folder + "/" + tensorboard_file_name(static_cast<uint64_t>(now_s) + i, host);
+    fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0 && errno != EEXIST) break;
+  }
+  if (fd < 0) return io("cannot make " + path);
+  std::unique_ptr<TensorboardFile> file(new TensorboardFile(fd, path));
+  if (auto done = file->write(tensorboard_header(now_s)); !done) return done.error();
+  return file;
+}
+
+TensorboardFile::~TensorboardFile() { ::close(fd_); }
+
+Status TensorboardFile::append(const MetricsLine& line) {
+  return write(tensorboard_record(line, unix_now_s()));
+}
+
+Status TensorboardFile::write(const std::string& bytes) {
+  size_t written = 0;
+  while (written < bytes.size()) {
+    const ssize_t count = ::write(fd_, bytes.data() + written, bytes.size() - written);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return io("cannot write " + path_);
+    written += static_cast<size_t>(count);
+  }
+  return {};
+}
+
+bool has_tensorboard_file(const std::string& run_folder) {
+  std::error_code error;
+  std::filesystem::directory_iterator entries(run_folder + "/tensorboard", error), end;
+  for (; !error && entries != end; entries.increment(error))
+    if (entries->path().filename().string().rfind(kPrefix, 0) == 0) return true;
+  return false;
+}
+
+}  // namespace swarm::launch

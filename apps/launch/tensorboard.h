@@ -1,0 +1,65 @@
+/// Writes a run's numbers for TensorBoard: RUN/tensorboard/events.out.tfevents.TIME.HOST
+/// (docs/run_folder.md has the format and the tags).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/launch/metrics_line.h"
+#include "common/result.h"
+
+namespace swarm::launch {
+
+/// CRC-32C (Castagnoli, as in iSCSI).
+uint32_t crc32c(const std::string& bytes);
+/// As TFRecord files store it: rotated and moved on, because a checksum of data that holds its own
+/// checksum is degenerate.
+uint32_t masked_crc32c(const std::string& bytes);
+
+/// A frame of a TFRecord file, little-endian: length [u64], its masked checksum [u32], data, the
+/// masked checksum of the data [u32].
+std::string tfrecord(const std::string& data);
+
+struct TensorboardScalar {
+  std::string tag;
+  double value = 0;
+};
+/// What a metrics line says: only what it has.
+std::vector<TensorboardScalar> tensorboard_scalars(const MetricsLine& line);
+
+/// The frame that a file begins with.
+std::string tensorboard_header(double unix_time_s);
+/// The frame of a step; empty if the line has no number to show. A line without a time is given
+/// `unix_time_s`.
+std::string tensorboard_record(const MetricsLine& line, double unix_time_s);
+
+/// "events.out.tfevents.TIME.HOST": TIME in whole seconds, HOST without odd characters.
+std::string tensorboard_file_name(uint64_t unix_time_s, const std::string& host);
+
+/// Appends to a file of its own, never to one that exists. One owner, one thread.
+class TensorboardFile {
+ public:
+  /// Makes FOLDER/tensorboard/ and a new file in it. Errors: kIo.
+  static Result<std::unique_ptr<TensorboardFile>> create(const std::string& run_folder);
+  ~TensorboardFile();
+  TensorboardFile(const TensorboardFile&) = delete;
+
+  /// One write(2) for the line; after kIo the file may end in half a frame, which TensorBoard
+  /// takes for the end: write nothing more. Errors: kIo.
+  Status append(const MetricsLine& line);
+  const std::string& path() const { return path_; }
+
+ private:
+  TensorboardFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  Status write(const std::string& bytes);
+
+  int fd_;
+  std::string path_;
+};
+
+/// FOLDER/tensorboard/ holds at least one event file.
+bool has_tensorboard_file(const std::string& run_folder);
+
+}  // namespace swarm::launch
