@@ -4,6 +4,7 @@
 #include <caf/actor.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/event_based_actor.hpp>
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -18,6 +19,7 @@ namespace swarm::actors {
 using ComputeWork = std::function<void(tensor::Stage&)>;
 struct ComputeJob {
   std::shared_ptr<ComputeWork> work;
+  int passes = 0;  ///< Forward and backward passes of a microbatch in it; each costs the delay.
 };
 using StageFactory = std::function<Result<std::unique_ptr<tensor::Stage>>()>;
 
@@ -31,14 +33,22 @@ using compute_atom = caf::atom_constant<caf::atom("compute")>;
 ///
 /// Thread: detached (its own) in a running node; pooled in tests (`detached` false).
 /// The stage is made on the first (compute_atom) message, in that thread.
-caf::actor spawn_compute(caf::actor_system& system, StageFactory factory, bool detached);
+///
+/// `pass_delay` makes the device slower by that much per pass: the job's answer waits, its seconds
+/// include the wait, and jobs that come meanwhile wait their turn, so answers keep the order of
+/// the jobs. No thread sleeps.
+caf::actor spawn_compute(caf::actor_system& system, StageFactory factory, bool detached,
+                         std::chrono::duration<double> pass_delay = {});
 
-/// Runs `work(stage)` there and then `done(Result<R>, seconds)` in `self`.
+/// Runs `work(stage)`, which has so many passes, there and then `done(Result<R>, seconds)` in
+/// `self`.
 template <class R, class Work, class Done>
-void compute(caf::event_based_actor* self, const caf::actor& actor, Work work, Done done) {
+void compute(caf::event_based_actor* self, const caf::actor& actor, Work work, Done done,
+             int passes = 0) {
   auto slot = std::make_shared<Result<R>>(Error{ErrorCode::kInternal, "not computed"});
   ComputeJob job{std::make_shared<ComputeWork>(
-      [slot, work = std::move(work)](tensor::Stage& stage) { *slot = work(stage); })};
+                     [slot, work = std::move(work)](tensor::Stage& stage) { *slot = work(stage); }),
+                 passes};
   auto on_error = done;
   self->request(actor, caf::infinite, compute_atom::value, std::move(job))
       .then([slot, done](double seconds) mutable { done(std::move(*slot), seconds); },

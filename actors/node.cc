@@ -208,7 +208,7 @@ class RunningNode : public Node {
             deps.set_compute_threads(threads);  // OpenMP counts by thread
           return deps.make_stage(stage);
         },
-        /*detached=*/true);
+        /*detached=*/true, std::chrono::duration<double>(options_.delay_s / 2));
     server.checkpointer =
         spawn_checkpointer(*system_, store_, options_.checkpoint.keep, /*detached=*/true);
     AveragerDeps averager;

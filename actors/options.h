@@ -59,6 +59,9 @@ struct TrainingOptions {
   uint64_t seed = 1;                 ///< Of data order and initial weights.
   /// Peers that every stage needs before a fresh or resumed run starts.
   uint32_t min_peers_per_stage = 1;
+  /// Peers of all stages together that a fresh run needs; 0: as many as every stage needs. More
+  /// than half of those that there will be: then no two parts of a divided network can both begin.
+  uint32_t min_peers = 0;
   /// A step runs on the parameters of the update before last while the last one is averaged
   /// (paper, delayed parameter updates).
   bool delayed_updates = false;
@@ -100,6 +103,7 @@ struct NodeOptions {
   std::vector<int32_t> stages;     ///< A StageServer for each; may be empty.
   bool trainer = false;            ///< Hosts a Trainer and a Coordinator (active or standby).
   int32_t threads = 1;             ///< LibTorch compute threads of the process.
+  double delay_s = 0;              ///< Artificial, of each microbatch at each peer of the node.
   std::string log_level = "info";  ///< trace, debug, info, warn, error.
   int32_t num_stages = 1;
   LinksOptions links;

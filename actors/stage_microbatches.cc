@@ -134,10 +134,12 @@ void StageServerState::run_forward(const Key& key) {
     if (!activations) return activations.error();
     return Outcome{std::move(*activations), 0};
   };
-  compute<Outcome>(self_, deps_.compute, std::move(work),
-                   [this, key](Result<Outcome> outcome, double seconds) {
-                     forward_done(key, std::move(outcome), seconds);
-                   });
+  compute<Outcome>(
+      self_, deps_.compute, std::move(work),
+      [this, key](Result<Outcome> outcome, double seconds) {
+        forward_done(key, std::move(outcome), seconds);
+      },
+      /*passes=*/1);
 }
 
 void StageServerState::forward_done(const Key& key, Result<Outcome> outcome, double seconds) {
@@ -206,10 +208,12 @@ void StageServerState::run_backward(const Key& key) {
     if (!back) return back.error();
     return Outcome{std::move(*back), 0};
   };
-  compute<Outcome>(self_, deps_.compute, std::move(work),
-                   [this, key, accumulate, epoch = sum_epoch_](Result<Outcome> outcome, double s) {
-                     backward_done(key, accumulate, epoch, std::move(outcome), s);
-                   });
+  compute<Outcome>(
+      self_, deps_.compute, std::move(work),
+      [this, key, accumulate, epoch = sum_epoch_](Result<Outcome> outcome, double s) {
+        backward_done(key, accumulate, epoch, std::move(outcome), s);
+      },
+      /*passes=*/1);
 }
 
 void StageServerState::run_last_stage(const Key& key) {
@@ -227,10 +231,12 @@ void StageServerState::run_last_stage(const Key& key) {
     if (!loss) return loss.error();
     return Outcome{std::move(loss->gradient), loss->loss_sum};
   };
-  compute<Outcome>(self_, deps_.compute, std::move(work),
-                   [this, key, accumulate, epoch = sum_epoch_](Result<Outcome> outcome, double s) {
-                     backward_done(key, accumulate, epoch, std::move(outcome), s);
-                   });
+  compute<Outcome>(
+      self_, deps_.compute, std::move(work),
+      [this, key, accumulate, epoch = sum_epoch_](Result<Outcome> outcome, double s) {
+        backward_done(key, accumulate, epoch, std::move(outcome), s);
+      },
+      /*passes=*/head.forward_only() ? 1 : 2);
 }
 
 void StageServerState::backward_done(const Key& key, bool accumulated, uint64_t sum_epoch,

@@ -184,10 +184,26 @@ class Checker {
         error(place, "nodes.name", "there is another node " + quote(node.name));
       }
       check_stages(node, place);
+      check_preemptions(node, place);
       const bool own = !node.listen.host.empty();
       if (const std::string why = plaintext_refused(node.listen); own && !why.empty())
         error(place, "nodes.listen", why);
     }
+  }
+
+  /// Taken away while it is away would mean two answers to when it comes back.
+  void check_preemptions(const NodeSpec& node, const Places::Table& place) {
+    auto list = node.preempt;
+    std::sort(list.begin(), list.end(), [](auto& a, auto& b) { return a.at_s < b.at_s; });
+    for (size_t i = 1; i < list.size(); ++i)
+      if (list[i].at_s <= list[i - 1].at_s + list[i - 1].for_s)
+        error(place, "nodes.preempt",
+              "the preemption at " + print_float(list[i].at_s) + " s begins before the one at " +
+                  print_float(list[i - 1].at_s) + " s ends");
+    if (node.preempt_every_s > 0 && node.preempt_every_s <= node.preempt_for_s)
+      error(place, "nodes.preempt_every_s",
+            "expected 0 or more than preempt_for_s = " + print_float(node.preempt_for_s) +
+                ", found " + print_float(node.preempt_every_s));
   }
 
   void check_stages(const NodeSpec& node, const Places::Table& place) {
@@ -239,7 +255,7 @@ class Checker {
               "expected at most training.steps = " + std::to_string(e_.base.training.steps) +
                   ", found " + std::to_string(event.at_step));
       if (place.keys.count("timeline.action") == 0)
-        error(place, "timeline.action", "missing: one of kill, start, pause, resume");
+        error(place, "timeline.action", "missing: one of kill, start, pause, resume, stop");
       if (e_.find(event.node) == nullptr)
         error(place, "timeline.node", "there is no node " + quote(event.node),
               nearest(event.node, names));

@@ -24,6 +24,17 @@ struct RunOptions {
   bool tensorboard = true;          ///< `swarm run` writes event files for TensorBoard.
 };
 
+/// A time without the node, as when a cheap machine is taken away.
+struct Preemption {
+  double at_s = 0;    ///< Since `swarm run` began.
+  double for_s = 30;  ///< From the signal to the node's next start.
+  friend bool operator==(const Preemption& a, const Preemption& b) {
+    return a.at_s == b.at_s && a.for_s == b.for_s;
+  }
+};
+/// kill: SIGKILL, nothing is saved. stop: SIGTERM, the node leaves in order.
+enum class PreemptBy : uint8_t { kKill, kStop };
+
 /// One process of the run.
 struct NodeSpec {
   std::string name;
@@ -34,9 +45,20 @@ struct NodeSpec {
   std::string log_level;  ///< Empty: as in [node].
   Endpoint listen;        ///< Empty host: as in [node].
   Endpoint announce;      ///< Empty host: as in [node].
+  /// Artificial: every microbatch takes each peer of the node this much longer [s], half of it in
+  /// the forward and half in the backward pass; the peer computes nothing else meanwhile.
+  double delay_s = 0;
+  /// Artificial: the node sends no more than this on all its links together; 0: no limit.
+  double send_bytes_per_s = 0;
+  std::vector<Preemption> preempt;  ///< `swarm run` carries these out, once each.
+  /// One more preemption at a random moment of each such window, drawn from chaos.seed and the
+  /// node's name; between chaos.start_after_s and chaos.end_after_s. 0: none.
+  double preempt_every_s = 0;
+  double preempt_for_s = 30;
+  PreemptBy preempt_by = PreemptBy::kKill;
 };
 
-enum class TimelineAction : uint8_t { kKill, kStart, kPause, kResume };
+enum class TimelineAction : uint8_t { kKill, kStart, kPause, kResume, kStop };
 const char* to_string(TimelineAction action);
 
 /// What `swarm run` does to a node's process, once, when the time has come.
@@ -100,7 +122,8 @@ struct ExperimentResult {
 enum class Timeline : uint8_t { kRead, kIgnore };
 
 /// `overrides`: "section.key=value" each, applied in order after the file, with the same checks.
-/// The value is TOML; text that is no TOML value is taken as a string.
+/// The value is TOML; text that is no TOML value is taken as a string. "nodes.NAME.key=value" sets
+/// a key of that node (NAME-0 where it has a count); in NAME a * stands for any letters.
 ExperimentResult load_experiment(const std::string& path,
                                  const std::vector<std::string>& overrides = {},
                                  Timeline timeline = Timeline::kRead);

@@ -27,4 +27,29 @@ std::string choices_text(const std::vector<std::string>& choices) {
   return out;
 }
 
+const Value* Field<Preemption>::set(Preemption& out, const Value& value, const Limits&) {
+  if (value.kind != Value::Kind::kTable) return &value;
+  Preemption made;
+  bool at = false;
+  for (const auto& member : value.members) {
+    const bool is_at = member.name == "at_s";
+    if (!is_at && member.name != "for_s") return &value;
+    const Limits limits = is_at ? in(0, 1e9) : in(0.05, 1e9);
+    if (const Value* bad = Field<double>::set(is_at ? made.at_s : made.for_s, member.value, limits))
+      return bad;
+    at = at || is_at;
+  }
+  if (!at) return &value;
+  out = made;
+  return nullptr;
+}
+
+std::string Field<Preemption>::print(const Preemption& value, const Limits&) {
+  return "{ at_s = " + print_float(value.at_s) + ", for_s = " + print_float(value.for_s) + " }";
+}
+
+std::string Field<Preemption>::expected(const Limits&) {
+  return "{ at_s = SECONDS, for_s = SECONDS }";
+}
+
 }  // namespace swarm::config

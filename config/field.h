@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "config/experiment.h"
 #include "config/value.h"
 
 namespace swarm::config {
@@ -159,6 +160,14 @@ struct Field<Endpoint> {
     return value.host.empty() ? "\"\"" : quote(value.text());
   }
   static std::string expected(const Limits&) { return "\"HOST:PORT\" or \"\""; }
+};
+
+/// { at_s = 120, for_s = 30 }
+template <>
+struct Field<Preemption> {
+  static const Value* set(Preemption& out, const Value& value, const Limits& limits);
+  static std::string print(const Preemption& value, const Limits&);
+  static std::string expected(const Limits&);
 };
 
 template <class M>

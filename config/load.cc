@@ -1,4 +1,5 @@
 // File and overrides -> Experiment: types, ranges and names. What keys mean together is checks.cc.
+#include <fnmatch.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -57,7 +58,8 @@ class Loader {
       return error(where, "", "expected section.key=value, found " + quote(text));
     const size_t dot = path.find('.');
     const std::string section = path.substr(0, dot);
-    if (section == "nodes" || section == "timeline")
+    if (section == "nodes") return;  // apply_node_override
+    if (section == "timeline")
       return error(where, path, "lists of tables cannot be overridden; edit the file");
     if (dot == std::string::npos || !is_section(section)) return unknown_path(where, path);
     const std::string name = path.substr(dot + 1);
@@ -65,6 +67,36 @@ class Loader {
     if (key == nullptr) return unknown_key(where, experiment_keys(), section, name);
     const Value value = override_value(*key, text.substr(equals + 1), where);
     assign(*key, draft_.experiment, value, where, draft_.places.keys);
+  }
+
+  /// "nodes.NAME.key=value", after counts were expanded; others are left alone.
+  void apply_node_override(const std::string& text) {
+    const size_t equals = text.find('=');
+    const std::string path = text.substr(0, equals);
+    if (equals == std::string::npos || path.substr(0, path.find('.')) != "nodes") return;
+    const Location where{"--set " + path, 0, 0};
+    const size_t first = path.find('.'), last = path.rfind('.');
+    if (first == std::string::npos || last == first || last == first + 1)
+      return error(where, path, "expected nodes.NAME.key=value");
+    const std::string pattern = path.substr(first + 1, last - first - 1);
+    const auto* key = find_key(node_keys(), "nodes", path.substr(last + 1));
+    if (key == nullptr) return unknown_key(where, node_keys(), "nodes", path.substr(last + 1));
+    if (key->name == "name" || key->name == "count")
+      return error(where, path, "is given by the file; edit it");
+    const Value value = override_value(*key, text.substr(equals + 1), where);
+    std::vector<std::string> names;
+    bool found = false;
+    for (size_t i = 0; i < draft_.experiment.nodes.size(); ++i) {
+      NodeSpec& node = draft_.experiment.nodes[i];
+      names.push_back(node.name);
+      if (fnmatch(pattern.c_str(), node.name.c_str(), 0) != 0) continue;
+      found = true;
+      Places::Table& place = draft_.places.nodes[i];
+      if (assign(*key, node, value, where, place.keys)) continue;
+      place.failed = true;
+      break;  // the same value fails everywhere
+    }
+    if (!found) error(where, path, "there is no node " + quote(pattern), nearest(pattern, names));
   }
 
  private:
@@ -268,6 +300,7 @@ ExperimentResult parse_experiment(const std::string& text, const std::string& fi
   loader.read_root(parsed.root);
   for (const auto& item : overrides) loader.apply_override(item);
   expand_counts(draft);
+  for (const auto& item : overrides) loader.apply_node_override(item);
   resolve(draft.experiment);
   check(draft);
   if (!draft.errors.empty()) return fail(std::move(draft.errors));

@@ -66,6 +66,8 @@ const char* to_string(TimelineAction action) {
       return "pause";
     case TimelineAction::kResume:
       return "resume";
+    case TimelineAction::kStop:
+      return "stop";
   }
   return "unknown";
 }
@@ -88,6 +90,8 @@ actors::NodeOptions to_node_options(const Experiment& experiment, const std::str
     if (!spec->log_level.empty()) options.log_level = spec->log_level;
     if (!spec->listen.host.empty()) options.links.listen = spec->listen;
     if (!spec->announce.host.empty()) options.links.announce = spec->announce;
+    options.delay_s = spec->delay_s;
+    options.links.send_bytes_per_s = spec->send_bytes_per_s;
   }
   options.links.node_name = node_name;
   options.links.run_id = options.run_id;
@@ -136,6 +140,7 @@ std::string reference_toml() {
   node.name = "stage0";
   node.count = 2;
   node.stages = {0};
+  node.preempt = {{120, 30}};
   TimelineEvent event;
   event.at_step = 30;
   event.at_second = 60;

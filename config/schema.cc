@@ -337,6 +337,21 @@ const std::vector<Key<NodeSpec>>& node_keys() {
           "\"\": as node.log_level.");
     b.add("listen", AT(listen), {}, "\"\": as node.listen.");
     b.add("announce", AT(announce), {}, "\"\": as node.announce.");
+    b.add(
+        "delay_s", AT(delay_s), in(0, 3600),
+        "Artificial: every microbatch takes each of the node's peers this much longer, half of it "
+        "in the forward and half in the backward pass.");
+    b.add("send_bytes_per_s", AT(send_bytes_per_s), in(0, 1e12),
+          "Artificial: the node sends no more than this on all its links together; 0: no limit.");
+    b.add(
+        "preempt", AT(preempt), {},
+        "When the node is taken away and for how long, in seconds since the start of `swarm run`.");
+    b.add("preempt_every_s", AT(preempt_every_s), in(0, 1e6),
+          "One more preemption at a random moment of each such window, drawn from chaos.seed and "
+          "the node's name, from chaos.start_after_s to chaos.end_after_s; 0: none.");
+    b.add("preempt_for_s", AT(preempt_for_s), in(0.05, 1e6), "How long such a one lasts.");
+    b.add("preempt_by", AT(preempt_by), one_of({"kill", "stop"}),
+          "kill is SIGKILL. stop is SIGTERM: the node leaves in order.");
     return b.take();
   }();
   return keys;
@@ -348,8 +363,8 @@ const std::vector<Key<TimelineEvent>>& timeline_keys() {
     b.section("timeline", false);
     b.add("at_step", AT(at_step), in(0, 4e9), "When this many steps are finished; or ...");
     b.add("at_second", AT(at_second), in(0, 1e9), "... this many seconds after the start.");
-    b.add("action", AT(action), one_of({"kill", "start", "pause", "resume"}),
-          "kill is SIGKILL, pause SIGSTOP, resume SIGCONT. Must be set.");
+    b.add("action", AT(action), one_of({"kill", "start", "pause", "resume", "stop"}),
+          "kill is SIGKILL, pause SIGSTOP, resume SIGCONT, stop SIGTERM. Must be set.");
     b.add("node", AT(node), {}, "A name of [[nodes]]. Must be set.");
     return b.take();
   }();

@@ -105,6 +105,8 @@ struct LinksOptions {
   uint64_t receive_budget_bytes = 512ull << 20;
   /// Queued to send per link; beyond it new Mail with a body fails with kOverloaded.
   uint64_t send_budget_bytes = 512ull << 20;
+  /// Artificial limit of what the node sends on all links together; 0: none.
+  double send_bytes_per_s = 0;
   uint32_t max_links = 256;
   /// Links that have not said a valid hello within dial_timeout are closed; at most this many wait.
   uint32_t max_pending_hellos = 64;

@@ -295,11 +295,17 @@ void Launcher::apply(Node& node, TimelineAction action) {
     case TimelineAction::kResume:
       node.process->signal(SIGCONT);
       break;
+    case TimelineAction::kStop:
+      node.stop_expected = true;
+      node.process->signal(SIGTERM);
+      break;
   }
 }
 
-/// What was killed is gone within milliseconds; its port is free then.
+/// What was killed is gone within milliseconds; its port is free then. What was asked to stop had
+/// its time.
 void Launcher::wait_until_gone(Node& node) {
+  node.process->signal(SIGKILL);
   for (int i = 0; i < 200 && node.process->running(); ++i) {
     if (node.process->reap()) return on_exit(node);
     ::poll(nullptr, 0, 10);

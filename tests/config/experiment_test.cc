@@ -248,9 +248,55 @@ BOOST_AUTO_TEST_CASE(a_bad_override_is_named_as_such) {
   BOOST_TEST(contains(only("", {"model.layers=x"}).message, "found the string \"x\""));
   BOOST_TEST(contains(only("", {"model.layers"}).message, "expected section.key=value"));
   BOOST_TEST(only("", {"layers=3"}).suggestion == "model.layers");
-  BOOST_TEST(contains(only("", {"nodes.name=3"}).message, "edit the file"));
+  BOOST_TEST(contains(only("", {"timeline.node=3"}).message, "edit the file"));
   BOOST_TEST(only("", {"run.name=\xff\xfe"}).key == "run.name");
   BOOST_TEST(only("", {"model.layers=3\nx = 4"}).key == "model.layers");
+}
+
+BOOST_AUTO_TEST_CASE(an_override_reaches_the_nodes_whose_names_match) {
+  const std::string nodes = kMinimal +
+                            "[[nodes]]\nname=\"s.0\"\ncount=2\nstages=[0]\n"
+                            "[[nodes]]\nname=\"t\"\ntrainer=true\ndelay_s=3\n";
+  const auto e = good(nodes, {"nodes.s.0-1.delay_s=0.5", "nodes.*-0.threads=2",
+                              "nodes.s*.preempt=[{at_s=1}]", "nodes.t.send_bytes_per_s=1000"});
+  BOOST_TEST(e.nodes[0].delay_s == 0);
+  BOOST_TEST(e.nodes[1].delay_s == 0.5);
+  BOOST_TEST(e.nodes[2].delay_s == 3);
+  BOOST_TEST(e.nodes[0].threads == 2);
+  BOOST_TEST(e.nodes[1].threads == 0);
+  BOOST_TEST((e.nodes[1].preempt == std::vector<Preemption>{{1, 30}}));
+  BOOST_TEST(e.nodes[2].preempt.empty());
+  BOOST_TEST(to_node_options(e, "s.0-1", "").delay_s == 0.5);
+  BOOST_TEST(to_node_options(e, "t", "").links.send_bytes_per_s == 1000);
+  BOOST_TEST(e.base.config_fingerprint == good(nodes).base.config_fingerprint);
+
+  BOOST_TEST(bad(nodes, {"nodes.u.threads=2"})[0].text() ==
+             "--set nodes.u.threads: nodes.u.threads: there is no node \"u\"");
+  BOOST_TEST(bad(nodes, {"nodes.s.0.threads=2"})[0].suggestion == "s.0-0");
+  BOOST_TEST(bad(nodes, {"nodes.t.thread=2"})[0].suggestion == "threads");
+  BOOST_TEST(bad(nodes, {"nodes.t.name=u"})[0].message == "is given by the file; edit it");
+  BOOST_TEST(bad(nodes, {"nodes.*.delay_s=-1"}).size() == 1u);
+  for (const char* broken : {"nodes=1", "nodes.delay_s=1", "nodes..delay_s=1"})
+    BOOST_TEST(bad(nodes, {broken})[0].message == "expected nodes.NAME.key=value", broken);
+}
+
+BOOST_AUTO_TEST_CASE(preemptions_are_checked_and_read_back) {
+  const std::string node = kMinimal + "[[nodes]]\nname=\"a\"\nstages=[0]\ntrainer=true\n";
+  const auto e = good(node +
+                      "preempt = [{ at_s = 60 }, { at_s = 5, for_s = 1.5 }]\n"
+                      "preempt_every_s = 100\npreempt_by = \"stop\"\n");
+  BOOST_TEST((e.nodes[0].preempt == std::vector<Preemption>{{60, 30}, {5, 1.5}}));
+  BOOST_TEST((e.nodes[0].preempt_by == PreemptBy::kStop));
+  const auto again = good(to_toml(e));
+  BOOST_TEST((again.nodes[0].preempt == e.nodes[0].preempt));
+  BOOST_TEST((again.nodes[0].preempt_by == PreemptBy::kStop));
+
+  BOOST_TEST(bad(node + "preempt = [{ at_s = 9 }, { at_s = 5, for_s = 4 }]\n")[0].message ==
+             "the preemption at 9.0 s begins before the one at 5.0 s ends");
+  BOOST_TEST(bad(node + "preempt_every_s = 30\n")[0].key == "nodes.preempt_every_s");
+  for (const char* item : {"{ for_s = 3 }", "{ at = 3 }", "3", "{ at_s = -1 }", "{ at_s = \"1\" }",
+                           "{ at_s = 1, for_s = 0 }"})
+    BOOST_TEST(bad(node + "preempt = [" + item + "]\n")[0].key == "nodes.preempt", item);
 }
 
 BOOST_AUTO_TEST_CASE(a_counted_node_becomes_many) {
