@@ -2,7 +2,7 @@
 ///
 /// Pure, thread-safe for disjoint outputs. The same input gives the same bits on every machine:
 /// no contraction to FMA, fixed order of summation (invariant I2: replicas stay bit-identical).
-/// Pointers need only the alignment of float.
+/// Pointers need only the alignment of float, and do not overlap unless said otherwise.
 #pragma once
 
 #include <cstddef>
@@ -35,9 +35,31 @@ struct AdamwStep {
   float correction2 = 1;     ///< 1 / (1 - beta2^t).
 };
 /// In one pass over [n]: moments, then
-/// parameters = parameters * (1 - lr * decay) - lr * correction1 * m / (sqrt(correction2 * v) +
-/// eps).
-void adamw_update(const AdamwStep& step, float* parameters, float* first_moment,
+/// to = from * (1 - lr * decay) - lr * correction1 * m / (sqrt(correction2 * v) + eps).
+/// `to` is `from` or does not overlap it; the same bits either way.
+void adamw_update(const AdamwStep& step, const float* from, float* to, float* first_moment,
                   float* second_moment, const float* gradient, size_t n);
+
+/// One update of Nesterov's method with Adam's preconditioner, a discounted gradient and decoupled
+/// decay (tensor/optimizer.h says where the rates come from).
+struct NesterovStep {
+  float learning_rate = 0;
+  float beta1 = 0, beta2 = 0, epsilon = 0;
+  float rest1 = 1, rest2 = 1;  ///< 1 - beta1, 1 - beta2.
+  float weight_decay = 0;      ///< 0 for norms, biases and positions.
+  float gradient_scale = 1;    ///< Clipping.
+  float gradient_rate = 0;     ///< lr * (1 - mu_t) / (1 - P_t): of the discounted gradient.
+  float momentum_rate = 0;     ///< lr * mu_(t+1) / (1 - P_t * mu_(t+1)): of the look-ahead.
+  float correction2 = 1;       ///< 1 / (1 - beta2^t).
+};
+/// In one pass over [n]: moments, then to = from * (1 - lr * decay) - (gradient_rate * g +
+/// momentum_rate * m) / (sqrt(correction2 * v) + eps). `to` as in adamw_update().
+void nesterov_update(const NesterovStep& step, const float* from, float* to, float* first_moment,
+                     float* second_moment, const float* gradient, size_t n);
+
+/// to[i] = from[i] + (average[i] - sent[i]); exactly average[i] where from[i] is still sent[i].
+/// `to` is `from` or does not overlap it.
+void add_difference(const float* from, const float* average, const float* sent, float* to,
+                    size_t n);
 
 }  // namespace swarm::tensor

@@ -6,12 +6,16 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "common/check.h"
 #include "tensor/codec.h"
 #include "tensor/flat.h"
 #include "tensor/gpt_model.h"
+#include "tensor/optimizer.h"
+#include "tensor/parameter_versions.h"
 #include "tensor/state_format.h"
 
 namespace swarm::tensor {
@@ -36,6 +40,14 @@ Tensor view_of(const Buffer& values, at::IntArrayRef shape) {
       data, shape, [values](void*) {}, torch::kFloat32);
 }
 
+/// `values` themselves, or a copy that floats may be read from.
+Buffer aligned_floats(const Buffer& values) {
+  if (reinterpret_cast<uintptr_t>(values.data()) % alignof(float) == 0) return values;
+  MutableBuffer moved = MutableBuffer::allocate(values.size());
+  std::memcpy(moved.data(), values.data(), values.size());
+  return moved.freeze();
+}
+
 bool all_finite(const Tensor& tensor) {
   const Tensor values = tensor.scalar_type() == torch::kFloat32 ? tensor : tensor.to(torch::kFloat);
   if (!values.is_contiguous()) return torch::isfinite(values).all().item<bool>();
@@ -51,9 +63,11 @@ struct Checked {
 
 /// What waits for its gradient.
 struct Kept {
-  StageInput input;  // recompute
-  Tensor leaf;       // keep: input activations; undefined in the first stage
-  Tensor output;     // keep: end of the graph
+  ParameterVersions::Held version;  // keep: the weights of the graph
+  uint64_t updates = 0;             // of the optimizer before the forward
+  StageInput input;                 // recompute
+  Tensor leaf;                      // keep: input activations; undefined in the first stage
+  Tensor output;                    // keep: end of the graph
   int64_t batch = 0, sequence = 0;
 };
 
@@ -68,14 +82,10 @@ class TorchStage final : public GptStage {
         layout_(gpt_layout(options.model, options.stage, options.num_stages)),
         size_(layout_size(layout_)),
         model_(options.model, first_, last_,
-               stage_layers(options.model, options.stage, options.num_stages), options.compute) {
-    state_ = torch::empty({3, static_cast<int64_t>(size_)});
+               stage_layers(options.model, options.stage, options.num_stages), options.compute),
+        parameters_(layout_, options.compute),
+        optimizer_(make_optimizer(options.optimizer, layout_, run_parallel)) {
     gradients_ = torch::zeros({static_cast<int64_t>(size_)});
-    for (const ParameterInfo& info : layout_) {
-      auto offset = static_cast<int64_t>(info.offset), size = static_cast<int64_t>(info.size);
-      Tensor view = state_[0].narrow(0, offset, size).view(info.shape);
-      weights_.push_back(view.detach().requires_grad_());
-    }
     initialize();
   }
 
@@ -99,15 +109,22 @@ class TorchStage final : public GptStage {
   size_t kept() const override { return kept_.size(); }
   uint64_t num_parameters() const override { return size_; }
   const std::vector<ParameterInfo>& layout() const override { return layout_; }
-  Buffer parameters() const override { return copy(values(0)); }
+  Buffer parameters() const override { return copy(parameters_.values()); }
+  size_t versions() const override;
   Buffer gradient_sum() const override { return copy(gradients_.data_ptr<float>()); }
   void clear_gradients() override {
     std::memset(gradients_.data_ptr<float>(), 0, size_ * sizeof(float));
   }
   uint64_t step() const override { return step_; }
-  uint64_t checksum() const override { return digest(values(0), size_ * sizeof(float)); }
+  uint64_t checksum() const override { return digest(parameters_.values(), size_ * sizeof(float)); }
 
   Status apply(const Buffer& gradient, double clip_scale) override;
+  Result<LocalUpdate> apply_local(uint64_t samples, uint64_t lr_position) override;
+  uint64_t updates() const override { return optimizer_->counters().updates; }
+  std::optional<uint64_t> updates_at_forward(const MicrobatchKey& key) const override;
+  Status set_step(uint64_t step) override;
+  Result<Buffer> to_average(AveragedPart part) const override;
+  Status take_average(AveragedPart part, const Buffer& average, const Buffer& sent) override;
   Buffer save_state() const override;
   Status load_state(const Buffer& state) override;
   void initialize() override;
@@ -125,15 +142,27 @@ class TorchStage final : public GptStage {
   Status check_shape(const char* what, const proto::Tensor& meta, int64_t batch,
                      int64_t sequence) const;
   Status read_tokens(const StageInput& input, Checked& out) const;
-  Result<Tensor> pull(const Tensor& end, const Tensor& end_gradient, const Tensor& leaf,
-                      bool accumulate);
+  Result<Tensor> pull(const ParameterVersions::Held& version, const Tensor& end,
+                      const Tensor& end_gradient, const Tensor& leaf, bool accumulate);
   void add_gradient(size_t index, const Tensor& gradient);
   EncodedTensor encode_rows(const Tensor& rows, int64_t batch, int64_t sequence,
                             proto::Codec codec) const;
-  const std::vector<Tensor>& compute_weights();
-  void parameters_changed();
+  /// The current version's.
+  const std::vector<Tensor>& compute_weights() {
+    return parameters_.weights(parameters_.current());
+  }
+  void update(const float* gradient, uint64_t lr_position, double clip_scale);
+  /// Before the parameters become others that no kept forward belongs to.
+  void forget_passes() {
+    kept_.clear();
+    clear_gradients();
+  }
+  static void run_parallel(size_t n, const ParallelBody& body) {
+    at::parallel_for(0, static_cast<int64_t>(n), 1 << 16, [&](int64_t from, int64_t to) {
+      body(static_cast<size_t>(from), static_cast<size_t>(to));
+    });
+  }
 
-  float* values(int part) const { return state_.data_ptr<float>() + size_ * part; }
   Buffer copy(const float* from) const {
     MutableBuffer out = MutableBuffer::allocate(size_ * sizeof(float));
     std::memcpy(out.data(), from, size_ * sizeof(float));
@@ -156,12 +185,11 @@ class TorchStage final : public GptStage {
   const std::vector<ParameterInfo> layout_;
   const uint64_t size_;
   GptModel model_;
-  Tensor state_;                      // [3, size_]: parameters, first and second moments
-  Tensor gradients_;                  // [size_]
-  std::vector<Tensor> weights_;       // leaves, views of state_[0]
-  std::vector<Tensor> bf16_weights_;  // leaves; matrices and biases cast, norms shared; or empty
+  ParameterVersions parameters_;
+  const std::unique_ptr<Optimizer> optimizer_;
+  Tensor gradients_;  // [size_]
   std::map<MicrobatchKey, Kept> kept_;
-  uint64_t step_ = 0, updates_ = 0;
+  uint64_t step_ = 0;
 };
 
 // ---- input
@@ -259,6 +287,8 @@ Result<EncodedTensor> TorchStage::do_forward(const MicrobatchKey& key, const Sta
   Kept kept;
   kept.batch = checked->batch;
   kept.sequence = checked->sequence;
+  kept.updates = updates();
+  if (graph) kept.version = parameters_.current();
   if (graph && !first_) kept.leaf = checked->input.requires_grad_();
   Tensor output =
       model_.blocks(compute_weights(), checked->input, checked->batch, checked->sequence);
@@ -293,8 +323,10 @@ Result<EncodedTensor> TorchStage::do_backward(const MicrobatchKey& key,
     if (!first_) kept.leaf = checked->input.requires_grad_();
     kept.output =
         model_.blocks(compute_weights(), checked->input, checked->batch, checked->sequence);
+    kept.version = parameters_.current();
   }
-  auto pulled = pull(kept.output, view_of(*values, {rows, width}), kept.leaf, accumulate);
+  auto pulled =
+      pull(kept.version, kept.output, view_of(*values, {rows, width}), kept.leaf, accumulate);
   if (!pulled) return pulled.error();
   if (first_) return EncodedTensor{};
   return encode_rows(*pulled, batch, sequence, gradient_codec_);
@@ -318,7 +350,7 @@ Result<LossResult> TorchStage::do_loss(const StageInput& input, bool accumulate,
   if (!std::isfinite(result.loss_sum)) return non_finite("loss is not finite");
   if (forward_only) return result;
   if (first_ && !accumulate) return result;
-  auto pulled = pull(loss, {}, leaf, accumulate);
+  auto pulled = pull(parameters_.current(), loss, {}, leaf, accumulate);
   if (!pulled) return pulled.error();
   if (!first_) {
     result.gradient = encode_rows(*pulled, checked->batch, checked->sequence, gradient_codec_);
@@ -339,12 +371,13 @@ Result<Buffer> TorchStage::do_next_logits(const StageInput& input) {
   return share(logits);
 }
 
-/// Gradients of `end` (weighted by `end_gradient`) by `leaf`, returned, and by the weights, added
-/// to the sum if `accumulate`. All are checked before any is added.
-Result<Tensor> TorchStage::pull(const Tensor& end, const Tensor& end_gradient, const Tensor& leaf,
-                                bool accumulate) {
+/// Gradients of `end` (weighted by `end_gradient`) by `leaf`, returned, and by the weights of
+/// `version`, which `end` was computed with, added to the sum if `accumulate`. All are checked
+/// before any is added.
+Result<Tensor> TorchStage::pull(const ParameterVersions::Held& version, const Tensor& end,
+                                const Tensor& end_gradient, const Tensor& leaf, bool accumulate) {
   std::vector<Tensor> inputs;
-  if (accumulate) inputs = compute_weights();
+  if (accumulate) inputs = parameters_.weights(version);
   if (leaf.defined()) inputs.push_back(leaf);
   if (inputs.empty()) return Tensor{};
   std::vector<Tensor> seeds;
@@ -355,7 +388,7 @@ Result<Tensor> TorchStage::pull(const Tensor& end, const Tensor& end_gradient, c
     if (!all_finite(gradient)) return non_finite("gradient is not finite; nothing was added");
   }
   if (accumulate) {
-    for (size_t i = 0; i < weights_.size(); ++i) add_gradient(i, found[i]);
+    for (size_t i = 0; i < layout_.size(); ++i) add_gradient(i, found[i]);
   }
   return leaf.defined() ? found.back().contiguous() : Tensor{};
 }
@@ -375,23 +408,24 @@ EncodedTensor TorchStage::encode_rows(const Tensor& rows, int64_t batch, int64_t
 // ---- parameters
 // ----------------------------------------------------------------------------------
 
-const std::vector<Tensor>& TorchStage::compute_weights() {
-  if (options_.compute == ComputeType::kFp32) return weights_;
-  if (!bf16_weights_.empty()) return bf16_weights_;
-  at::NoGradGuard guard;
-  for (size_t i = 0; i < weights_.size(); ++i) {
-    const std::string& name = layout_[i].name;
-    bool wide = name.find("norm") != std::string::npos || name.find("embedding") == 0;
-    bf16_weights_.push_back(wide ? weights_[i]
-                                 : weights_[i].detach().to(torch::kBFloat16).requires_grad_());
+size_t TorchStage::versions() const {
+  std::set<const void*> seen = {parameters_.current().get()};
+  for (const auto& [key, kept] : kept_) {
+    if (kept.version) seen.insert(kept.version.get());
   }
-  return bf16_weights_;
+  return seen.size();
 }
 
-void TorchStage::parameters_changed() {
-  kept_.clear();
-  bf16_weights_.clear();
-  clear_gradients();
+std::optional<uint64_t> TorchStage::updates_at_forward(const MicrobatchKey& key) const {
+  const auto found = kept_.find(key);
+  if (found == kept_.end()) return {};
+  return found->second.updates;
+}
+
+void TorchStage::update(const float* gradient, uint64_t lr_position, double clip_scale) {
+  parameters_.change([&](const float* from, float* to) {
+    optimizer_->step(gradient, lr_position, clip_scale, from, to);
+  });
 }
 
 Status TorchStage::apply(const Buffer& gradient, double clip_scale) {
@@ -400,47 +434,86 @@ Status TorchStage::apply(const Buffer& gradient, double clip_scale) {
                     std::to_string(gradient.size()) + ")");
   }
   if (!std::isfinite(clip_scale) || clip_scale < 0) return invalid("clip_scale: must be >= 0");
-  Buffer aligned = gradient;
-  if (reinterpret_cast<uintptr_t>(gradient.data()) % alignof(float) != 0) {
-    MutableBuffer moved = MutableBuffer::allocate(gradient.size());
-    std::memcpy(moved.data(), gradient.data(), gradient.size());
-    aligned = moved.freeze();
-  }
+  const Buffer aligned = aligned_floats(gradient);
   const auto* g = reinterpret_cast<const float*>(aligned.data());
   if (!tensor::all_finite(g, size_)) return non_finite("gradient: not finite; nothing was applied");
-  const OptimizerOptions& o = options_.optimizer;
-  const auto t = static_cast<double>(++updates_);
-  AdamwStep step;
-  step.learning_rate = static_cast<float>(learning_rate(o, static_cast<int64_t>(step_)));
-  step.beta1 = static_cast<float>(o.beta1);
-  step.beta2 = static_cast<float>(o.beta2);
-  step.epsilon = static_cast<float>(o.epsilon);
-  step.gradient_scale = static_cast<float>(clip_scale);
-  step.correction1 = static_cast<float>(1 / (1 - std::pow(o.beta1, t)));
-  step.correction2 = static_cast<float>(1 / (1 - std::pow(o.beta2, t)));
-  for (const ParameterInfo& info : layout_) {
-    step.weight_decay = info.decayed ? static_cast<float>(o.weight_decay) : 0;
-    at::parallel_for(0, static_cast<int64_t>(info.size), 1 << 16, [&](int64_t from, int64_t to) {
-      const uint64_t at = info.offset + static_cast<uint64_t>(from);
-      adamw_update(step, values(0) + at, values(1) + at, values(2) + at, g + at,
-                   static_cast<size_t>(to - from));
-    });
-  }
+  forget_passes();  // also lets go of the weights, so that they change in place
+  update(g, step_, clip_scale);
   ++step_;
-  parameters_changed();
   return {};
+}
+
+Result<LocalUpdate> TorchStage::apply_local(uint64_t samples, uint64_t lr_position) {
+  if (samples == 0) return invalid("apply_local: there are no samples to divide by");
+  return guarded<LocalUpdate>([&]() -> Result<LocalUpdate> {
+    // The mean and its norm exactly as a round of averaging among one peer makes them.
+    auto* g = gradients_.data_ptr<float>();
+    tensor::scale(g, size_, static_cast<float>(1.0 / static_cast<double>(samples)));
+    LocalUpdate done;
+    if (options_.optimizer.clip_norm > 0)
+      done.gradient_norm = std::sqrt(tensor::squared_norm(g, size_));
+    if (!tensor::all_finite(g, size_) || !std::isfinite(done.gradient_norm)) {
+      clear_gradients();
+      return non_finite("gradient sum: not finite; nothing was applied");
+    }
+    done.clip_scale = tensor::clip_scale(options_.optimizer, done.gradient_norm);
+    update(g, lr_position, done.clip_scale);
+    clear_gradients();
+    done.updates = updates();
+    return done;
+  });
+}
+
+Status TorchStage::set_step(uint64_t step) {
+  step_ = step;
+  return {};
+}
+
+Result<Buffer> TorchStage::to_average(AveragedPart part) const {
+  if (part == AveragedPart::kWeights) return parameters_.share();
+  return guarded<Buffer>([&] {
+    MutableBuffer out = MutableBuffer::allocate(3 * size_ * sizeof(float));
+    std::memcpy(out.data(), parameters_.values(), size_ * sizeof(float));
+    std::memcpy(out.data() + size_ * sizeof(float), optimizer_->moments(),
+                optimizer_->moments_bytes());
+    return out.freeze();
+  });
+}
+
+Status TorchStage::take_average(AveragedPart part, const Buffer& average, const Buffer& sent) {
+  const uint64_t n = part == AveragedPart::kWeights ? size_ : 3 * size_;
+  for (const Buffer* buffer : {&average, &sent}) {
+    if (buffer->size() == n * sizeof(float)) continue;
+    return mismatch("average: expected " + std::to_string(n * sizeof(float)) + " bytes (got " +
+                    std::to_string(buffer->size()) + ")");
+  }
+  auto taken = guarded<bool>([&]() -> Result<bool> {
+    const Buffer mean = aligned_floats(average), old = aligned_floats(sent);
+    const auto* a = reinterpret_cast<const float*>(mean.data());
+    const auto* s = reinterpret_cast<const float*>(old.data());
+    if (!tensor::all_finite(a, n) || !tensor::all_finite(s, n))
+      return non_finite("average: not finite; nothing was taken");
+    parameters_.change(
+        [&](const float* from, float* to) { add_difference(from, a, s, to, size_); });
+    if (part == AveragedPart::kWeights) return true;
+    float* moments = optimizer_->moments();
+    add_difference(moments, a + size_, s + size_, moments, 2 * size_);
+    for (uint64_t i = size_; i < 2 * size_; ++i) moments[i] = std::max(moments[i], 0.0f);
+    return true;
+  });
+  return taken ? Status() : Status(taken.error());
 }
 
 Buffer TorchStage::save_state() const {
   proto::StageState head;
-  head.set_format_version(kStateFormatVersion);
   head.set_stage(static_cast<uint32_t>(options_.stage));
   head.set_num_stages(static_cast<uint32_t>(options_.num_stages));
   head.set_step(step_);
   head.set_config_fingerprint(options_.config_fingerprint);
   head.set_num_parameters(size_);
-  head.set_updates(updates_);
-  return serialize_state(head, values(0), 3 * size_ * sizeof(float));
+  put_optimizer(optimizer_->kind(), optimizer_->counters(), head);
+  return serialize_state(head, {{parameters_.values(), size_ * sizeof(float)},
+                                {optimizer_->moments(), optimizer_->moments_bytes()}});
 }
 
 Status TorchStage::load_state(const Buffer& state) {
@@ -460,45 +533,35 @@ Status TorchStage::load_state(const Buffer& state) {
     return mismatch("state: has " + std::to_string(head.num_parameters()) +
                     " parameters, the model has " + std::to_string(size_));
   }
-  std::memcpy(values(0), view->payload.data(), view->payload.size());
+  if (optimizer_kind(head) != optimizer_->kind()) {
+    return mismatch(std::string("state: is of optimizer ") + to_string(optimizer_kind(head)) +
+                    ", expected " + to_string(optimizer_->kind()));
+  }
+  const uint8_t* values = view->payload.data();
+  const uint64_t bytes = size_ * sizeof(float);
+  if (Status status = optimizer_->restore(optimizer_counters(head), values + bytes); !status)
+    return status;
+  forget_passes();
+  parameters_.change([&](const float*, float* to) { std::memcpy(to, values, bytes); });
   step_ = head.step();
-  updates_ = head.updates();
-  parameters_changed();
   return {};
 }
 
 void TorchStage::initialize() {
-  for (const ParameterInfo& info : layout_) {
-    initial_values(options_.model.seed, info, values(0) + info.offset);
-  }
-  std::memset(values(1), 0, 2 * size_ * sizeof(float));
-  step_ = updates_ = 0;
-  parameters_changed();
-}
-
-Status check_options(const StageOptions& options) {
-  for (const auto& errors : {options.model.validate(), options.optimizer.validate()}) {
-    if (!errors.empty()) return errors.front();
-  }
-  if (options.num_stages < 1 || options.num_stages > options.model.layers) {
-    return invalid("stages: must be between 1 and model.layers (got " +
-                   std::to_string(options.num_stages) + ")");
-  }
-  if (options.stage < 0 || options.stage >= options.num_stages) {
-    return invalid("stage: must be in [0, stages) (got " + std::to_string(options.stage) + ")");
-  }
-  size_t split = options.model.layers_per_stage.size();
-  if (split != 0 && split != static_cast<size_t>(options.num_stages)) {
-    return invalid("model.layers_per_stage: names " + std::to_string(split) +
-                   " stages, there are " + std::to_string(options.num_stages));
-  }
-  return {};
+  forget_passes();
+  parameters_.change([&](const float*, float* to) {
+    for (const ParameterInfo& info : layout_) {
+      initial_values(options_.model.seed, info, to + info.offset);
+    }
+  });
+  optimizer_->reset();
+  step_ = 0;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<GptStage>> open_gpt_stage(const StageOptions& options) {
-  if (Status status = check_options(options); !status) return status.error();
+  if (Status status = options.validate(); !status) return status.error();
   auto activations = parse_codec(options.activation_codec);
   if (!activations) return activations.error();
   auto gradients = parse_codec(options.gradient_codec);

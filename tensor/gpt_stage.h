@@ -9,6 +9,7 @@
 ///  - kInvalidArgument also for sequence > model.sequence and batches whose largest intermediate
 ///    tensor would pass kMaxTensorBytes; kInternal if LibTorch throws (e.g. out of memory);
 ///  - a key whose gradient is refused with kShapeMismatch stays kept;
+///  - weights are stashed as tensor/parameter_versions.h says: versions() counts them;
 ///  - apply(), load_state() and initialize() forget all kept forwards: they belong to other
 ///    parameters. apply() refuses a non-finite gradient (kNonFinite) or scale (kInvalidArgument);
 ///  - the middle stages do not read `tokens`.
@@ -32,6 +33,9 @@ class GptStage : public Stage {
 
   /// Copy of the parameters, float32 [num_parameters].
   virtual Buffer parameters() const = 0;
+
+  /// Versions of the parameters that kept forwards compute with, and the current one.
+  virtual size_t versions() const = 0;
 
   /// Last stage: logits of the token after each sample's last one, float32 [B, V]. Of
   /// input.tokens only inputs count (targets may be any valid token). Errors: as forward().

@@ -83,9 +83,21 @@ LayerRange stage_layers(const ModelOptions& model, int32_t stage, int32_t num_st
   return {stage * base + std::min(stage, rest), base + (stage < rest ? 1 : 0)};
 }
 
+const char* to_string(OptimizerKind kind) {
+  switch (kind) {
+    case OptimizerKind::kAdamw:
+      return "adamw";
+    case OptimizerKind::kNag:
+      return "nag";
+  }
+  return "unknown";
+}
+
 std::vector<Error> OptimizerOptions::validate() const {
   Rules rules;
   auto finite = [](double x) { return std::isfinite(x); };
+  rules.require(kind == OptimizerKind::kAdamw || kind == OptimizerKind::kNag,
+                "optimizer.kind: must be adamw or nag");
   rules.number("optimizer.learning_rate", learning_rate, finite(learning_rate) && learning_rate > 0,
                "a positive number");
   rules.number("optimizer.min_learning_rate", min_learning_rate,
@@ -100,6 +112,8 @@ std::vector<Error> OptimizerOptions::validate() const {
   rules.number("optimizer.beta1", beta1, beta1 >= 0 && beta1 < 1, "in [0, 1)");
   rules.number("optimizer.beta2", beta2, beta2 >= 0 && beta2 < 1, "in [0, 1)");
   rules.number("optimizer.epsilon", epsilon, finite(epsilon) && epsilon > 0, "a positive number");
+  rules.number("optimizer.momentum_decay", momentum_decay,
+               finite(momentum_decay) && momentum_decay >= 0, "0 or a positive number");
   rules.number("optimizer.weight_decay", weight_decay, finite(weight_decay) && weight_decay >= 0,
                "0 (off) or a positive number");
   rules.number("optimizer.clip_norm", clip_norm, finite(clip_norm) && clip_norm >= 0,
@@ -123,6 +137,21 @@ double learning_rate(const OptimizerOptions& options, int64_t step) {
 double clip_scale(const OptimizerOptions& options, double gradient_norm) {
   if (options.clip_norm <= 0 || !(gradient_norm > options.clip_norm)) return 1;
   return options.clip_norm / gradient_norm;
+}
+
+Status StageOptions::validate() const {
+  for (const auto& errors : {model.validate(), optimizer.validate()}) {
+    if (!errors.empty()) return errors.front();
+  }
+  Rules rules;
+  rules.in_range("stages (at most model.layers)", num_stages, 1, model.layers);
+  rules.in_range("stage", stage, 0, int64_t{num_stages} - 1);
+  const size_t split = model.layers_per_stage.size();
+  rules.require(split == 0 || split == static_cast<size_t>(num_stages),
+                "model.layers_per_stage: names " + std::to_string(split) + " stages, there are " +
+                    std::to_string(num_stages));
+  const auto errors = rules.take();
+  return errors.empty() ? Status() : Status(errors.front());
 }
 
 std::vector<Error> DataOptions::validate() const {

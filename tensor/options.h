@@ -31,17 +31,28 @@ LayerRange stage_layers(const ModelOptions& model, int32_t stage, int32_t num_st
 
 enum class Schedule : uint8_t { kConstant, kCosine };
 
-/// AdamW with decoupled weight decay (Loshchilov & Hutter 2019), linear warm-up.
+enum class OptimizerKind : uint8_t {
+  kAdamw,  ///< Loshchilov & Hutter 2019.
+  kNag,    ///< Nesterov's look-ahead with Adam's preconditioner, for stale gradients.
+};
+const char* to_string(OptimizerKind kind);  ///< As in the configuration: "adamw", "nag".
+
+/// What tensor/optimizer.h builds from; weight decay is decoupled, warm-up linear. For kNag give
+/// beta1 0.99, beta2 0.999 (the defaults are AdamW's).
 struct OptimizerOptions {
+  OptimizerKind kind = OptimizerKind::kAdamw;
   double learning_rate = 1e-3;
   double min_learning_rate = 0;  ///< End of the cosine.
   int64_t warmup_steps = 0;
   int64_t total_steps = 0;  ///< Length of the cosine; unused with kConstant.
   Schedule schedule = Schedule::kConstant;
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
-  double weight_decay =
-      0.1;                 ///< On matrices only (not on norms, biases and embeddings' positions).
-  double clip_norm = 1.0;  ///< Of the whole model's gradient; 0: off.
+  /// psi of kNag: its momentum rises as beta1 * (1 - 0.5 * 0.96^(t * psi)). Unused by kAdamw.
+  double momentum_decay = 0.004;
+  /// On matrices only (not on norms, biases and embeddings' positions).
+  double weight_decay = 0.1;
+  /// Of the whole model's gradient; in local updates (stage.h) of the stage's. 0: off.
+  double clip_norm = 1.0;
   std::vector<Error> validate() const;
 };
 /// Learning rate of the update that ends `step` (0-based).
@@ -66,6 +77,7 @@ struct StageOptions {
   std::string activation_codec = "none";
   std::string gradient_codec = "none";
   std::string config_fingerprint;  ///< Written into and demanded of states.
+  Status validate() const;         ///< The first broken rule; codecs are not looked at.
 };
 
 struct DataOptions {

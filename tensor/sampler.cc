@@ -59,6 +59,7 @@ Result<Stages> load_stages(const ModelOptions& model, const std::vector<Buffer>&
       step = view->head.step();
     }
     options.config_fingerprint = fingerprint;
+    options.optimizer.kind = optimizer_kind(view->head);
     if (view->head.step() != step) {
       return Error{ErrorCode::kShapeMismatch, "sample: the states are of different steps", 0};
     }

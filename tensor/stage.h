@@ -1,4 +1,4 @@
-/// One pipeline stage of a model: forward, backward, gradient sum, optimizer. No LibTorch type
+/// One pipeline stage of a model: forward, backward, gradient sum, updates. No LibTorch type
 /// appears here, so actors compile without it and the simulator can put arithmetic in its place.
 ///
 /// Implementations: make_gpt_stage() (tensor/gpt_stage.h) and the arithmetic stage of the tests.
@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -45,6 +46,20 @@ struct StageInput {
 struct LossResult {
   double loss_sum = 0;  ///< Sum over samples of the mean over tokens of the cross-entropy [nats].
   EncodedTensor gradient;  ///< Of loss_sum by the input activations; empty at the first stage.
+};
+
+/// What the replicas of a stage average in asynchronous training. An optimizer's counters stay
+/// each peer's own, since they count its own updates.
+enum class AveragedPart : uint8_t {
+  kWeights,            ///< float32 [num_parameters]
+  kWeightsAndMoments,  ///< float32 [3, num_parameters]: parameters, first and second moments.
+};
+
+/// What an update of apply_local() was.
+struct LocalUpdate {
+  uint64_t updates = 0;      ///< Its number at this peer, from 1.
+  double gradient_norm = 0;  ///< Of the stage's mean gradient before clipping; 0: clipping is off.
+  double clip_scale = 1;
 };
 
 class Stage {
@@ -87,6 +102,32 @@ class Stage {
   /// Parameters in memory are those at the start of this step.
   virtual uint64_t step() const = 0;
 
+  // ---- Asynchronous training (design, "Modes of training"). A stage that has none of it refuses.
+
+  /// One optimizer update of this peer alone: with the gradient sum divided by `samples`, clipped
+  /// to clip_norm by its own norm, at the learning rate of `lr_position` (0-based: the averaging
+  /// period). Clears the sum; step() and kept forwards stay. A backward after it uses, with `keep`,
+  /// the weights of its own forward, which are stashed while it is kept; with `recompute`, today's.
+  /// Either way its gradient goes into the next update.
+  /// Errors: kNonFinite (nothing was applied; the sum is cleared), kInvalidArgument (no samples).
+  virtual Result<LocalUpdate> apply_local(uint64_t samples, uint64_t lr_position);
+  /// Updates of the optimizer so far, its whole history included.
+  virtual uint64_t updates() const { return 0; }
+  /// updates() when this kept forward ran; nothing if none is kept. Its staleness is the
+  /// difference.
+  virtual std::optional<uint64_t> updates_at_forward(const MicrobatchKey&) const { return {}; }
+  /// Names the averaging period whose start the parameters now belong to; goes into snapshots.
+  virtual Status set_step(uint64_t step);
+
+  /// This peer's contribution to a round of averaging. Never changes, whatever happens afterwards;
+  /// parameters alone are not copied, but share memory until the next change.
+  virtual Result<Buffer> to_average(AveragedPart part) const;
+  /// The round's end: adds average - sent (what to_average() gave at its start), so that training
+  /// may go on meanwhile. What has not changed since becomes the average bit for bit; second
+  /// moments never fall below 0. Kept forwards stay, as with apply_local().
+  /// Errors: kShapeMismatch, kNonFinite; then nothing has changed.
+  virtual Status take_average(AveragedPart part, const Buffer& average, const Buffer& sent);
+
   /// xxh64 of the parameters' bytes.
   virtual uint64_t checksum() const = 0;
 
@@ -97,6 +138,9 @@ class Stage {
 
   /// Parameters from the seed alone: equal for any split of the same model. step() becomes 0.
   virtual void initialize() = 0;
+
+ protected:
+  static Error not_asynchronous();
 };
 
 }  // namespace swarm::tensor

@@ -46,20 +46,24 @@ struct HeadEnd {
   uint64_t payload_bytes = 0;
 };
 
-/// Walks over varints and byte strings up to the payload's tag.
+/// Walks over varints, 8-byte numbers and byte strings up to the payload's tag.
 bool find_payload(const Buffer& state, HeadEnd& end) {
   Reader reader(state.data(), std::min(state.size(), kMaxHeadBytes));
   while (!reader.done()) {
     end.head_bytes = reader.position();
     uint64_t tag = 0, value = 0;
-    if (!reader.varint(tag) || !reader.varint(value)) return false;
+    if (!reader.varint(tag)) return false;
+    if ((tag & 7) == 1) {
+      if (!reader.skip(sizeof(uint64_t))) return false;
+      continue;
+    }
+    if (((tag & 7) != 0 && (tag & 7) != 2) || !reader.varint(value)) return false;
     if (tag == kPayloadTag) {
       end.payload_start = reader.position();
       end.payload_bytes = value;
       return true;
     }
     if ((tag & 7) == 2 && !reader.skip(value)) return false;
-    if ((tag & 7) != 2 && (tag & 7) != 0) return false;
   }
   return false;
 }
@@ -69,7 +73,46 @@ void put_varint(uint64_t value, std::string& out) {
   out.push_back(static_cast<char>(value));
 }
 
+/// The largest step; beyond it a double no longer counts exactly.
+constexpr uint64_t kMaxStep = uint64_t{1} << 53;
+
+Status check_head(const proto::StageState& head) {
+  const uint32_t version = head.format_version();
+  if (version != kStateFormatAdamw && version != kStateFormatVersion) {
+    return corrupt("format version " + std::to_string(version) +
+                   " is unknown; this program reads up to version " +
+                   std::to_string(kStateFormatVersion));
+  }
+  if (head.step() > kMaxStep) return corrupt("there is no step " + std::to_string(head.step()));
+  const bool adamw = head.optimizer() == proto::OPTIMIZER_ADAMW;
+  if (!adamw && head.optimizer() != proto::OPTIMIZER_NAG) {
+    return corrupt("optimizer " + std::to_string(head.optimizer()) + " is unknown");
+  }
+  if (adamw != (version == kStateFormatAdamw) || (adamw && head.momentum_product() != 0)) {
+    return corrupt("format version " + std::to_string(version) + " does not go with the optimizer");
+  }
+  return check_counters(optimizer_kind(head), optimizer_counters(head));
+}
+
 }  // namespace
+
+void put_optimizer(OptimizerKind kind, const OptimizerCounters& counters, proto::StageState& head) {
+  head.set_updates(counters.updates);
+  head.set_format_version(kStateFormatAdamw);
+  if (kind == OptimizerKind::kAdamw) return;
+  head.set_format_version(kStateFormatVersion);
+  head.set_optimizer(proto::OPTIMIZER_NAG);
+  head.set_momentum_product(counters.momentum_product);
+}
+
+OptimizerKind optimizer_kind(const proto::StageState& head) {
+  return head.optimizer() == proto::OPTIMIZER_NAG ? OptimizerKind::kNag : OptimizerKind::kAdamw;
+}
+
+OptimizerCounters optimizer_counters(const proto::StageState& head) {
+  const bool nag = optimizer_kind(head) == OptimizerKind::kNag;
+  return {head.updates(), nag ? head.momentum_product() : 1.0};
+}
 
 Result<StateView> parse_state(const Buffer& state) {
   HeadEnd end;
@@ -82,11 +125,7 @@ Result<StateView> parse_state(const Buffer& state) {
   if (!view.head.ParseFromArray(state.data(), static_cast<int>(end.head_bytes))) {
     return corrupt("the head is not a StageState");
   }
-  if (view.head.format_version() != kStateFormatVersion) {
-    return corrupt("format version " + std::to_string(view.head.format_version()) +
-                   " is unknown; this program reads version " +
-                   std::to_string(kStateFormatVersion));
-  }
+  if (Status status = check_head(view.head); !status) return status.error();
   const uint64_t n = view.head.num_parameters();
   if (n > UINT64_MAX / 12 || end.payload_bytes != 12 * n) {
     return corrupt("the payload of " + std::to_string(n) + " parameters cannot have " +
@@ -96,13 +135,19 @@ Result<StateView> parse_state(const Buffer& state) {
   return view;
 }
 
-Buffer serialize_state(const proto::StageState& head, const void* payload, uint64_t payload_bytes) {
+Buffer serialize_state(const proto::StageState& head, const std::vector<PayloadPart>& parts) {
+  uint64_t payload_bytes = 0;
+  for (const PayloadPart& part : parts) payload_bytes += part.second;
   std::string front = head.SerializeAsString();
   put_varint(kPayloadTag, front);
   put_varint(payload_bytes, front);
   MutableBuffer out = MutableBuffer::allocate(front.size() + payload_bytes);
   std::memcpy(out.data(), front.data(), front.size());
-  std::memcpy(out.data() + front.size(), payload, payload_bytes);
+  uint8_t* to = out.data() + front.size();
+  for (const PayloadPart& part : parts) {
+    std::memcpy(to, part.first, part.second);
+    to += part.second;
+  }
   return out.freeze();
 }
 

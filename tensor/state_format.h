@@ -3,14 +3,20 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "common/buffer.h"
 #include "common/result.h"
 #include "swarm/state.pb.h"
+#include "tensor/optimizer.h"
 
 namespace swarm::tensor {
 
-constexpr uint32_t kStateFormatVersion = 1;
+/// Version 1 is AdamW's, as ever; only what it cannot say is written as version 2, which names its
+/// optimizer. Both are read.
+constexpr uint32_t kStateFormatAdamw = 1;
+constexpr uint32_t kStateFormatVersion = 2;
 
 /// A snapshot in parts. `head.payload` is empty; `payload` shares the snapshot's memory.
 struct StateView {
@@ -19,11 +25,20 @@ struct StateView {
   Buffer payload;
 };
 
-/// Parts of a snapshot whose length and version are right: the payload is exactly
-/// 12 * num_parameters bytes and ends the buffer. Copies nothing. Errors: kCorruptCheckpoint.
+/// Parts of a snapshot whose length, version and counts are right: the payload is exactly
+/// 12 * num_parameters bytes and ends the buffer, and the optimizer can have counted so (see
+/// check_counters()). Copies nothing. Errors: kCorruptCheckpoint.
 Result<StateView> parse_state(const Buffer& state);
 
-/// `head` (its payload empty), then `payload_bytes` bytes: a valid serialized proto::StageState.
-Buffer serialize_state(const proto::StageState& head, const void* payload, uint64_t payload_bytes);
+/// The optimizer's part of a head, the format version included.
+void put_optimizer(OptimizerKind kind, const OptimizerCounters& counters, proto::StageState& head);
+/// Requires a head from parse_state().
+OptimizerKind optimizer_kind(const proto::StageState& head);
+OptimizerCounters optimizer_counters(const proto::StageState& head);
+
+/// Memory and its bytes.
+using PayloadPart = std::pair<const void*, uint64_t>;
+/// `head` (its payload empty), then the parts: a valid serialized proto::StageState.
+Buffer serialize_state(const proto::StageState& head, const std::vector<PayloadPart>& parts);
 
 }  // namespace swarm::tensor

@@ -435,7 +435,7 @@ BOOST_AUTO_TEST_CASE(damaged_and_foreign_states_are_refused_and_change_nothing) 
   auto changed = [&](auto change) {
     auto view = parse_state(good);
     change(view->head);
-    Buffer state = serialize_state(view->head, view->payload.data(), view->payload.size());
+    Buffer state = serialize_state(view->head, {{view->payload.data(), view->payload.size()}});
     return stage.load_state(state).code();
   };
   BOOST_TEST((changed([](auto&) {}) == ErrorCode::kNone));

@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(adamw_follows_the_trajectory_in_double_precision) {
       const double v_hat = dv[i] / (1 - std::pow(beta2, t));
       dp[i] -= lr * m_hat / (std::sqrt(v_hat) + epsilon);
     }
-    adamw_update(step, p.data(), m.data(), v.data(), g.data(), kSize);
+    adamw_update(step, p.data(), p.data(), m.data(), v.data(), g.data(), kSize);
   }
   // 50 updates of at most 0.01, each rounded a few times in float: well below 50 * 4 * 2^-24.
   for (size_t i = 0; i < kSize; ++i) BOOST_TEST(std::abs(p[i] - dp[i]) < 1e-5);
