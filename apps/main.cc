@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   add_audit(app, exit_code);
   add_verify(app, exit_code);
   add_compare(app, exit_code);
+  add_report(app, exit_code);
   add_bench(app, exit_code);
   add_sim(app, exit_code);
   add_config(app, exit_code);

@@ -1,0 +1,71 @@
+#include "apps/report/csv.h"
+
+#include "apps/report/text.h"
+
+namespace swarm::report {
+namespace {
+
+constexpr int kDigits = 12;
+
+std::string number(const std::optional<double>& value) {
+  return value ? shortest(*value, kDigits) : std::string();
+}
+
+/// "2 1 2 2"; a stage without a number is "-".
+template <class T, class F>
+std::string by_stage(const std::vector<T>& stages, F text) {
+  std::string out;
+  for (const auto& stage : stages) out += (out.empty() ? "" : " ") + text(stage);
+  return out;
+}
+
+using Staleness = std::optional<launch::StageStaleness>;
+
+std::string csv_line(const Run& run, const launch::MetricsLine& line) {
+  std::string out = std::to_string(line.step) + ",";
+  out += number(line.time_s ? std::optional(run.clock.seconds(*line.time_s)) : std::nullopt) + ",";
+  out += number(line.train_loss) + "," + number(line.validation_loss) + ",";
+  out += std::to_string(line.tokens) + ",";
+  out += (line.tokens_per_s > 0 ? shortest(line.tokens_per_s, kDigits) : "") + ",";
+  out += number(line.gradient_norm) + ",";
+  out += std::to_string(line.slots) + "," + std::to_string(line.attempts) + ",";
+  out +=
+      by_stage(line.live_peers,
+               [](int64_t peers) { return peers < 0 ? std::string("-") : std::to_string(peers); }) +
+      ",";
+  out += by_stage(line.staleness,
+                  [](const Staleness& stage) {
+                    return stage ? shortest(stage->mean) : std::string("-");
+                  }) +
+         ",";
+  return out + by_stage(line.staleness, [](const Staleness& stage) {
+           return stage ? shortest(stage->max) : std::string("-");
+         });
+}
+
+}  // namespace
+
+std::string csv_cell(const std::string& text) {
+  const bool formula = !text.empty() && std::string("=+-@\t\r").find(text[0]) != std::string::npos;
+  std::string out = formula ? "'" + text : text;
+  if (out.find_first_of(",\"\r\n") == std::string::npos) return out;
+  for (size_t at = 0; (at = out.find('"', at)) != std::string::npos; at += 2) out.insert(at, "\"");
+  return "\"" + out + "\"";
+}
+
+void write_csv(const std::vector<Run>& runs, const std::vector<Group>& groups,
+               const std::function<void(const std::string&)>& write) {
+  write(
+      "run,group,seed,step,seconds,train_loss,validation_loss,tokens,tokens_per_second,"
+      "gradient_norm,slots,attempts,live_peers,staleness_mean,staleness_max\n");
+  for (const auto& group : groups)
+    for (const size_t index : group.runs) {
+      const Run& run = runs[index];
+      const auto seed = run.settings.find("run.seed");
+      const std::string begin = csv_cell(run.name) + "," + csv_cell(group.label) + "," +
+                                (seed == run.settings.end() ? "" : csv_cell(seed->second)) + ",";
+      for (const auto& line : run.lines) write(begin + csv_line(run, line) + "\n");
+    }
+}
+
+}  // namespace swarm::report

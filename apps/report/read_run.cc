@@ -1,0 +1,81 @@
+#include "apps/report/read_run.h"
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "apps/launch/line_tail.h"
+
+namespace swarm::report {
+namespace {
+
+constexpr size_t kMostSummaryBytes = 1u << 20;
+
+bool is_file(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error);
+}
+
+/// Calls `take` for each complete line. A last line without an end becomes a note.
+template <class F>
+void read_lines(const std::string& folder, const std::string& name, RunBuilder& run, F take) {
+  const std::string path = folder + "/" + name;
+  std::ifstream stream;
+  if (is_file(path)) stream.open(path, std::ios::binary);
+  if (!stream.is_open()) return run.note("there is no " + name);
+  launch::LineSplitter splitter;
+  std::vector<char> buffer(1u << 20);
+  do {
+    stream.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+    for (const auto& line : splitter.feed(buffer.data(), static_cast<size_t>(stream.gcount())))
+      take(line);
+  } while (stream);
+  if (splitter.unfinished())
+    run.note("the last line of " + name + " has no end (its writer is at it, or died): left out");
+}
+
+/// Of summary.json; empty if there is none or it says something else.
+std::string read_status(const std::string& folder) {
+  const std::string path = folder + "/summary.json";
+  std::error_code error;
+  if (!is_file(path) || std::filesystem::file_size(path, error) > kMostSummaryBytes || error)
+    return {};
+  std::ifstream stream(path, std::ios::binary);
+  const auto json = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("status") || !json["status"].is_string()) return {};
+  const auto status = json["status"].get<std::string>();
+  const bool known = status == "finished" || status == "failed" || status == "interrupted";
+  return known ? status : std::string();
+}
+
+}  // namespace
+
+Result<Run> read_run(const std::string& folder) {
+  const bool has_config = is_file(folder + "/config.toml");
+  if (!has_config && !is_file(folder + "/metrics.jsonl"))
+    return Error{ErrorCode::kNotFound,
+                 folder + " is no run folder: it has neither config.toml nor metrics.jsonl"};
+  RunBuilder builder;
+  builder.status(read_status(folder));
+  const auto loaded =
+      has_config ? config::load_experiment(folder + "/config.toml") : config::ExperimentResult();
+  if (loaded.ok())
+    builder.take_settings(*loaded.experiment);
+  else
+    builder.note(has_config ? "config.toml cannot be read, so nothing is known of the settings: " +
+                                  (loaded.errors.empty() ? "" : loaded.errors.front().text())
+                            : "there is no config.toml");
+  read_lines(folder, "metrics.jsonl", builder,
+             [&](const std::string& line) { builder.take_metrics(line); });
+  read_lines(folder, "events.jsonl", builder,
+             [&](const std::string& line) { builder.take_event(line); });
+  Run run = builder.finish();
+  run.folder = folder;
+  std::filesystem::path path(folder);
+  if (path.filename().empty()) path = path.parent_path();
+  run.name = path.parent_path().filename().string();
+  run.name += (run.name.empty() ? "" : "/") + path.filename().string();
+  return run;
+}
+
+}  // namespace swarm::report

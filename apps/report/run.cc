@@ -1,0 +1,198 @@
+#include "apps/report/run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "config/schema.h"
+
+namespace swarm::report {
+namespace {
+
+using launch::EventLine;
+using launch::MetricsLine;
+
+/// "index=3 action=kill": what was done to a node.
+bool has_action(const EventLine& event, const std::string& action) {
+  if (event.event != "timeline" && event.event != "chaos") return false;
+  const std::string words = " " + event.detail + " ";
+  return words.find(" action=" + action + " ") != std::string::npos;
+}
+
+bool plausible(double time_s) { return std::abs(time_s) <= launch::kMostPlausible; }
+
+}  // namespace
+
+const char* to_string(Lane lane) {
+  static const char* const kNames[kLanes] = {"kills",      "pauses",       "lost",    "joined",
+                                             "recoveries", "coordinators", "trouble", "run"};
+  return kNames[static_cast<size_t>(lane)];
+}
+
+std::optional<Lane> lane_of(const EventLine& event) {
+  static const std::map<std::string, Lane> kByName = {
+      {"process_lost", Lane::kLoss},        {"lost", Lane::kLoss},
+      {"trainer_lost", Lane::kLoss},        {"joined", Lane::kJoin},
+      {"trainer_joined", Lane::kJoin},      {"recovered", Lane::kRecovery},
+      {"restored", Lane::kRecovery},        {"coordinator", Lane::kCoordinator},
+      {"stepped_down", Lane::kCoordinator}, {"replicas_differ", Lane::kTrouble},
+      {"diverged", Lane::kTrouble},         {"cannot_go_on", Lane::kTrouble},
+      {"load_failed", Lane::kTrouble},      {"checkpoint_failed", Lane::kTrouble},
+      {"commit_failed", Lane::kTrouble},    {"non_finite", Lane::kTrouble},
+      {"slot_skipped", Lane::kTrouble},     {"suspended", Lane::kTrouble},
+      {"run_resumed", Lane::kRun},          {"finished", Lane::kRun}};
+  if (has_action(event, "kill") || has_action(event, "stop")) return Lane::kKill;
+  if (has_action(event, "pause")) return Lane::kPause;
+  const auto found = kByName.find(event.event);
+  return found == kByName.end() ? std::nullopt : std::optional(found->second);
+}
+
+RunClock::RunClock(double zero_s, std::vector<double> times_s, const std::vector<double>& resumes_s)
+    : zero_s_(zero_s) {
+  std::sort(times_s.begin(), times_s.end());
+  std::vector<double> sorted = resumes_s;
+  std::sort(sorted.begin(), sorted.end());
+  double removed_s = 0;
+  for (const double end_s : sorted) {
+    const auto at = std::lower_bound(times_s.begin(), times_s.end(), end_s);
+    if (at == times_s.begin()) continue;
+    removed_s += end_s - *std::prev(at);
+    gaps_.push_back({end_s, removed_s});
+  }
+}
+
+double RunClock::seconds(double unix_time_s) const {
+  const auto next =
+      std::upper_bound(gaps_.begin(), gaps_.end(), unix_time_s,
+                       [](double time_s, const Gap& gap) { return time_s < gap.end_s; });
+  const double removed_s = next == gaps_.begin() ? 0 : std::prev(next)->removed_s;
+  return unix_time_s - zero_s_ - removed_s;
+}
+
+RunTotals totals(const Run& run) {
+  RunTotals out;
+  const MetricsLine *first = nullptr, *last = nullptr;
+  for (const auto& line : run.lines) {
+    if (line.train_loss) {
+      out.train_loss = line.train_loss;
+      out.steps_closed = line.step + 1;
+      if (line.time_s) first = first == nullptr ? &line : first;
+      if (line.time_s) last = &line;
+    }
+    if (line.validation_loss) out.validation_loss = line.validation_loss;
+    if (line.time_s) out.seconds = std::max(out.seconds, run.clock.seconds(*line.time_s));
+    out.tokens = std::max(out.tokens, line.tokens);
+    if (line.attempts > line.slots && line.slots > 0) out.retries += line.attempts - line.slots;
+  }
+  if (first != last && last->tokens > first->tokens) {
+    const double took_s = run.clock.seconds(*last->time_s) - run.clock.seconds(*first->time_s);
+    if (took_s > 0) out.tokens_per_s = static_cast<double>(last->tokens - first->tokens) / took_s;
+  }
+  for (const auto& event : run.events) {
+    const auto lane = lane_of(event);
+    out.kills += lane == Lane::kKill;
+    out.pauses += lane == Lane::kPause;
+  }
+  auto count = [&](const char* name) {
+    const auto found = run.event_counts.find(name);
+    return found == run.event_counts.end() ? uint64_t{0} : found->second;
+  };
+  out.crashes = count("process_lost");
+  out.recoveries = count("recovered") + count("restored");
+  out.coordinators = count("coordinator");
+  return out;
+}
+
+std::map<std::string, std::string> settings_of(const config::Experiment& experiment) {
+  std::map<std::string, std::string> out;
+  for (const auto& key : config::experiment_keys()) out[key.path()] = key.print(experiment);
+  for (const auto& node : experiment.nodes)
+    for (const auto& key : config::node_keys())
+      if (key.name != "name" && key.name != "count")
+        out["nodes." + node.name + "." + key.name] = key.print(node);
+  for (size_t i = 0; i < experiment.timeline.size(); ++i) {
+    std::string& text = out["timeline." + std::to_string(i)];
+    for (const auto& key : config::timeline_keys())
+      text += (text.empty() ? "" : ", ") + key.name + " " + key.print(experiment.timeline[i]);
+  }
+  return out;
+}
+
+void RunBuilder::take_metrics(const std::string& line) {
+  auto parsed = launch::parse_metrics(line);
+  if (!parsed) {
+    ++damaged_metrics_;
+    return;
+  }
+  not_finite_ += !parsed->train_loss && parsed->slots > 0;
+  if (parsed->time_s) times_s_.push_back(*parsed->time_s);
+  auto& all = run_.staleness_totals;
+  if (all.size() < parsed->staleness.size()) all.resize(parsed->staleness.size());
+  for (size_t stage = 0; stage < parsed->staleness.size(); ++stage) {
+    if (!parsed->staleness[stage]) continue;
+    auto& histogram = parsed->staleness[stage]->histogram;
+    if (all[stage].size() < histogram.size()) all[stage].resize(histogram.size());
+    for (size_t i = 0; i < histogram.size(); ++i) all[stage][i] += histogram[i];
+    std::vector<uint64_t>().swap(histogram);
+  }
+  run_.lines.push_back(std::move(*parsed));
+}
+
+void RunBuilder::take_event(const std::string& line) {
+  auto event = launch::parse_event(line);
+  if (!event || !plausible(event->time_s)) {
+    ++damaged_events_;
+    return;
+  }
+  ++run_.event_counts[event->event];
+  times_s_.push_back(event->time_s);
+  if (event->event == "run_resumed") resumes_s_.push_back(event->time_s);
+  if (lane_of(*event)) run_.events.push_back(std::move(*event));
+}
+
+void RunBuilder::take_settings(const config::Experiment& experiment) {
+  run_.settings = settings_of(experiment);
+}
+
+void RunBuilder::sort_lines() {
+  auto& lines = run_.lines;
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const auto& a, const auto& b) { return a.step < b.step; });
+  const size_t before = lines.size();
+  lines.erase(std::unique(lines.begin(), lines.end(),
+                          [](const auto& a, const auto& b) { return a.step == b.step; }),
+              lines.end());
+  if (lines.size() != before)
+    note(std::to_string(before - lines.size()) +
+         " lines of metrics.jsonl repeat a step: the first of each counts");
+}
+
+void RunBuilder::set_clock() {
+  double zero_s = times_s_.empty() ? 0 : *std::min_element(times_s_.begin(), times_s_.end());
+  for (const auto& line : run_.lines) {
+    if (!line.time_s) continue;
+    zero_s = *line.time_s - line.seconds;
+    break;
+  }
+  run_.clock = RunClock(zero_s, std::move(times_s_), resumes_s_);
+  if (run_.clock.idle_s() > 0)
+    note("the clock leaves out " + std::to_string(static_cast<int64_t>(run_.clock.idle_s())) +
+         " s in which no `swarm run` worked in the folder");
+}
+
+Run RunBuilder::finish() {
+  sort_lines();
+  std::stable_sort(run_.events.begin(), run_.events.end(),
+                   [](const auto& a, const auto& b) { return a.time_s < b.time_s; });
+  set_clock();
+  if (damaged_metrics_ > 0)
+    note(std::to_string(damaged_metrics_) + " lines of metrics.jsonl cannot be read: left out");
+  if (damaged_events_ > 0)
+    note(std::to_string(damaged_events_) + " lines of events.jsonl cannot be read: left out");
+  if (not_finite_ > 0)
+    note(std::to_string(not_finite_) + " steps have no finite training loss: gaps in the curves");
+  if (run_.lines.empty()) note("no step was closed yet");
+  if (run_.status.empty()) run_.status = "not finished";
+  return std::move(run_);
+}
+
+}  // namespace swarm::report
