@@ -101,8 +101,12 @@ actors::NodeOptions to_node_options(const Experiment& experiment, const std::str
 
 std::string fingerprint(const Experiment& experiment) {
   std::string text = "swarm 1\n";
-  for (const auto& key : experiment_keys())
-    if (key.shared) text += key.path() + " = " + key.print(experiment) + "\n";
+  const Experiment defaults;
+  for (const auto& key : experiment_keys()) {
+    const std::string value = key.print(experiment);
+    if (!key.shared || (key.later && value == key.print(defaults))) continue;
+    text += key.path() + " = " + value + "\n";
+  }
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   char hex[33];
   std::snprintf(hex, sizeof hex, "%016llx%016llx", static_cast<unsigned long long>(hash.high64),

@@ -22,7 +22,7 @@ class Builder {
 
   /// `ref` maps a (const) T& to a reference to the member.
   template <class F>
-  void add(const char* name, F ref, Limits limits, const char* help) {
+  Key<T>& add(const char* name, F ref, Limits limits, const char* help) {
     using M = std::decay_t<decltype(ref(std::declval<T&>()))>;
     Key<T> key;
     key.section = section_;
@@ -39,6 +39,7 @@ class Builder {
     };
     key.print = [ref, limits](const T& source) { return Field<M>::print(ref(source), limits); };
     keys_.push_back(std::move(key));
+    return keys_.back();
   }
 
   std::vector<Key<T>> take() { return std::move(keys_); }
@@ -122,8 +123,11 @@ void add_training(ExperimentBuilder& b) {
   b.add("min_peers_per_stage", AT(base.training.min_peers_per_stage), in(1, 10000),
         "Peers that every stage needs before training starts.");
   b.section("optimizer", true);
-  b.add("learning_rate", AT(base.optimizer.learning_rate), in(1e-12, 1e3),
-        "Of AdamW, after the warm-up.");
+  b.add("kind", AT(base.optimizer.kind), one_of({"adamw", "nag"}),
+        "nag: Nesterov's look-ahead on Adam's preconditioner, made for the stale gradients of "
+        "asynchronous training; give it beta1 = 0.99 and beta2 = 0.999.")
+      .later = true;
+  b.add("learning_rate", AT(base.optimizer.learning_rate), in(1e-12, 1e3), "After the warm-up.");
   b.add("min_learning_rate", AT(base.optimizer.min_learning_rate), in(0, 1e3),
         "At the end of the cosine.");
   b.add("warmup_steps", AT(base.optimizer.warmup_steps), in(0, 1e12),
@@ -134,6 +138,10 @@ void add_training(ExperimentBuilder& b) {
         "Of the learning rate after the warm-up.");
   b.add("beta1", AT(base.optimizer.beta1), in(0, 0.999999), "Decay of the first moment.");
   b.add("beta2", AT(base.optimizer.beta2), in(0, 0.99999999), "Decay of the second moment.");
+  b.add("momentum_decay", AT(base.optimizer.momentum_decay), in(0, 1000),
+        "Of nag alone: after t updates its momentum is beta1 * (1 - 0.5 * 0.96^(t * "
+        "momentum_decay)). Larger: it rises sooner.")
+      .later = true;
   b.add("epsilon", AT(base.optimizer.epsilon), in(1e-30, 1), "Added to the denominator.");
   b.add("weight_decay", AT(base.optimizer.weight_decay), in(0, 100),
         "Decoupled, on matrices only.");
@@ -291,7 +299,7 @@ const std::vector<Section>& sections() {
       {"pipeline", "How the model is cut and computed."},
       {"data", "Text to learn from and to validate on."},
       {"training", "What a step is and how many there are."},
-      {"optimizer", "AdamW with decoupled weight decay and linear warm-up."},
+      {"optimizer", "How gradients change parameters; weight decay is decoupled, warm-up linear."},
       {"wire", "How tensors travel."},
       {"node", "Every node's process; [[nodes]] can overrule some keys."},
       {"links", "Connections between nodes."},

@@ -19,6 +19,9 @@ struct Key {
   std::string help;      ///< Sentences, the unit included.
   std::string expected;  ///< "an integer from 1 to 4096"
   bool shared = false;   ///< Part of the fingerprint.
+  /// Newer than the first runs: at its default it is left out of the fingerprint, so that their
+  /// snapshots and nodes still fit.
+  bool later = false;
   bool is_text = false;  ///< A plain string: an override is taken as it stands.
   bool is_array = false;
   std::vector<std::string> choices;  ///< For suggestions; empty: no fixed list.

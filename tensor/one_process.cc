@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "tensor/gpt_layout.h"
+#include "tensor/reference_optimizer.h"
 #include "tensor/state_format.h"
 
 namespace swarm::tensor {
@@ -115,22 +116,13 @@ Tensor to_window(const Buffer& tokens, uint32_t samples, uint32_t sequence) {
   return torch::from_blob(data, {samples, sequence + 1}, torch::kInt32).to(torch::kInt64);
 }
 
-torch::optim::AdamW make_optimizer(Gpt& model, const OptimizerOptions& o) {
+std::unique_ptr<ReferenceOptimizer> make_optimizer(Gpt& model, const OptimizerOptions& options) {
   std::vector<Tensor> decayed, plain;
   for (auto& item : model->named_parameters()) {
     bool matrix = item.value().dim() == 2 && item.key().find("positions") == std::string::npos;
     (matrix ? decayed : plain).push_back(item.value());
   }
-  auto options = [&](double decay) {
-    return std::make_unique<torch::optim::AdamWOptions>(torch::optim::AdamWOptions(o.learning_rate)
-                                                            .betas({o.beta1, o.beta2})
-                                                            .eps(o.epsilon)
-                                                            .weight_decay(decay));
-  };
-  std::vector<torch::optim::OptimizerParamGroup> groups;
-  groups.emplace_back(decayed, options(o.weight_decay));
-  groups.emplace_back(plain, options(0));
-  return torch::optim::AdamW(groups, torch::optim::AdamWOptions(o.learning_rate));
+  return make_reference_optimizer(options, decayed, plain);
 }
 
 class Trainer : public ReferenceTrainer {
@@ -151,18 +143,11 @@ class Trainer : public ReferenceTrainer {
     for (const auto& item : model_->named_parameters()) {
       const std::string name = global_name(item.key());
       out.parameters.emplace(name, to_vector(item.value()));
-      const auto key = c10::guts::to_string(item.value().unsafeGetTensorImpl());
-      const auto found = optimizer_.state().find(key);
-      if (found == optimizer_.state().end()) {
-        const std::vector<float> zeros(static_cast<size_t>(item.value().numel()));
-        out.first_moments.emplace(name, zeros);
-        out.second_moments.emplace(name, zeros);
-        continue;
-      }
-      const auto& moments = static_cast<const torch::optim::AdamWParamState&>(*found->second);
-      out.updates = static_cast<uint64_t>(moments.step());
-      out.first_moments.emplace(name, to_vector(moments.exp_avg()));
-      out.second_moments.emplace(name, to_vector(moments.exp_avg_sq()));
+      const ReferenceMoments moments = optimizer_->moments(item.value());
+      out.updates = moments.updates;
+      out.momentum_product = moments.momentum_product;
+      out.first_moments.emplace(name, to_vector(moments.first));
+      out.second_moments.emplace(name, to_vector(moments.second));
     }
     return out;
   }
@@ -254,11 +239,8 @@ class Trainer : public ReferenceTrainer {
       return torch::from_blob(data, parameter.sizes()).clone();
     };
     parameter.copy_(tensor(state.parameters));
-    auto moments = std::make_unique<torch::optim::AdamWParamState>();
-    moments->step(static_cast<int64_t>(state.updates));
-    moments->exp_avg(tensor(state.first_moments));
-    moments->exp_avg_sq(tensor(state.second_moments));
-    optimizer_.state()[c10::guts::to_string(parameter.unsafeGetTensorImpl())] = std::move(moments);
+    optimizer_->set_moments(parameter, {state.updates, state.momentum_product,
+                                        tensor(state.first_moments), tensor(state.second_moments)});
   }
 
   bool is_skipped(uint64_t step, uint32_t slot) const {
@@ -345,17 +327,13 @@ class Trainer : public ReferenceTrainer {
 
   /// With the gradient in the parameters, at the learning rate of the update that ends `step`.
   void update(uint64_t step) {
-    const double rate = learning_rate(options_.optimizer, static_cast<int64_t>(step));
-    for (auto& group : optimizer_.param_groups()) {
-      static_cast<torch::optim::AdamWOptions&>(group.options()).lr(rate);
-    }
-    optimizer_.step();
+    optimizer_->step(learning_rate(options_.optimizer, static_cast<int64_t>(step)));
   }
 
   const ReferenceOptions options_;
   const TextData& data_;
   Gpt model_;
-  torch::optim::AdamW optimizer_;
+  const std::unique_ptr<ReferenceOptimizer> optimizer_;
   uint64_t step_ = 0;
   std::vector<Tensor> before_;  ///< Parameters at the start of before_step_; only if computed_on.
   uint64_t before_step_ = UINT64_MAX - 1;
@@ -402,14 +380,17 @@ Result<ReferenceState> reference_state(const ModelOptions& model,
     if (!view) return view.error();
     const auto layout = gpt_layout(model, stage, num_stages);
     const uint64_t size = layout_size(layout);
+    const OptimizerCounters counters = optimizer_counters(view->head);
     if (view->head.num_parameters() != size ||
-        (stage > 0 && (view->head.step() != out.step || view->head.updates() != out.updates))) {
+        (stage > 0 && (view->head.step() != out.step || counters.updates != out.updates ||
+                       counters.momentum_product != out.momentum_product))) {
       return Error{ErrorCode::kShapeMismatch,
                    "the snapshot of stage " + std::to_string(stage) + " does not fit the others",
                    0};
     }
     out.step = view->head.step();
-    out.updates = view->head.updates();
+    out.updates = counters.updates;
+    out.momentum_product = counters.momentum_product;
     NamedValues* const parts[] = {&out.parameters, &out.first_moments, &out.second_moments};
     for (size_t part = 0; part < 3; ++part) {
       for (const ParameterInfo& info : layout) {

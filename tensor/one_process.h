@@ -2,8 +2,8 @@
 /// verify` compares a swarm with, and the plain loop of `swarm bench overhead`.
 ///
 /// Shares with the stages only the names and initial values of the parameters (gpt_layout.h) and
-/// the data order; modules, autograd and optimizer are LibTorch's own. Computes in float32 on the
-/// calling thread's LibTorch threads (tensor/threads.h).
+/// the data order; modules, autograd and AdamW are LibTorch's own, NAG is written in LibTorch's
+/// operations. Computes in float32 on the calling thread's LibTorch threads (tensor/threads.h).
 #pragma once
 
 #include <cstdint>
@@ -54,8 +54,9 @@ struct ReferenceRun {
 
 /// All of a training between two steps.
 struct ReferenceState {
-  uint64_t step = 0;     ///< The parameters are those at its start.
-  uint64_t updates = 0;  ///< Of the optimizer so far.
+  uint64_t step = 0;            ///< The parameters are those at its start.
+  uint64_t updates = 0;         ///< Of the optimizer so far.
+  double momentum_product = 1;  ///< P of NAG.
   NamedValues parameters, first_moments, second_moments;
 };
 
