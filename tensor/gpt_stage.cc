@@ -465,6 +465,7 @@ Result<LocalUpdate> TorchStage::apply_local(uint64_t samples, uint64_t lr_positi
 }
 
 Status TorchStage::set_step(uint64_t step) {
+  if (step > kMaxStep) return invalid("step: " + std::to_string(step) + " is too large");
   step_ = step;
   return {};
 }

@@ -117,6 +117,7 @@ class Stage {
   /// difference.
   virtual std::optional<uint64_t> updates_at_forward(const MicrobatchKey&) const { return {}; }
   /// Names the averaging period whose start the parameters now belong to; goes into snapshots.
+  /// Errors: kInvalidArgument (beyond 2^53).
   virtual Status set_step(uint64_t step);
 
   /// This peer's contribution to a round of averaging. Never changes, whatever happens afterwards;

@@ -73,9 +73,6 @@ void put_varint(uint64_t value, std::string& out) {
   out.push_back(static_cast<char>(value));
 }
 
-/// The largest step; beyond it a double no longer counts exactly.
-constexpr uint64_t kMaxStep = uint64_t{1} << 53;
-
 Status check_head(const proto::StageState& head) {
   const uint32_t version = head.format_version();
   if (version != kStateFormatAdamw && version != kStateFormatVersion) {

@@ -17,6 +17,8 @@ namespace swarm::tensor {
 /// optimizer. Both are read.
 constexpr uint32_t kStateFormatAdamw = 1;
 constexpr uint32_t kStateFormatVersion = 2;
+/// The largest step; beyond it a double no longer counts exactly.
+constexpr uint64_t kMaxStep = uint64_t{1} << 53;
 
 /// A snapshot in parts. `head.payload` is empty; `payload` shares the snapshot's memory.
 struct StateView {

@@ -7,75 +7,11 @@
 #include <map>
 
 #include "tensor/one_process.h"
-#include "tensor/sampler.h"
 #include "tensor/state_format.h"
+#include "tests/tensor/gpt_fixture.h"
 
 namespace swarm::tensor {
 namespace {
-
-constexpr uint32_t kSamples = 3, kSequence = 12;
-
-ModelOptions tiny_model() {
-  ModelOptions model;
-  model.layers = 8;
-  model.width = 16;
-  model.heads = 2;
-  model.ffn = 40;
-  model.sequence = 12;
-  model.seed = 7;
-  return model;
-}
-
-Buffer some_tokens(uint32_t samples = kSamples, uint32_t sequence = kSequence) {
-  std::vector<int32_t> tokens(samples * (sequence + 1));
-  for (size_t i = 0; i < tokens.size(); ++i)
-    tokens[i] = static_cast<int32_t>((i * i * 31 + 5) % 256);
-  return Buffer::from_string(
-      std::string(reinterpret_cast<const char*>(tokens.data()), tokens.size() * 4));
-}
-
-StageInput some_input() {
-  StageInput input;
-  input.samples = kSamples;
-  input.sequence = kSequence;
-  input.tokens = some_tokens();
-  return input;
-}
-
-std::vector<float> floats(const Buffer& buffer) {
-  std::vector<float> values(buffer.size() / 4);
-  if (!values.empty()) std::memcpy(values.data(), buffer.data(), buffer.size());
-  return values;
-}
-
-Buffer bytes(const std::vector<float>& values) {
-  return Buffer::from_string(
-      std::string(reinterpret_cast<const char*>(values.data()), values.size() * 4));
-}
-
-StageOptions stage_options(int32_t stage, int32_t num_stages) {
-  StageOptions options;
-  options.model = tiny_model();
-  options.stage = stage;
-  options.num_stages = num_stages;
-  options.config_fingerprint = "fingerprint";
-  return options;
-}
-
-template <class T>
-void require_ok(const Result<T>& result) {
-  BOOST_REQUIRE_MESSAGE(result.ok(), (result.ok() ? std::string() : result.error().detail));
-}
-
-Stages pipeline(StageOptions options) {
-  Stages stages;
-  for (options.stage = 0; options.stage < options.num_stages; ++options.stage) {
-    auto stage = open_gpt_stage(options);
-    require_ok(stage);
-    stages.push_back(std::move(*stage));
-  }
-  return stages;
-}
 
 /// One microbatch there and back; returns the loss sum.
 double pass(Stages& stages, const MicrobatchKey& key, bool accumulate = true) {
