@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 
+#include "tensor/flat.h"
 #include "tensor/one_process.h"
 #include "tensor/state_format.h"
 #include "tests/tensor/gpt_fixture.h"
@@ -66,6 +67,17 @@ double distance(const NamedValues& a, const NamedValues& b) {
   return worst;
 }
 
+/// A text whose every window is the same microbatch.
+class SameText final : public TextData {
+ public:
+  int32_t sequence() const override { return kSequence; }
+  uint64_t num_windows(Split) const override { return 1; }
+  uint64_t size_bytes(Split) const override { return kSequence + 1; }
+  Buffer microbatch(Split, const std::vector<uint64_t>&) const override { return some_tokens(); }
+  void read(Split, uint64_t, uint64_t, uint8_t*) const override {}
+  uint64_t fingerprint() const override { return 0; }
+};
+
 // Sums of up to 768 float32 products in another order, through 8 layers: relative errors of some
 // 2^-24 * sqrt(768) * 8 = 1.3e-5 at most; a wrong or missing term shows as 1e-2 and more.
 constexpr double kTolerance = 2e-5;
@@ -112,16 +124,7 @@ BOOST_AUTO_TEST_CASE(training_in_stages_equals_the_one_process_trainer) {
   options.optimizer.learning_rate = 0.01;
   options.optimizer.warmup_steps = 2;
   Stages stages = pipeline(options);
-  // The reference reads its samples from a text whose every window is the same microbatch.
-  class Same final : public TextData {
-   public:
-    int32_t sequence() const override { return kSequence; }
-    uint64_t num_windows(Split) const override { return 1; }
-    uint64_t size_bytes(Split) const override { return kSequence + 1; }
-    Buffer microbatch(Split, const std::vector<uint64_t>&) const override { return some_tokens(); }
-    void read(Split, uint64_t, uint64_t, uint8_t*) const override {}
-    uint64_t fingerprint() const override { return 0; }
-  } data;
+  SameText data;
   ReferenceOptions reference;
   reference.model = options.model;
   reference.optimizer = options.optimizer;
@@ -205,6 +208,55 @@ BOOST_AUTO_TEST_CASE(training_in_stages_equals_the_one_process_trainer) {
   BOOST_TEST(((*jumped)->train_until(4).error().code == ErrorCode::kInvalidArgument));
   state->first_moments.begin()->second.pop_back();
   BOOST_TEST(((*trainer)->restore(*state).error().code == ErrorCode::kShapeMismatch));
+}
+
+BOOST_AUTO_TEST_CASE(nag_in_stages_equals_nag_in_the_one_process_trainer) {
+  StageOptions options = stage_options(0, 3);
+  options.optimizer.kind = OptimizerKind::kNag;
+  options.optimizer.learning_rate = 0.01;
+  options.optimizer.beta1 = 0.99;
+  options.optimizer.beta2 = 0.999;
+  options.optimizer.clip_norm = 0;
+  options.optimizer.epsilon = 1e-4;  // so that rounding of tiny gradients is not blown up
+  Stages stages = pipeline(options);
+  SameText data;
+  ReferenceOptions reference;
+  reference.model = options.model;
+  reference.optimizer = options.optimizer;
+  reference.batch = reference.microbatch = kSamples;
+  auto trainer = ReferenceTrainer::make(reference, data);
+  require_ok(trainer);
+  auto train = [&](uint64_t step) {
+    auto run = (*trainer)->train_until(step + 1);
+    require_ok(run);
+    const double loss = pass(stages, {step, 0, 0});
+    BOOST_TEST(loss / kSamples == run->losses[0], boost::test_tools::tolerance(1e-5));
+    for (auto& stage : stages) {
+      std::vector<float> mean = floats(stage->gradient_sum());
+      for (float& g : mean) g /= kSamples;
+      BOOST_REQUIRE(stage->apply(bytes(mean), 1).ok());
+    }
+  };
+  auto compare = [&] {
+    BOOST_TEST(distance((*trainer)->state().parameters, by_name(stages, &GptStage::parameters)) <
+               1e-4);
+    std::vector<Buffer> states;
+    for (auto& stage : stages) states.push_back(stage->save_state());
+    auto saved = reference_state(options.model, states);
+    require_ok(saved);
+    const ReferenceState own = (*trainer)->state();
+    BOOST_TEST(saved->updates == own.updates);
+    BOOST_TEST(saved->momentum_product == own.momentum_product);
+    BOOST_TEST(distance(own.first_moments, saved->first_moments) < 1e-4);
+    BOOST_TEST(distance(own.second_moments, saved->second_moments) < 1e-4);
+    return *saved;
+  };
+  for (uint64_t step = 0; step < 8; ++step) train(step);
+  auto saved = compare();
+  trainer = ReferenceTrainer::make(reference, data);
+  BOOST_REQUIRE((*trainer)->restore(saved).ok());
+  for (uint64_t step = 8; step < 12; ++step) train(step);
+  compare();
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -383,6 +435,95 @@ BOOST_AUTO_TEST_CASE(damaged_and_foreign_states_are_refused_and_change_nothing) 
   BOOST_TEST((changed([](auto& h) { h.set_num_parameters(5); }) == ErrorCode::kCorruptCheckpoint));
   BOOST_TEST((stage.load_state(stages[1]->save_state()).code() == ErrorCode::kShapeMismatch));
   BOOST_TEST(stage.checksum() == before);
+}
+
+/// A stage of NAG that has done three updates.
+Stages nag_stages() {
+  StageOptions options = stage_options(0, 2);
+  options.optimizer.kind = OptimizerKind::kNag;
+  options.optimizer.beta1 = 0.99;
+  options.optimizer.beta2 = 0.999;
+  Stages stages = pipeline(options);
+  for (uint64_t step = 0; step < 3; ++step) {
+    pass(stages, {step, 0, 0});
+    for (auto& stage : stages) {
+      auto done = stage->apply_local(kSamples, 0);
+      require_ok(done);
+    }
+  }
+  return stages;
+}
+
+BOOST_AUTO_TEST_CASE(a_nag_stage_is_saved_with_its_momentum_product_and_goes_on_bit_for_bit) {
+  Stages original = nag_stages(), restored = nag_stages();
+  for (size_t i = 0; i < 2; ++i) {
+    restored[i]->initialize();
+    BOOST_TEST(restored[i]->updates() == 0u);
+    const Buffer state = original[i]->save_state();
+    auto view = parse_state(state);
+    require_ok(view);
+    BOOST_TEST(view->head.format_version() == kStateFormatVersion);
+    BOOST_TEST((optimizer_kind(view->head) == OptimizerKind::kNag));
+    double product = 1;
+    for (int t = 1; t <= 3; ++t) product *= 0.99 * (1 - 0.5 * std::pow(0.96, t * 0.004));
+    BOOST_TEST(view->head.momentum_product() == product, boost::test_tools::tolerance(1e-12));
+    BOOST_REQUIRE(restored[i]->load_state(state).ok());
+    BOOST_TEST((restored[i]->save_state().view() == state.view()));
+    BOOST_TEST(restored[i]->updates() == 3u);
+  }
+  for (Stages* stages : {&original, &restored}) {
+    pass(*stages, {3, 0, 0});
+    for (auto& stage : *stages) BOOST_REQUIRE(stage->apply_local(kSamples, 1).ok());
+  }
+  for (size_t i = 0; i < 2; ++i)
+    BOOST_TEST((restored[i]->save_state().view() == original[i]->save_state().view()));
+  std::vector<Buffer> states;
+  for (auto& stage : original) states.push_back(stage->save_state());
+  BOOST_TEST(load_stages(tiny_model(), states).ok());
+}
+
+BOOST_AUTO_TEST_CASE(a_head_with_counts_that_cannot_be_is_refused) {
+  Stages adamw = pipeline(stage_options(0, 2)), nag = nag_stages();
+  auto code = [](GptStage& stage, auto change) {
+    auto view = parse_state(stage.save_state());
+    change(view->head);
+    return stage
+        .load_state(serialize_state(view->head, {{view->payload.data(), view->payload.size()}}))
+        .code();
+  };
+  const auto corrupt = ErrorCode::kCorruptCheckpoint;
+  BOOST_TEST((code(*nag[0], [](auto&) {}) == ErrorCode::kNone));
+  for (GptStage* stage : {adamw[0].get(), nag[0].get()}) {
+    const uint64_t before = stage->checksum();
+    BOOST_TEST((code(*stage, [](auto& h) { h.set_updates(UINT64_MAX); }) == corrupt));
+    BOOST_TEST((code(*stage, [](auto& h) { h.set_step(UINT64_MAX); }) == corrupt));
+    BOOST_TEST((code(*stage, [](auto& h) { h.set_format_version(0); }) == corrupt));
+    BOOST_TEST((code(*stage, [](auto& h) { h.set_format_version(3); }) == corrupt));
+    BOOST_TEST((code(*stage, [](auto& h) {
+                  h.set_optimizer(static_cast<proto::OptimizerKind>(77));
+                }) == corrupt));
+    BOOST_TEST((code(*stage, [](auto& h) { h.set_num_parameters(UINT64_MAX / 2); }) == corrupt));
+    BOOST_TEST(stage->checksum() == before);
+    for (double product : {-1.0, 1.5, double{NAN}, double{INFINITY}})
+      BOOST_TEST((code(*stage, [&](auto& h) { h.set_momentum_product(product); }) == corrupt));
+  }
+  BOOST_TEST((code(*nag[0], [](auto& h) { h.set_updates(0); }) == corrupt));
+  BOOST_TEST((code(*nag[0], [](auto& h) { h.set_format_version(1); }) == corrupt));
+  BOOST_TEST((adamw[0]->load_state(nag[0]->save_state()).code() == ErrorCode::kShapeMismatch));
+  BOOST_TEST((nag[0]->load_state(adamw[0]->save_state()).code() == ErrorCode::kShapeMismatch));
+}
+
+// Head and digest of what the program wrote before it knew another optimizer than AdamW.
+BOOST_AUTO_TEST_CASE(snapshots_of_adamw_are_the_bytes_they_always_were) {
+  Stages stages = pipeline(stage_options(0, 2));
+  for (int step = 0; step < 6; ++step)
+    BOOST_REQUIRE(stages[0]->apply(stages[0]->gradient_sum(), 1).ok());  // zeros: only decay
+  const std::string head = std::string("\x08\x01\x18\x02\x20\x06\x2a\x0b") + "fingerprint" +
+                           "\x30\xa0\x6f\x38\x06\x7a\x80\xb7\x0a";
+  const Buffer state = stages[0]->save_state();
+  BOOST_TEST((std::string(state.view()).substr(0, head.size()) == head));
+  BOOST_TEST(digest(state.data(), state.size()) == 0xf48d2e7226e92d34u);
+  BOOST_TEST(stages[0]->load_state(state).ok());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
