@@ -20,6 +20,7 @@ void add_compare(CLI::App& app, int& exit_code);
 void add_sample(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_sim(CLI::App& app, int& exit_code);
+void add_sweep(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
 
 /// FILE and --set, as most subcommands take them.

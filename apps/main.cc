@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   int exit_code = 0;
   add_run(app, exit_code);
+  add_sweep(app, exit_code);
   add_node(app, exit_code);
   add_console(app, exit_code);
   add_sample(app, exit_code);

@@ -1,0 +1,63 @@
+/// A sweep file (TOML, docs/experiments.md): one experiment, many settings, some seeds. Read and
+/// checked as a whole, all errors at once, before anything runs. Pure apart from reading files.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/experiment.h"
+
+namespace swarm::sweep {
+
+/// One key of the experiment that a setting changes.
+struct Assignment {
+  std::string key;         ///< "optimizer.learning_rate", "nodes.s0-a.delay_s"
+  std::string value;       ///< As TOML.
+  config::Location where;  ///< In the sweep file.
+};
+
+/// What its runs differ in from those of other settings; seeds apart.
+struct Setting {
+  std::string label;  ///< For people: "nag learning_rate=0.001".
+  std::string slug;   ///< For folders.
+  std::vector<Assignment> assignments;
+};
+
+/// One run.
+struct Cell {
+  std::string name;  ///< Unique; also its run.name: "nag_learning_rate-0.001_seed-2".
+  size_t setting = 0;
+  uint64_t seed = 1;
+  std::vector<std::string> overrides;  ///< "key=value": what `swarm run --set` takes.
+  std::string hash;                    ///< Over all keys of its experiment.
+};
+
+struct Plan {
+  std::string name;
+  std::string base;  ///< Path of the experiment file.
+  std::vector<Setting> settings;
+  std::vector<uint64_t> seeds;
+  std::vector<Cell> cells;  ///< All settings with the first seed, then with the second, ...
+};
+
+/// Either a plan or at least one error, in the order of the file.
+struct PlanResult {
+  std::optional<Plan> plan;
+  std::vector<config::ConfigError> errors;
+  bool ok() const { return plan.has_value(); }
+  std::string text() const;
+};
+
+/// How the experiment is loaded; a parameter for tests.
+using LoadBase = std::function<config::ExperimentResult(const std::string& path,
+                                                        const std::vector<std::string>& overrides)>;
+
+PlanResult load_plan(const std::string& path);
+/// The same from memory. `file` names it in errors; a relative sweep.base is relative to its
+/// folder.
+PlanResult parse_plan(const std::string& text, const std::string& file, const LoadBase& load);
+
+}  // namespace swarm::sweep

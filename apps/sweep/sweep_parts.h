@@ -1,0 +1,41 @@
+/// The sections of a sweep file as they stand, before they are put together. Internal to sweep/.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "apps/sweep/sweep_file.h"
+#include "config/value.h"
+
+namespace swarm::sweep {
+
+struct Axis {
+  std::string key;
+  config::Location where;
+  std::vector<Assignment> values;  ///< At least one.
+};
+
+struct Variant {
+  std::string name;
+  config::Location where;
+  std::vector<Assignment> assignments;
+};
+
+struct Parts {
+  std::string name, base;
+  config::Location base_where;
+  std::vector<uint64_t> seeds;
+  std::vector<Assignment> common;
+  std::vector<Axis> axes;
+  std::vector<Variant> variants;
+  std::vector<config::ConfigError> errors;
+};
+
+/// `file` gives the default of the name.
+Parts read_parts(const config::Value& root, const std::string& file);
+
+/// A value as `--set` takes it: one line of TOML.
+std::string print_value(const config::Value& value);
+
+}  // namespace swarm::sweep

@@ -1,0 +1,95 @@
+#include "apps/sweep/sweep_state.h"
+
+#include <nlohmann/json.hpp>
+
+namespace swarm::sweep {
+namespace {
+
+constexpr CellStatus kAll[] = {CellStatus::kUnfinished, CellStatus::kFinished, CellStatus::kFailed};
+
+Error damaged(const std::string& why) { return {ErrorCode::kInvalidArgument, "damaged: " + why}; }
+
+/// A name in a folder, never a way out of it.
+bool is_entry(const std::string& name) { return name.empty() || config::is_name(name); }
+
+}  // namespace
+
+const char* to_string(CellStatus status) {
+  switch (status) {
+    case CellStatus::kUnfinished:
+      return "unfinished";
+    case CellStatus::kFinished:
+      return "finished";
+    case CellStatus::kFailed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+std::string to_json(const SweepState& state) {
+  nlohmann::ordered_json cells = nlohmann::ordered_json::object();
+  for (const auto& [name, cell] : state) {
+    auto& out = cells[name];
+    out["status"] = to_string(cell.status);
+    out["hash"] = cell.hash;
+    out["folder"] = cell.folder;
+    out["after"] = cell.after;
+    if (!cell.reason.empty()) out["reason"] = cell.reason;
+  }
+  const nlohmann::ordered_json out = {{"cells", cells}};
+  return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+Result<SweepState> parse_state(const std::string& text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object() || !json.contains("cells") || !json["cells"].is_object())
+    return damaged("no object with cells");
+  SweepState state;
+  for (const auto& [name, cell] : json["cells"].items()) {
+    auto text_of = [&cell = cell](const char* key) {
+      const bool there = cell.is_object() && cell.contains(key) && cell[key].is_string();
+      return there ? cell[key].template get<std::string>() : std::string();
+    };
+    CellState one;
+    bool known = false;
+    for (const CellStatus status : kAll) {
+      if (text_of("status") != to_string(status)) continue;
+      one.status = status;
+      known = true;
+    }
+    one.hash = text_of("hash");
+    one.folder = text_of("folder");
+    one.after = text_of("after");
+    one.reason = text_of("reason");
+    if (!known || !config::is_name(name) || !is_entry(one.folder) || !is_entry(one.after))
+      return damaged("cell " + name);
+    state[name] = one;
+  }
+  return state;
+}
+
+Action next_action(const SweepState& state, const Cell& cell, bool retry) {
+  const auto found = state.find(cell.name);
+  if (found == state.end()) return Action::kBegin;
+  switch (found->second.status) {
+    case CellStatus::kFinished:
+      return Action::kSkip;
+    case CellStatus::kFailed:
+      return retry ? Action::kBegin : Action::kSkip;
+    case CellStatus::kUnfinished:
+      break;
+  }
+  return Action::kContinue;
+}
+
+std::string changed_cells(const SweepState& state, const Plan& plan) {
+  std::string out;
+  for (const auto& cell : plan.cells) {
+    const auto found = state.find(cell.name);
+    if (found != state.end() && found->second.hash != cell.hash)
+      out += "  " + cell.name + " (" + to_string(found->second.status) + ")\n";
+  }
+  return out;
+}
+
+}  // namespace swarm::sweep

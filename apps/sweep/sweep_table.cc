@@ -1,0 +1,185 @@
+#include "apps/sweep/sweep_table.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+namespace swarm::sweep {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+std::string print(const char* format, double value) {
+  char buffer[64];
+  std::snprintf(buffer, sizeof buffer, format, value);
+  return buffer;
+}
+
+/// Reads back as exactly `value`; 100 and not 1e+02.
+std::string number(double value) {
+  std::string text = print("%.15g", value);
+  return std::strtod(text.c_str(), nullptr) == value ? text : print("%.17g", value);
+}
+
+/// Losses need their digits, rates and times do not.
+const char* format_of(size_t column) {
+  static const char* const formats[] = {"%.4f", "%.4f", "%.1f", "%.0f", "%.1f"};
+  return formats[column];
+}
+
+std::string in_markdown(const std::optional<Spread>& column, const char* format) {
+  if (!column) return "-";
+  std::string out = print(format, column->mean);
+  if (column->count > 1) out += " ± " + print(format, column->deviation);
+  return out;
+}
+
+/// Characters as people count them: a ± has two bytes.
+size_t width_of(const std::string& text) {
+  size_t width = 0;
+  for (const char c : text) width += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  return width;
+}
+
+std::string escaped(std::string text) {
+  for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
+    text.insert(at, "\\");
+  return text;
+}
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+std::string csv_number(const std::optional<double>& value) { return value ? number(*value) : ""; }
+
+std::string csv_line(const std::vector<std::string>& fields) {
+  std::string out;
+  for (size_t i = 0; i < fields.size(); ++i) out += (i ? "," : "") + csv_field(fields[i]);
+  return out + "\n";
+}
+
+std::vector<std::optional<double>> columns_of(const RunFigures& run) {
+  return {run.train_loss, run.validation_loss, run.seconds, run.tokens_per_second, run.retries};
+}
+
+RunFigures figures_of(const Figures& figures, const Cell& cell) {
+  const auto found = figures.find(cell.name);
+  return found == figures.end() ? RunFigures() : found->second;
+}
+
+OrderedJson json_number(const std::optional<double>& value) {
+  return value ? OrderedJson(*value) : OrderedJson(nullptr);
+}
+
+OrderedJson run_json(const Cell& cell, const RunFigures& run) {
+  OrderedJson out;
+  out["name"] = cell.name;
+  out["seed"] = cell.seed;
+  out["status"] = run.status.empty() ? "not run" : run.status;
+  if (!run.reason.empty()) out["reason"] = run.reason;
+  const auto columns = columns_of(run);
+  for (size_t i = 0; i < columns.size(); ++i) out[column_names()[i]] = json_number(columns[i]);
+  return out;
+}
+
+}  // namespace
+
+std::string to_markdown(const std::vector<Row>& rows) {
+  std::vector<std::vector<std::string>> cells = {
+      {"setting", "runs", "train loss", "validation loss", "seconds", "tokens/s", "retries"}};
+  for (const auto& row : rows) {
+    cells.push_back(
+        {escaped(row.setting), std::to_string(row.finished) + "/" + std::to_string(row.runs)});
+    for (size_t i = 0; i < row.columns.size(); ++i)
+      cells.back().push_back(in_markdown(row.columns[i], format_of(i)));
+  }
+  std::vector<size_t> widths(cells[0].size(), 3);
+  for (const auto& line : cells)
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], width_of(line[i]));
+  std::string out;
+  for (size_t r = 0; r < cells.size(); ++r) {
+    for (size_t i = 0; i < cells[r].size(); ++i)
+      out += (i ? " | " : "| ") + cells[r][i] + std::string(widths[i] - width_of(cells[r][i]), ' ');
+    out += " |\n";
+    if (r > 0) continue;
+    for (const size_t width : widths) out += "|" + std::string(width + 2, '-');
+    out += "|\n";
+  }
+  return out;
+}
+
+std::string to_csv(const std::vector<Row>& rows) {
+  std::vector<std::string> header = {"setting", "runs", "finished"};
+  for (const auto& name : column_names()) {
+    header.push_back(name + "_mean");
+    header.push_back(name + "_deviation");
+  }
+  std::string out = csv_line(header);
+  for (const auto& row : rows) {
+    std::vector<std::string> fields = {row.setting, std::to_string(row.runs),
+                                       std::to_string(row.finished)};
+    for (const auto& column : row.columns) {
+      fields.push_back(column ? number(column->mean) : "");
+      fields.push_back(column && column->count > 1 ? number(column->deviation) : "");
+    }
+    out += csv_line(fields);
+  }
+  return out;
+}
+
+std::string runs_csv(const Plan& plan, const Figures& figures) {
+  std::vector<std::string> header = {"name", "setting", "seed", "status"};
+  header.insert(header.end(), column_names().begin(), column_names().end());
+  header.insert(header.end(), {"reason", "overrides"});
+  std::string out = csv_line(header);
+  for (const auto& cell : plan.cells) {
+    const RunFigures run = figures_of(figures, cell);
+    std::vector<std::string> fields = {cell.name, plan.settings[cell.setting].label,
+                                       std::to_string(cell.seed),
+                                       run.status.empty() ? "not run" : run.status};
+    for (const auto& column : columns_of(run)) fields.push_back(csv_number(column));
+    fields.push_back(run.reason);
+    std::string overrides;
+    for (const auto& one : cell.overrides) overrides += (overrides.empty() ? "" : " ") + one;
+    fields.push_back(overrides);
+    out += csv_line(fields);
+  }
+  return out;
+}
+
+std::string to_json(const Plan& plan, const Figures& figures) {
+  OrderedJson out;
+  out["name"] = plan.name;
+  out["base"] = plan.base;
+  out["settings"] = OrderedJson::array();
+  const auto rows = make_rows(plan, figures);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    OrderedJson row;
+    row["setting"] = rows[i].setting;
+    OrderedJson changed = OrderedJson::object();
+    for (const auto& one : plan.settings[i].assignments) changed[one.key] = one.value;
+    row["overrides"] = changed;
+    row["finished"] = rows[i].finished;
+    for (size_t c = 0; c < rows[i].columns.size(); ++c) {
+      const auto& column = rows[i].columns[c];
+      if (!column) {
+        row[column_names()[c]] = nullptr;
+        continue;
+      }
+      row[column_names()[c]] = {{"mean", column->mean}, {"runs", column->count}};
+      if (column->count > 1) row[column_names()[c]]["deviation"] = column->deviation;
+    }
+    row["runs"] = OrderedJson::array();
+    for (const auto& cell : plan.cells)
+      if (cell.setting == i) row["runs"].push_back(run_json(cell, figures_of(figures, cell)));
+    out["settings"].push_back(row);
+  }
+  return out.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
+}  // namespace swarm::sweep

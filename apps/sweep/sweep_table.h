@@ -1,0 +1,62 @@
+/// What a sweep's runs came to: figures of a run from its run folder's files, a row per setting
+/// with mean and spread over its seeds, and the table as text. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/sweep/sweep_file.h"
+
+namespace swarm::sweep {
+
+/// Of one run (docs/experiments.md). Missing: the run never got that far.
+struct RunFigures {
+  std::string status;  ///< As in summary.json; empty: there is none.
+  std::string reason;
+  std::optional<double> train_loss;       ///< Mean over the last kLastSteps steps.
+  std::optional<double> validation_loss;  ///< The last one measured.
+  std::optional<double> seconds;  ///< From the first step's opening to the last one's closing,
+                                  ///< without the time between a stop and a resume.
+  std::optional<double> tokens_per_second;
+  std::optional<double> retries;  ///< Attempts beyond the first of each microbatch.
+  double run_seconds = 0;  ///< Of the last `swarm run` in the folder, start and end included.
+};
+constexpr size_t kLastSteps = 10;
+
+/// Lines that are damaged are left out.
+RunFigures read_figures(const std::string& summary_json, const std::vector<std::string>& metrics,
+                        const std::vector<std::string>& events);
+
+/// Mean and sample standard deviation (n - 1; none for one value).
+struct Spread {
+  size_t count = 0;
+  double mean = 0, deviation = 0;
+};
+std::optional<Spread> spread(const std::vector<double>& values);
+
+struct Row {
+  std::string setting;
+  size_t runs = 0, finished = 0;
+  /// Over the finished runs; in the order of column_names().
+  std::vector<std::optional<Spread>> columns;
+};
+/// train_loss, validation_loss, seconds, tokens_per_second, retries.
+const std::vector<std::string>& column_names();
+
+/// What is known of the cells, by name; others count as not run.
+using Figures = std::map<std::string, RunFigures>;
+/// A row per setting, in the order of the plan.
+std::vector<Row> make_rows(const Plan& plan, const Figures& figures);
+
+std::string to_markdown(const std::vector<Row>& rows);
+/// A line per setting: setting, runs, finished, then mean and deviation of each column.
+std::string to_csv(const std::vector<Row>& rows);
+/// A line per run, with its settings.
+std::string runs_csv(const Plan& plan, const Figures& figures);
+/// Both, with full precision.
+std::string to_json(const Plan& plan, const Figures& figures);
+
+}  // namespace swarm::sweep

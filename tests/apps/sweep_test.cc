@@ -1,0 +1,335 @@
+// What `swarm sweep` decides before and after its runs: the plan, the state, the table.
+#include <boost/test/unit_test.hpp>
+
+#include "apps/sweep/sweep_file.h"
+#include "apps/sweep/sweep_parts.h"
+#include "apps/sweep/sweep_state.h"
+#include "apps/sweep/sweep_table.h"
+
+namespace swarm::sweep {
+namespace {
+
+const std::string kBase =
+    "[data]\ntrain=[\"x\"]\n[[nodes]]\nname=\"a\"\nstages=[0]\ntrainer=true\n";
+const std::string kSweep = "[sweep]\nbase = \"base.toml\"\n";
+
+LoadBase base(const std::string& text) {
+  return [text](const std::string& path, const std::vector<std::string>& overrides) {
+    return config::parse_experiment(text, path, overrides);
+  };
+}
+
+PlanResult parse(const std::string& text) { return parse_plan(text, "dir/lr.toml", base(kBase)); }
+
+Plan good(const std::string& text) {
+  auto result = parse(text);
+  BOOST_REQUIRE_MESSAGE(result.ok(), result.text());
+  return *result.plan;
+}
+
+/// The only error of `text` after the two lines of kSweep.
+std::string only(const std::string& text) {
+  const auto result = parse(kSweep + text);
+  BOOST_REQUIRE(!result.ok());
+  BOOST_TEST_INFO(result.text());
+  BOOST_REQUIRE_EQUAL(result.errors.size(), 1u);
+  return result.errors[0].text();
+}
+
+std::vector<std::string> names(const Plan& plan) {
+  std::vector<std::string> out;
+  for (const auto& cell : plan.cells) out.push_back(cell.name);
+  return out;
+}
+
+using Texts = std::vector<std::string>;
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string step(int number, double time, double loss, int attempts = 4) {
+  return "{\"step\":" + std::to_string(number) + ",\"time\":" + std::to_string(time) +
+         ",\"seconds\":2.0,\"train_loss\":" + std::to_string(loss) +
+         ",\"slots\":4,\"attempts\":" + std::to_string(attempts) + "}";
+}
+
+RunFigures finished(double loss) {
+  RunFigures out;
+  out.status = "finished";
+  out.validation_loss = loss;
+  return out;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(SweepPlan)
+
+BOOST_AUTO_TEST_CASE(a_sweep_without_settings_is_one_run_of_its_base) {
+  const Plan plan = good(kSweep);
+  BOOST_TEST(plan.name == "lr");
+  BOOST_TEST(plan.base == "dir/base.toml");
+  BOOST_TEST(names(plan) == (Texts{"base_seed-1"}));
+  BOOST_TEST(plan.cells[0].overrides == (Texts{"run.seed=1"}));
+}
+
+BOOST_AUTO_TEST_CASE(axes_variants_and_seeds_are_multiplied_seed_by_seed) {
+  const Plan plan = good(
+      "[sweep]\nname=\"x\"\nbase=\"b.toml\"\nseeds=[7, 8]\n[set]\ntraining.steps=5\n"
+      "[axes]\n\"optimizer.beta1\"=[0.9, 0.99]\nwire.gradients=[\"none\", \"bf16\"]\n"
+      "[[variant]]\nname=\"plain\"\n[[variant]]\nname=\"slow\"\nnodes.a.delay_s=0.5\n"
+      "training.steps=6\n");
+  BOOST_TEST(plan.name == "x");
+  BOOST_REQUIRE_EQUAL(plan.settings.size(), 8u);
+  BOOST_REQUIRE_EQUAL(plan.cells.size(), 16u);
+  BOOST_TEST(plan.settings[1].label == "plain beta1=0.9 gradients=bf16");
+  BOOST_TEST(plan.cells[1].name == "plain_beta1-0.9_gradients-bf16_seed-7");
+  BOOST_TEST(plan.cells[9].name == "plain_beta1-0.9_gradients-bf16_seed-8");
+  BOOST_TEST(plan.cells[15].overrides ==
+             (Texts{"nodes.a.delay_s=0.5", "training.steps=6", "optimizer.beta1=0.99",
+                    "wire.gradients=\"bf16\"", "run.seed=8"}));
+}
+
+BOOST_AUTO_TEST_CASE(axes_that_end_alike_keep_their_whole_names) {
+  const Plan plan = good(kSweep + "[axes]\nnodes.a.delay_s=[0.5]\nnodes.\"*\".delay_s=[1.0]\n");
+  BOOST_TEST(plan.settings[0].label == "nodes.a.delay_s=0.5 nodes.*.delay_s=1.0");
+  BOOST_TEST(config::is_name(plan.cells[0].name), plan.cells[0].name);
+}
+
+BOOST_AUTO_TEST_CASE(long_and_odd_settings_get_names_of_their_own) {
+  const std::string value(60, 'y');
+  const Plan plan = good(kSweep + "seeds=[9000000000000000]\n[axes]\ndata.train=[[\"" + value +
+                         "1\"], [\"" + value + "2\"], [\"a/b\"], [\"a b\"]]\n");
+  BOOST_REQUIRE_EQUAL(plan.cells.size(), 4u);
+  for (const auto& cell : plan.cells) BOOST_TEST(config::is_name(cell.name), cell.name);
+  BOOST_TEST(plan.cells[0].name != plan.cells[1].name);
+  BOOST_TEST(plan.cells[2].name != plan.cells[3].name);
+}
+
+BOOST_AUTO_TEST_CASE(a_cell_is_another_when_any_key_of_its_experiment_is) {
+  const auto hash = [](const std::string& text, const std::string& experiment) {
+    return parse_plan(text, "f.toml", base(experiment)).plan->cells.at(0).hash;
+  };
+  const std::string first = hash(kSweep, kBase);
+  BOOST_TEST(first == hash(kSweep, kBase));
+  BOOST_TEST(first != hash(kSweep, kBase + "delay_s=1\n"));
+  BOOST_TEST(first != hash(kSweep + "seeds=[2]\n", kBase));
+  BOOST_TEST(first != hash(kSweep + "[set]\ntraining.steps=5\n", kBase));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(SweepErrors)
+
+BOOST_AUTO_TEST_CASE(a_key_that_the_experiment_does_not_have_is_named_in_the_sweep_file) {
+  BOOST_TEST(only("[axes]\noptimizer.beta3 = [0.9, 0.99]\n") ==
+             "dir/lr.toml:4:20: optimizer.beta3: unknown key; did you mean \"beta1\"?");
+  BOOST_TEST(contains(only("[set]\nnodes.b.delay_s = 1\n"), "there is no node \"b\""));
+  BOOST_TEST(contains(only("[[variant]]\nname=\"v\"\nmodel = 3\n"), "lr.toml:5:1: "));
+}
+
+BOOST_AUTO_TEST_CASE(a_value_that_does_not_fit_is_pointed_at) {
+  const std::string error = only("[axes]\ntraining.steps = [10, -1, 20]\n");
+  BOOST_TEST(contains(error, "lr.toml:4:23: training.steps: expected"), error);
+  BOOST_TEST(contains(only("[set]\ntraining.steps = 1979-05-27\n"), "training.steps: expected"));
+}
+
+BOOST_AUTO_TEST_CASE(what_makes_no_runs_or_the_same_run_twice_is_refused) {
+  BOOST_TEST(contains(only("[axes]\ntraining.steps = []\n"), "an axis without values"));
+  BOOST_TEST(contains(only("[axes]\ntraining.steps = 5\n"), "expected a list of values"));
+  BOOST_TEST(contains(only("[axes]\ntraining.steps = [5, 6, 5]\n"),
+                      "4:25: axes.training.steps: "
+                      "the value 5 is listed twice"));
+  BOOST_TEST(contains(only("seeds = []\n"), "at least one seed"));
+  BOOST_TEST(contains(only("seeds = [1, 2, 1]\n"), "the seed 1 is listed twice"));
+  BOOST_TEST(contains(only("seeds = [-1]\n"), "sweep.seeds: expected an integer from 0"));
+  BOOST_TEST(contains(only("[[variant]]\nname=\"v\"\n[[variant]]\nname=\"v\"\n"),
+                      "lr.toml:6:6: variant.name: there is another variant \"v\""));
+  BOOST_TEST(contains(only("[[variant]]\nname=\"a_b-1\"\n[[variant]]\nname=\"a_b-1.\"\n"
+                           "[[variant]]\nname=\"a/b\"\n"),
+                      "expected 1 to 64"));
+}
+
+BOOST_AUTO_TEST_CASE(unknown_parts_of_the_file_are_named) {
+  BOOST_TEST(only("[axis]\n") ==
+             "dir/lr.toml:3:2: axis: unknown section of a sweep; there are [sweep], [set], [axes] "
+             "and [[variant]]; did you mean \"axes\"?");
+  BOOST_TEST(contains(only("seed = [1]\n"), "sweep.seed: unknown key; did you mean \"seeds\"?"));
+  BOOST_TEST(contains(only("[[variant]]\n"), "every [[variant]] has a name"));
+  BOOST_TEST(contains(only("[variant]\nname=\"v\"\n"), "expected [[variant]]"));
+  BOOST_TEST(contains(only("[set\n"), "not TOML"));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_sweep_decides_itself_cannot_be_set) {
+  BOOST_TEST(contains(only("[axes]\nrun.seed = [1]\n"), "is given by sweep.seeds"));
+  for (const char* key : {"run.name", "run.folder", "run.id"})
+    BOOST_TEST(contains(only("[set]\n" + std::string(key) + " = \"x\"\n"), "given by the sweep"));
+  BOOST_TEST(contains(only("[axes]\ntraining.steps=[1]\n[[variant]]\nname=\"v\"\n"
+                           "training.steps=2\n"),
+                      "is an axis too"));
+}
+
+BOOST_AUTO_TEST_CASE(all_errors_come_at_once_and_each_only_once) {
+  const auto result = parse(kSweep +
+                            "seeds=[1,2]\n[axes]\ntraining.step=[1]\ntraining.batch=[8, 9]\n"
+                            "[set]\nmodel.head=3\n");
+  BOOST_REQUIRE_EQUAL(result.errors.size(), 3u);
+  BOOST_TEST(result.errors[0].where.line == 5u);
+  BOOST_TEST(result.errors[1].where.line == 6u);
+}
+
+BOOST_AUTO_TEST_CASE(a_base_that_is_missing_broken_or_without_nodes_is_refused) {
+  BOOST_TEST(contains(parse("").text(), "sweep.base: missing"));
+  BOOST_TEST(contains(parse("[sweep]\nbase = 3\n").text(), "expected an experiment file"));
+  const auto missing = [](const std::string& text) {
+    return parse_plan(text, "/nowhere/s.toml",
+                      [](const auto& path, const auto& overrides) {
+                        return config::load_experiment(path, overrides);
+                      })
+        .text();
+  };
+  BOOST_TEST(contains(missing(kSweep), "/nowhere/base.toml:1:1: cannot read"));
+  BOOST_TEST(contains(parse_plan(kSweep, "s.toml", base("[data]\ntrain=[\"x\"]\n")).text(),
+                      "lists no [[nodes]]"));
+  BOOST_TEST(contains(load_plan("/nowhere/s.toml").text(), "cannot read the file"));
+}
+
+BOOST_AUTO_TEST_CASE(a_sweep_too_large_to_mean_is_refused_before_it_is_made) {
+  std::string axes = "[axes]\n";
+  for (const char* key : {"training.steps", "training.batch", "model.layers", "model.ffn",
+                          "model.width", "model.heads", "node.threads", "checkpoint.keep"}) {
+    axes += std::string(key) + "=[1";
+    for (int i = 2; i < 200; ++i) axes += "," + std::to_string(i);
+    axes += "]\n";
+  }
+  BOOST_TEST(contains(only(axes), "more than 10000 runs"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(SweepProgress)
+
+BOOST_AUTO_TEST_CASE(finished_cells_are_skipped_and_failed_ones_begin_anew_on_request_only) {
+  const Plan plan = good(kSweep + "seeds=[1,2,3,4]\n");
+  SweepState state;
+  state["base_seed-1"].status = CellStatus::kFinished;
+  state["base_seed-2"].status = CellStatus::kFailed;
+  state["base_seed-3"].status = CellStatus::kUnfinished;
+  auto action = [&](size_t cell, bool retry) {
+    return static_cast<int>(next_action(state, plan.cells[cell], retry));
+  };
+  for (const bool retry : {false, true}) {
+    BOOST_TEST(action(0, retry) == static_cast<int>(Action::kSkip));
+    BOOST_TEST(action(1, retry) == static_cast<int>(retry ? Action::kBegin : Action::kSkip));
+    BOOST_TEST(action(2, retry) == static_cast<int>(Action::kContinue));
+    BOOST_TEST(action(3, retry) == static_cast<int>(Action::kBegin));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_state_reads_back_and_damage_is_refused) {
+  SweepState state;
+  state["a_seed-1"] = {CellStatus::kFailed, "12ab", "2026-11-21T03-10-49", "x", "it \"broke\""};
+  state["b"] = {};
+  const auto read = parse_state(to_json(state));
+  BOOST_REQUIRE(read.ok());
+  BOOST_TEST(to_json(*read) == to_json(state));
+  BOOST_TEST(read->at("a_seed-1").reason == "it \"broke\"");
+  for (const char* text :
+       {"", "[]", "{}", "{\"cells\":[]}", "{\"cells\":{\"a\":{}}}", "{\"cells\":{\"a\":3}}",
+        "{\"cells\":{\"../a\":{\"status\":\"failed\"}}}",
+        "{\"cells\":{\"a\":{\"status\":\"failed\",\"folder\":\"../../b\"}}}"})
+    BOOST_TEST(!parse_state(text).ok(), text);
+}
+
+BOOST_AUTO_TEST_CASE(results_of_other_settings_are_not_taken_for_these) {
+  const Plan plan = good(kSweep + "seeds=[1,2]\n");
+  SweepState state;
+  state["base_seed-1"] = {CellStatus::kFinished, plan.cells[0].hash, "", "", ""};
+  BOOST_TEST(changed_cells(state, plan) == "");
+  state["base_seed-2"] = {CellStatus::kFinished, plan.cells[0].hash, "", "", ""};
+  state["removed_seed-1"] = {};
+  BOOST_TEST(changed_cells(state, plan) == "  base_seed-2 (finished)\n");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(SweepTable)
+
+BOOST_AUTO_TEST_CASE(a_runs_figures_come_from_its_files) {
+  std::vector<std::string> metrics;
+  for (int i = 0; i < 20; ++i) metrics.push_back(step(i, 100 + i * 3, 20 - i, i == 4 ? 7 : 4));
+  metrics.push_back("{\"step\":20,\"time\":161,\"train_loss\":null,\"validation_loss\":2.25}");
+  metrics.push_back("{\"torn");
+  const auto run = read_figures(
+      "{\"status\":\"finished\",\"tokens_per_second\":50.5,\"seconds\":70,\"validation_loss\":9}",
+      metrics, {});
+  BOOST_TEST(run.status == "finished");
+  BOOST_TEST(run.train_loss.value() == 5.5);  // of 10, 9, ..., 1
+  BOOST_TEST(run.validation_loss.value() == 2.25);
+  BOOST_TEST(run.seconds.value() == 2 + 19 * 3);
+  BOOST_TEST(run.tokens_per_second.value() == 50.5);
+  BOOST_TEST(run.retries.value() == 3);
+}
+
+BOOST_AUTO_TEST_CASE(the_time_between_a_stop_and_a_resume_is_not_trained) {
+  const std::vector<std::string> metrics = {step(0, 10, 1), step(1, 13, 1), step(2, 5000, 1),
+                                            step(3, 5003, 1)};
+  const std::string resumed = "{\"time\":4990.5,\"event\":\"run_resumed\",\"node\":\"run\"}";
+  BOOST_TEST(read_figures("", metrics, {"{}", "x", resumed}).seconds.value() == 2 + 3 + 2 + 3);
+  BOOST_TEST(read_figures("", metrics, {}).seconds.value() == 2 + 4993);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_left_nothing_has_no_figures) {
+  for (const char* summary : {"", "[]", "{\"seconds\":\"x\",\"tokens_per_second\":null}"}) {
+    const auto run = read_figures(summary, {"", "3", "{\"step\":1}"}, {});
+    BOOST_TEST(run.status == "");
+    BOOST_TEST(!run.train_loss.has_value());
+    BOOST_TEST(!run.seconds.has_value());
+    BOOST_TEST(!run.tokens_per_second.has_value());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(mean_and_spread_are_those_of_a_sample) {
+  BOOST_TEST(!spread({}).has_value());
+  BOOST_TEST(spread({3}).value().deviation == 0);
+  const auto of = spread({2, 4, 4, 4, 5, 5, 7, 9}).value();
+  BOOST_TEST(of.mean == 5);
+  BOOST_TEST(of.deviation * of.deviation == 32.0 / 7, boost::test_tools::tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(a_row_counts_finished_runs_only) {
+  const Plan plan = good(kSweep + "seeds=[1,2,3]\n[axes]\noptimizer.beta1=[0.5, 0.9]\n");
+  Figures figures;
+  figures["beta1-0.5_seed-1"] = finished(2);
+  figures["beta1-0.5_seed-2"] = finished(4);
+  figures["beta1-0.5_seed-3"] = finished(100);
+  figures["beta1-0.5_seed-3"].status = "failed";
+  figures["beta1-0.5_seed-3"].reason = "it, \"diverged\"";
+  const auto rows = make_rows(plan, figures);
+  BOOST_REQUIRE_EQUAL(rows.size(), 2u);
+  BOOST_TEST(rows[0].finished == 2u);
+  BOOST_TEST(rows[0].runs == 3u);
+  BOOST_TEST(rows[0].columns[1].value().mean == 3);
+  BOOST_TEST(!rows[1].columns[1].has_value());
+
+  BOOST_TEST(
+      to_markdown(rows) ==
+      "| setting   | runs | train loss | validation loss | seconds | tokens/s | retries |\n"
+      "|-----------|------|------------|-----------------|---------|----------|---------|\n"
+      "| beta1=0.5 | 2/3  | -          | 3.0000 ± 1.4142 | -       | -        | -       |\n"
+      "| beta1=0.9 | 0/3  | -          | -               | -       | -        | -       |\n");
+  BOOST_TEST(contains(to_csv(rows), "\nbeta1=0.5,3,2,,,3,1.4142135623730951,,,,,,\n"));
+  const std::string runs = runs_csv(plan, figures);
+  BOOST_TEST(contains(runs,
+                      "\nbeta1-0.5_seed-1,beta1=0.5,1,finished,,2,,,,,"
+                      "optimizer.beta1=0.5 run.seed=1\n"));
+  BOOST_TEST(contains(runs, ",failed,,100,,,,\"it, \"\"diverged\"\"\","));
+  BOOST_TEST(contains(runs, "\nbeta1-0.9_seed-2,beta1=0.9,2,not run,,,,,,,"));
+  const std::string json = to_json(plan, figures);
+  BOOST_TEST(contains(json, "\"deviation\": 1.4142135623730951"));
+  BOOST_TEST(contains(json, "\"reason\": \"it, \\\"diverged\\\"\""));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace swarm::sweep
