@@ -52,6 +52,26 @@ void draw_moments(const config::ChaosOptions& chaos, double every_s, TimelineAct
   }
 }
 
+/// FNV-1a: the same with every standard library.
+uint64_t hash_of(const std::string& text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+void draw_preemptions(const config::ChaosOptions& chaos, const config::NodeSpec& node,
+                      std::vector<ChaosEvent>& out) {
+  if (node.preempt_every_s <= 0) return;
+  const double every_s = node.preempt_every_s, for_s = node.preempt_for_s;
+  const auto action =
+      node.preempt_by == config::PreemptBy::kStop ? TimelineAction::kStop : TimelineAction::kKill;
+  Random random(chaos.seed ^ hash_of(node.name));
+  for (double window = chaos.start_after_s; window < chaos.end_after_s; window += every_s) {
+    const double at_s = window + random.unit() * (every_s - for_s);
+    if (at_s < chaos.end_after_s) out.push_back({at_s, action, node.name, for_s, false});
+  }
+}
+
 std::vector<std::string> candidates(const config::Experiment& experiment,
                                     const std::set<std::string>& missing) {
   std::vector<std::string> out;
@@ -108,6 +128,9 @@ std::vector<ChaosEvent> chaos_schedule(const config::Experiment& experiment) {
     back_at[node] = moment.at_s + down_s + chaos.settle_s;
     out.push_back({moment.at_s, moment.action, node, down_s});
   }
+  for (const auto& node : experiment.nodes) draw_preemptions(chaos, node, out);
+  std::stable_sort(out.begin(), out.end(),
+                   [](const auto& a, const auto& b) { return a.at_s < b.at_s; });
   return out;
 }
 

@@ -57,6 +57,7 @@ Launcher::Launcher(config::Experiment experiment, LaunchOptions options)
       options_(std::move(options)),
       state_(static_cast<uint32_t>(experiment_.base.num_stages), experiment_.base.training.steps),
       chaos_(chaos_schedule(experiment_)) {
+  experiment_.timeline = with_preemptions(experiment_);
   for (const auto& spec : experiment_.nodes) {
     const std::string folder = options_.folder + "/nodes/" + spec.name;
     nodes_.push_back(

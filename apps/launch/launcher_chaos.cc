@@ -1,4 +1,4 @@
-// The launcher's part that carries out [chaos]; chaos.h decides.
+// The launcher's part that carries out [chaos] and preempt_every_s; chaos.h decides.
 #include "apps/launch/launcher.h"
 
 namespace swarm::launch {
@@ -32,12 +32,12 @@ void Launcher::take(size_t index, double now_s) {
       "index=" + std::to_string(index) + " action=" + config::to_string(event.action);
   Node* node = find(name);
   const auto gone = missing(now_s);
-  if (node == nullptr || gone.count(name) > 0 || spared(*node, gone))
+  if (node == nullptr || gone.count(name) > 0 || (event.spares && spared(*node, gone)))
     return record("chaos_spared", name, "index=" + std::to_string(index));
   record("chaos", name, what + (event.node == kTheCoordinator ? " target=coordinator" : ""));
   apply(*node, event.action);
   const auto back =
-      event.action == TimelineAction::kKill ? TimelineAction::kStart : TimelineAction::kResume;
+      event.action == TimelineAction::kPause ? TimelineAction::kResume : TimelineAction::kStart;
   const double due_s = now_s + event.down_for_s;
   returns_[name] = {due_s, due_s + experiment_.chaos.settle_s, back, false};
 }

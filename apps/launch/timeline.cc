@@ -6,6 +6,19 @@ namespace swarm::launch {
 
 using config::TimelineAction;
 
+std::vector<config::TimelineEvent> with_preemptions(const config::Experiment& experiment) {
+  auto out = experiment.timeline;
+  for (const auto& node : experiment.nodes) {
+    const auto leave =
+        node.preempt_by == config::PreemptBy::kStop ? TimelineAction::kStop : TimelineAction::kKill;
+    for (const auto& one : node.preempt) {
+      out.push_back({-1, one.at_s, leave, node.name});
+      out.push_back({-1, one.at_s + one.for_s, TimelineAction::kStart, node.name});
+    }
+  }
+  return out;
+}
+
 std::vector<size_t> due(const std::vector<config::TimelineEvent>& timeline,
                         const std::set<size_t>& done, uint64_t steps_closed, double seconds) {
   std::vector<size_t> out;

@@ -10,6 +10,10 @@
 
 namespace swarm::launch {
 
+/// The file's entries, then two for each of the nodes' `preempt`, in the order of the nodes: those
+/// keep their places, so a resumed run knows which are done.
+std::vector<config::TimelineEvent> with_preemptions(const config::Experiment& experiment);
+
 /// Indexes of entries whose time has come and that are not in `done`, in the order of the file.
 std::vector<size_t> due(const std::vector<config::TimelineEvent>& timeline,
                         const std::set<size_t>& done, uint64_t steps_closed, double seconds);

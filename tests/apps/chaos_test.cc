@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <map>
+#include <set>
 
 namespace swarm::launch {
 namespace {
@@ -122,6 +123,37 @@ BOOST_AUTO_TEST_CASE(the_last_of_a_kind_is_told_from_the_others) {
   BOOST_TEST(is_last(e, {"t-1"}, "t-0"));
   BOOST_TEST(!is_last(e, {"t-1", "a-0"}, "seed"));
   BOOST_TEST(!is_last(e, {}, "nobody"));
+}
+
+BOOST_AUTO_TEST_CASE(a_preempted_node_leaves_once_a_window_and_is_back_before_its_end) {
+  auto e = experiment("start_after_s=5\nend_after_s=105\n");
+  e.nodes[0].preempt_every_s = 20;
+  e.nodes[0].preempt_for_s = 12;
+  const auto schedule = chaos_schedule(e);
+  BOOST_REQUIRE(schedule.size() == 5u);
+  std::set<double> offsets;
+  for (size_t i = 0; i < schedule.size(); ++i) {
+    const double window = 5 + 20.0 * static_cast<double>(i);
+    BOOST_TEST(schedule[i].at_s >= window);
+    BOOST_TEST(schedule[i].at_s + 12 <= window + 20);
+    BOOST_TEST(schedule[i].node == "a-0");
+    BOOST_TEST(schedule[i].down_for_s == 12);
+    BOOST_TEST(!schedule[i].spares);
+    BOOST_TEST((schedule[i].action == TimelineAction::kKill));
+    offsets.insert(schedule[i].at_s - window);
+  }
+  BOOST_TEST(offsets.size() == 5u);
+  e.nodes[1].preempt_every_s = 20;
+  e.nodes[1].preempt_for_s = 12;
+  e.nodes[1].preempt_by = config::PreemptBy::kStop;
+  const auto both = chaos_schedule(e);
+  BOOST_REQUIRE(both.size() == 10u);
+  BOOST_TEST(both[0].at_s != both[1].at_s);  // nodes have moments of their own
+  for (size_t i = 1; i < both.size(); ++i) BOOST_TEST(both[i].at_s >= both[i - 1].at_s);
+  for (const auto& event : both)
+    BOOST_TEST((event.action == TimelineAction::kStop) == (event.node == "a-1"));
+  e.chaos.seed = 99;
+  BOOST_TEST(text(chaos_schedule(e)) != text(both));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -146,6 +146,24 @@ BOOST_AUTO_TEST_CASE(a_stage_without_processes_ends_the_run_unless_one_returns) 
   BOOST_TEST(cannot_go_on(e, {"a", "b"}, {0, 1}) == "no trainer process is left");
 }
 
+BOOST_AUTO_TEST_CASE(preemptions_follow_the_files_entries_and_keep_their_places) {
+  auto e = two_stages();
+  e.nodes[0].preempt = {{60, 5}, {100, 7}};
+  e.nodes[2].preempt = {{1, 2}};
+  e.nodes[2].preempt_by = config::PreemptBy::kStop;
+  const auto timeline = with_preemptions(e);
+  BOOST_REQUIRE(timeline.size() == 2u + 4u + 2u);
+  BOOST_TEST(timeline[0].at_step == 3);
+  BOOST_TEST(due(timeline, {0, 1}, 4, 64) == (std::vector<size_t>{2, 6, 7}));
+  BOOST_TEST(due(timeline, {0, 1, 2, 6, 7}, 4, 65) == (std::vector<size_t>{3}));
+  BOOST_TEST((timeline[3].action == config::TimelineAction::kStart));
+  BOOST_TEST((timeline[6].action == config::TimelineAction::kStop));
+  BOOST_TEST(timeline[6].node == "t");
+  BOOST_TEST(will_return(timeline, {2}, "a"));
+  e.timeline = timeline;
+  BOOST_TEST(cannot_go_on(e, {"a", "b"}, {0, 1, 6}) == "");  // the trainer returns
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace swarm::launch
