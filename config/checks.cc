@@ -20,6 +20,8 @@ bool word_at(const std::string& text, size_t at, size_t size) {
   return (at == 0 || !letter(at - 1)) && !letter(at + size);
 }
 
+constexpr double kMinSendRate = 4096;
+
 class Checker {
  public:
   explicit Checker(Draft& draft) : draft_(draft), e_(draft.experiment) {}
@@ -185,6 +187,10 @@ class Checker {
       }
       check_stages(node, place);
       check_preemptions(node, place);
+      if (node.send_bytes_per_s > 0 && node.send_bytes_per_s < kMinSendRate)
+        error(place, "nodes.send_bytes_per_s",
+              "expected 0 or at least " + print_float(kMinSendRate) +
+                  " (heartbeats must come through), found " + print_float(node.send_bytes_per_s));
       const bool own = !node.listen.host.empty();
       if (const std::string why = plaintext_refused(node.listen); own && !why.empty())
         error(place, "nodes.listen", why);

@@ -12,14 +12,21 @@ constexpr size_t kMaxQueuedMail = 10'000;  // per node, while it is dialled
 constexpr size_t kMaxPauses = 4'096;
 constexpr std::chrono::seconds kRetiredIdle{2};
 
+LinksOptions limited(LinksOptions options) {
+  options.max_chunk_bytes = static_cast<uint32_t>(
+      SendLimit(options.send_bytes_per_s).chunk_bytes(options.max_chunk_bytes));
+  return options;
+}
+
 }  // namespace
 
 LinksCore::LinksCore(LinksHost& host, LinksOptions options, std::function<void()> on_budget)
     : host_(host),
-      options_(std::make_shared<const LinksOptions>(std::move(options))),
+      options_(std::make_shared<const LinksOptions>(limited(std::move(options)))),
       budget_(
           std::make_shared<ReceiveBudget>(options_->receive_budget_bytes, std::move(on_budget))),
-      random_(static_cast<uint32_t>(std::hash<NodeId>()(options_->node_id)) | 1u) {}
+      random_(static_cast<uint32_t>(std::hash<NodeId>()(options_->node_id)) | 1u),
+      send_limit_(options_->send_bytes_per_s) {}
 
 void LinksCore::fail(caf::response_promise& promise, const Error& error) {
   if (promise.pending() && !promise.async()) promise.deliver(to_caf(error));
@@ -254,7 +261,29 @@ void LinksCore::received(ConnId id, const void* data, size_t size) {
 
 bool LinksCore::next_chunk(ConnId id, std::vector<char>& out) {
   auto it = conns_.find(id);
-  return it != conns_.end() && it->second.session->next_chunk(out);
+  if (it == conns_.end() || !it->second.session->has_output()) return false;
+  if (!send_limit_.may_send(host_.now())) {
+    if (std::find(held_back_.begin(), held_back_.end(), id) == held_back_.end())
+      held_back_.push_back(id);
+    return false;
+  }
+  const size_t before = out.size();
+  if (!it->second.session->next_chunk(out)) return false;
+  send_limit_.sent(out.size() - before);
+  return true;
+}
+
+/// Those who could send one chunk go to the end of the line.
+void LinksCore::wake_held_back() {
+  std::vector<ConnId> waiting, served;
+  waiting.swap(held_back_);
+  for (const ConnId id : waiting) {
+    if (send_limit_.may_send(host_.now())) served.push_back(id);
+    host_.wake_writer(id);
+  }
+  std::stable_partition(held_back_.begin(), held_back_.end(), [&](ConnId id) {
+    return std::find(served.begin(), served.end(), id) == served.end();
+  });
 }
 
 bool LinksCore::expects_body(ConnId id) const {
@@ -313,6 +342,7 @@ void LinksCore::tick() {
     }
     settle(id);
   }
+  if (!held_back_.empty()) wake_held_back();
   for (auto& entry : nodes_) {
     auto& queue = entry.second.queue;
     while (!queue.empty() && queue.front().deadline <= now) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "actors/links/links.h"
+#include "actors/links/send_limit.h"
 #include "actors/links/session.h"
 
 namespace swarm::actors::links {
@@ -136,6 +137,7 @@ class LinksCore {
                caf::response_promise promise);
   caf::actor proxy(const ActorId& id);
   void count(const Session& session);
+  void wake_held_back();
   static void fail(caf::response_promise& promise, const Error& error);
 
   LinksHost& host_;
@@ -150,6 +152,8 @@ class LinksCore {
   std::map<std::string, Pause> pauses_;  // by Endpoint::text()
   LinksStats closed_;                    // sums over links that ended
   std::minstd_rand random_;
+  SendLimit send_limit_;
+  std::vector<ConnId> held_back_;  // by the send limit; the next to send first
 };
 
 }  // namespace swarm::actors::links

@@ -292,6 +292,46 @@ BOOST_AUTO_TEST_CASE(large_mail_crosses_in_chunks) {
   BOOST_TEST((answer->mail.body.view() == bytes));
 }
 
+BOOST_AUTO_TEST_CASE(a_capped_node_sends_at_its_rate_and_stays_in_touch) {
+  Swarm swarm;
+  auto slow = swarm.options(1);
+  slow.send_bytes_per_s = 100'000;
+  slow.silence_limit = 1s;
+  slow.heartbeat_every = 200ms;
+  auto fast = swarm.options(2);
+  fast.silence_limit = 1s;
+  fast.heartbeat_every = 200ms;
+  auto a = swarm.start(slow), b = swarm.start(fast);
+  auto body = [](size_t size) { return Buffer::from_string(std::string(size, 'x')); };
+  auto up = swarm.ask(swarm.resolve(a, b, "echo"), echo_mail(1, 60s, body(1'000'000)));
+  swarm.system.advance(9'800ms);
+  BOOST_TEST(!up->here);
+  swarm.system.advance(500ms);
+  BOOST_TEST(up->here);
+  BOOST_TEST(b.seen->nodes == (std::vector<std::string>{"+node1"}),
+             boost::test_tools::per_element());
+  // What it receives is not capped.
+  caf::anon_send(swarm.resolve(b, a, "echo"), echo_mail(2, 60s, body(1'000'000)));
+  swarm.system.advance(100ms);
+  BOOST_TEST(a.seen->mail.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(links_of_a_capped_node_share_its_rate_evenly) {
+  Swarm swarm;
+  auto slow = swarm.options(1);
+  slow.send_bytes_per_s = 100'000;
+  auto a = swarm.start(slow), b = swarm.start(2), c = swarm.start(3);
+  auto mail = [] { return echo_mail(1, 60s, Buffer::from_string(std::string(500'000, 'x'))); };
+  auto to_b = swarm.ask(swarm.resolve(a, b, "echo"), mail());
+  auto to_c = swarm.ask(swarm.resolve(a, c, "echo"), mail());
+  swarm.system.advance(9'500ms);
+  BOOST_TEST(!to_b->here);
+  BOOST_TEST(!to_c->here);
+  swarm.system.advance(1s);
+  BOOST_TEST(to_b->here);
+  BOOST_TEST(to_c->here);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(DialPause)

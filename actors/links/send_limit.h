@@ -1,0 +1,48 @@
+/// How much a node may send now: a token bucket that may go into debt, so that what is cut into
+/// chunks of any size still keeps the rate (LinksOptions::send_bytes_per_s). Pure; one owner.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+
+namespace swarm::actors::links {
+
+class SendLimit {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  /// What was not sent for longer than this is lost; more than the time between two looks.
+  static constexpr double kBurst_s = 0.1;
+  /// A chunk sent puts off everything else for this long at most: heartbeats still come in time.
+  static constexpr double kChunk_s = 0.05;
+
+  /// 0: no limit.
+  explicit SendLimit(double bytes_per_s) : rate_(bytes_per_s), tokens_(rate_ * kBurst_s) {}
+
+  bool limited() const { return rate_ > 0; }
+  /// Time never goes back.
+  bool may_send(TimePoint now) {
+    if (!limited()) return true;
+    if (last_ != TimePoint{}) {
+      const double passed_s = std::chrono::duration<double>(now - last_).count();
+      tokens_ = std::min(rate_ * kBurst_s, tokens_ + rate_ * passed_s);
+    }
+    last_ = now;
+    return tokens_ > 0;
+  }
+  void sent(size_t bytes) {
+    if (limited()) tokens_ -= static_cast<double>(bytes);
+  }
+  /// Largest chunk that keeps others waiting for kChunk_s.
+  size_t chunk_bytes(size_t at_most) const {
+    if (!limited()) return at_most;
+    return std::clamp(static_cast<size_t>(rate_ * kChunk_s), std::min<size_t>(1024, at_most),
+                      at_most);
+  }
+
+ private:
+  double rate_, tokens_;
+  TimePoint last_{};
+};
+
+}  // namespace swarm::actors::links
