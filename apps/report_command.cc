@@ -50,7 +50,9 @@ Status write_tensorboard(const report::Run& run) {
                 run.folder.c_str());
     return {};
   }
-  auto file = launch::TensorboardFile::create(run.folder);
+  std::optional<double> begin_s;
+  if (!run.lines.empty()) begin_s = run.lines.front().time_s;
+  auto file = launch::TensorboardFile::create(run.folder, begin_s);
   if (!file) return file.error();
   for (const auto& line : run.lines)
     if (auto done = (*file)->append(line); !done) return done;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/crc.hpp>
 #include <cerrno>
 #include <chrono>
@@ -106,23 +107,24 @@ std::string tensorboard_file_name(uint64_t unix_time_s, const std::string& host)
   return kPrefix + std::to_string(unix_time_s) + "." + (clean.empty() ? "localhost" : clean);
 }
 
-Result<std::unique_ptr<TensorboardFile>> TensorboardFile::create(const std::string& run_folder) {
+Result<std::unique_ptr<TensorboardFile>> TensorboardFile::create(const std::string& run_folder,
+                                                                 std::optional<double> begin_s) {
   const std::string folder = run_folder + "/tensorboard";
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Error{ErrorCode::kIo, "cannot make " + folder + ": " + error.message()};
-  const double now_s = unix_now_s();
+  const double time_s = std::max(0.0, begin_s.value_or(unix_now_s()));
   const std::string host = host_name();
   std::string path;
   int fd = -1;
   for (int i = 0; i < kMostNames && fd < 0; ++i) {  // a resume within the same second
-    path = folder + "/" + tensorboard_file_name(static_cast<uint64_t>(now_s) + i, host);
+    path = folder + "/" + tensorboard_file_name(static_cast<uint64_t>(time_s) + i, host);
     fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0 && errno != EEXIST) break;
   }
   if (fd < 0) return io("cannot make " + path);
   std::unique_ptr<TensorboardFile> file(new TensorboardFile(fd, path));
-  if (auto done = file->write(tensorboard_header(now_s)); !done) return done.error();
+  if (auto done = file->write(tensorboard_header(time_s)); !done) return done.error();
   return file;
 }
 

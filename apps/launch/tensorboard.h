@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,10 @@ std::string tensorboard_file_name(uint64_t unix_time_s, const std::string& host)
 /// Appends to a file of its own, never to one that exists. One owner, one thread.
 class TensorboardFile {
  public:
-  /// Makes FOLDER/tensorboard/ and a new file in it. Errors: kIo.
-  static Result<std::unique_ptr<TensorboardFile>> create(const std::string& run_folder);
+  /// Makes FOLDER/tensorboard/ and a new file in it. `begin_s`: unix time that its name and first
+  /// record bear, from which TensorBoard counts; nothing: now. Errors: kIo.
+  static Result<std::unique_ptr<TensorboardFile>> create(
+      const std::string& run_folder, std::optional<double> begin_s = std::nullopt);
   ~TensorboardFile();
   TensorboardFile(const TensorboardFile&) = delete;
 

@@ -102,7 +102,8 @@ std::string line_chart(const ChartText& text, const std::vector<Line>& lines) {
   double highest = -HUGE_VAL;
   for (const auto& one : drawn)
     for (const auto& column : one.columns) highest = std::max(highest, column.high);
-  const Range y = y_range(drawn);
+  Range y = y_range(drawn);
+  if (text.from_zero) y.cover(0);
   Frame frame(x, y);
   std::string out = frame.open(text.title, text.x_label, text.y_label);
   for (const auto& one : drawn)
@@ -120,7 +121,9 @@ std::string bars(const std::string& title, const std::vector<uint64_t>& counts, 
   }
   if (!(sum > 0)) return {};
   constexpr double kWidth = 200, kHeight = 60, kTop = 16;
-  const size_t shown = std::min(counts.size(), size_t{64});
+  size_t shown = counts.size();
+  while (counts[shown - 1] == 0) --shown;
+  shown = std::min(shown, size_t{64});
   const double width = kWidth / static_cast<double>(shown);
   std::string out = "<svg class=\"bars " + colour_class(colour) + "\" viewBox=\"0 0 " +
                     fixed(kWidth, 0) + " " + fixed(kHeight + kTop + 14, 0) + "\">";

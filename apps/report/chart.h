@@ -21,6 +21,7 @@ struct Line {
 
 struct ChartText {
   std::string title, x_label, y_label;
+  bool from_zero = false;  ///< The y axis shows 0 even if no value is near it.
 };
 
 /// An empty text if no line has a point. Line = mean of a column, over seeds and over what the

@@ -12,7 +12,7 @@ std::string colour_class(size_t colour);
 
 class Frame {
  public:
-  static constexpr double kLeft = 64, kTop = 30, kWidth = 680, kRight = 16, kBottom = 40;
+  static constexpr double kLeft = 80, kTop = 30, kWidth = 680, kRight = 30, kBottom = 40;
 
   /// Requires ranges that are not empty. `height`: of the plot.
   Frame(Range x, Range y, double height = 230) : x_(x), y_(y), height_(height) {}

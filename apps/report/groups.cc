@@ -2,13 +2,14 @@
 
 #include <map>
 #include <set>
+#include <utility>
 
 #include "apps/report/text.h"
 
 namespace swarm::report {
 namespace {
 
-constexpr size_t kMostInLabel = 3;
+constexpr size_t kMostInLabel = 4;
 constexpr size_t kLongestValue = 40;
 
 bool is_name(const std::string& key) {
@@ -21,21 +22,18 @@ std::string value(const Run& run, const std::string& key) {
   return found == run.settings.end() ? "-" : found->second;
 }
 
-/// "learning_rate=0.003 beta1=0.99": what a group has and others have not.
+/// "learning_rate=0.003 beta1=0.99": what tells a group from the others. Empty if that takes more
+/// words than a legend has room for.
 std::string words(const Run& run, const std::vector<Difference>& all) {
   std::string out;
-  size_t told = 0, left = 0;
+  size_t told = 0;
   for (const auto& difference : all) {
     if (is_seed(difference.key) || run.settings.count(difference.key) == 0) continue;
-    if (++told > kMostInLabel) {
-      ++left;
-      continue;
-    }
+    if (++told > kMostInLabel) return {};
     const size_t dot = difference.key.rfind('.');
     out += (out.empty() ? "" : " ") + difference.key.substr(dot + 1) + "=" +
            clip(value(run, difference.key), kLongestValue);
   }
-  if (left > 0) out += " and " + std::to_string(left) + " more";
   return out;
 }
 
@@ -90,7 +88,13 @@ std::vector<Group> group_runs(const std::vector<Run>& runs) {
 }
 
 std::vector<Difference> differences(const std::vector<Run>& runs) {
-  std::set<std::string> keys;
+  const auto last = [](const std::string& key) {
+    return key.rfind("nodes.", 0) == 0 || key.rfind("timeline.", 0) == 0;
+  };
+  const auto before = [&](const std::string& a, const std::string& b) {
+    return std::make_pair(last(a), a) < std::make_pair(last(b), b);
+  };
+  std::set<std::string, decltype(before)> keys(before);
   for (const auto& run : runs)
     for (const auto& setting : run.settings)
       if (!is_name(setting.first)) keys.insert(setting.first);

@@ -22,7 +22,8 @@ struct Difference {
   std::string key;
   std::vector<std::string> values;  ///< Of each run; "-" where it has no such setting.
 };
-/// By key; names, folders and ids left out. Runs with unknown settings are not compared.
+/// By key, nodes and timeline last; names, folders and ids left out. Runs with unknown settings are
+/// not compared.
 std::vector<Difference> differences(const std::vector<Run>& runs);
 
 }  // namespace swarm::report

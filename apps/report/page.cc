@@ -46,6 +46,7 @@ std::string charts(const std::vector<Run>& runs, const std::vector<Group>& group
     const char *title, *unit;
     Axis axis;
     Value value;
+    bool from_zero = false;
   };
   const char* const nats = "nats per token";
   const Value train = [](const MetricsLine& l) { return l.train_loss; };
@@ -58,14 +59,15 @@ std::string charts(const std::vector<Run>& runs, const std::vector<Group>& group
                        {"Training loss by time", nats, Axis::kSeconds, train},
                        {"Validation loss by step", nats, Axis::kStep, validation},
                        {"Validation loss by time", nats, Axis::kSeconds, validation},
-                       {"Throughput", "tokens/s of each step", Axis::kSeconds, rate},
-                       {"Gradient norm before clipping", "", Axis::kStep, norm}};
+                       {"Throughput", "tokens/s of each step", Axis::kSeconds, rate, true},
+                       {"Gradient norm before clipping", "", Axis::kStep, norm, true}};
   std::string out;
   for (const auto& chart : all) {
     const bool by_step = chart.axis == Axis::kStep;
-    const auto svg = line_chart(
-        {chart.title, by_step ? "step" : "seconds since the first step began", chart.unit},
-        lines_of(runs, groups, chart.axis, chart.value));
+    const auto svg =
+        line_chart({chart.title, by_step ? "step" : "seconds since the first step began",
+                    chart.unit, chart.from_zero},
+                   lines_of(runs, groups, chart.axis, chart.value));
     if (!svg.empty()) out += "<figure>" + svg + "</figure>\n";
   }
   return out;
@@ -95,7 +97,7 @@ std::string staleness_chart(const std::vector<Run>& runs, const Group& group, si
     if (!line.runs.empty()) lines.push_back(std::move(line));
   }
   const auto svg =
-      line_chart({group.label + ": mean staleness of each stage", "step", "updates"}, lines);
+      line_chart({group.label + ": mean staleness of each stage", "step", "updates", true}, lines);
   return svg.empty() ? svg : "<figure>" + svg + "</figure>\n";
 }
 

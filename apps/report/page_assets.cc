@@ -16,12 +16,12 @@ const char* const kStyle = R"css(
 .c4 { color: var(--c4) } .c5 { color: var(--c5) } .c6 { color: var(--c6) } .c7 { color: var(--c7) }
 .c8 { color: var(--c8) } .c9 { color: var(--c9) }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back);
-  max-width: 1180px; margin: 2em auto; padding: 0 1em; }
+  max-width: 1280px; margin: 2em auto; padding: 0 1em; }
 h1 { font-size: 1.5em } h2 { font-size: 1.2em; margin-top: 2em }
 p, li { max-width: 75ch }
 .wide { overflow-x: auto }
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums }
-th, td { padding: .3em .7em; border-bottom: 1px solid var(--line); text-align: right;
+th, td { padding: .3em .5em; border-bottom: 1px solid var(--line); text-align: right;
   vertical-align: top; white-space: nowrap }
 th:first-child, td:nth-child(2), .settings td { text-align: left }
 .settings td { white-space: normal; min-width: 8em; max-width: 22em; overflow-wrap: anywhere }

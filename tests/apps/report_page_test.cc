@@ -99,8 +99,8 @@ BOOST_AUTO_TEST_CASE(a_run_without_a_step_has_a_page) {
 
 BOOST_AUTO_TEST_CASE(curves_are_where_their_numbers_are) {
   const auto svg = line_chart({"t", "x", "y"}, {{"a", 0, {{{0, 0}, {50, 10}, {100, 5}}}}});
-  // Plot: 64 to 744 across, 30 to 260 down.
-  BOOST_TEST(has(svg, "d=\"M64.0,260.00L404.0,30.00L744.0,145.00\""));
+  // Plot: 80 to 760 across, 30 to 260 down.
+  BOOST_TEST(has(svg, "d=\"M80.0,260.00L420.0,30.00L760.0,145.00\""));
   BOOST_TEST(!has(svg, "class=\"band\""));
   BOOST_TEST(count(svg, "<circle") == 3u);
   BOOST_TEST(line_chart({"t", "x", "y"}, {{"a", 0, {{}}}}).empty());
@@ -109,8 +109,8 @@ BOOST_AUTO_TEST_CASE(curves_are_where_their_numbers_are) {
 BOOST_AUTO_TEST_CASE(a_curve_is_dashed_where_not_all_runs_reach) {
   const auto svg =
       line_chart({"t", "x", "y"}, {{"a", 0, {{{0, 0}, {50, 4}, {100, 8}}, {{0, 0}, {50, 6}}}}});
-  BOOST_TEST(has(svg, "class=\"mean\" d=\"M64.0,260.00L404.0,116.25\""));
-  BOOST_TEST(has(svg, "class=\"mean part\" d=\"M404.0,116.25L744.0,30.00\""));
+  BOOST_TEST(has(svg, "class=\"mean\" d=\"M80.0,260.00L420.0,116.25\""));
+  BOOST_TEST(has(svg, "class=\"mean part\" d=\"M420.0,116.25L760.0,30.00\""));
   BOOST_TEST(count(svg, "class=\"band\"") == 1u);
 }
 
@@ -141,9 +141,10 @@ BOOST_AUTO_TEST_CASE(a_life_of_many_stages_says_what_it_leaves_out) {
 }
 
 BOOST_AUTO_TEST_CASE(bars_are_shares_of_the_updates) {
-  const auto svg = bars("stage 3", {30, 0, 10}, 3);
+  const auto svg = bars("stage 3", {30, 0, 10, 0, 0}, 3);
   BOOST_TEST(has(svg, "0: 30 updates, 75.0 %"));
   BOOST_TEST(has(svg, "2: 10 updates, 25.0 %"));
+  BOOST_TEST(count(svg, "<rect") == 3u);
   BOOST_TEST(bars("x", {0, 0}, 0).empty());
 }
 

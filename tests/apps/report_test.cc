@@ -182,6 +182,17 @@ BOOST_AUTO_TEST_CASE(names_label_groups_where_they_tell_them_apart) {
   BOOST_TEST(groups[1].label == "nag (2 runs)");
 }
 
+BOOST_AUTO_TEST_CASE(groups_that_differ_in_much_bear_their_runs_names) {
+  const std::vector<Run> runs = {
+      run_with("r0", "run.name=\"x\""),
+      run_with("r1",
+               "run.name=\"x\"\nmodel.layers=2\nmodel.width=64\nmodel.heads=2\nmodel.ffn=9\n"
+               "model.sequence=16")};
+  const auto groups = group_runs(runs);
+  BOOST_TEST(groups[0].label == "r0");
+  BOOST_TEST(groups[1].label == "r1");
+}
+
 BOOST_AUTO_TEST_CASE(runs_with_unknown_settings_stay_alone) {
   std::vector<Run> runs(2);
   runs[0].name = "r0";

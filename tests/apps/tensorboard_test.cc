@@ -184,13 +184,17 @@ BOOST_AUTO_TEST_CASE(a_file_is_never_written_twice) {
   BOOST_REQUIRE(first.ok());
   BOOST_TEST(has_tensorboard_file(folder.path));
   BOOST_TEST((*first)->append(*parse_metrics(kLine)).ok());
-  auto second = TensorboardFile::create(folder.path);
+  auto second = TensorboardFile::create(folder.path, 77.5);
   BOOST_REQUIRE(second.ok());
   BOOST_TEST((*first)->path() != (*second)->path());
   const auto all = frames(content((*first)->path()));
   BOOST_REQUIRE(all.size() == 2u);
   BOOST_TEST(read_event(all[1]).step == 7u);
-  BOOST_TEST(frames(content((*second)->path())).size() == 1u);
+  BOOST_TEST((*second)->path().find("tfevents.77.") != std::string::npos);
+  const auto head = frames(content((*second)->path()));
+  BOOST_REQUIRE(head.size() == 1u);
+  BOOST_TEST(read_event(head[0]).wall_time == 77.5);
+  BOOST_TEST((*TensorboardFile::create(folder.path, 77.5))->path() != (*second)->path());
 }
 
 BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_written_is_an_error) {
