@@ -217,7 +217,8 @@ BOOST_AUTO_TEST_CASE(nag_in_stages_equals_nag_in_the_one_process_trainer) {
   options.optimizer.beta1 = 0.99;
   options.optimizer.beta2 = 0.999;
   options.optimizer.clip_norm = 0;
-  options.optimizer.epsilon = 1e-4;  // so that rounding of tiny gradients is not blown up
+  options.optimizer.momentum_decay = 5;  // each momentum differs from the one before
+  options.optimizer.epsilon = 1e-4;      // so that rounding of tiny gradients is not blown up
   Stages stages = pipeline(options);
   SameText data;
   ReferenceOptions reference;
@@ -508,6 +509,11 @@ BOOST_AUTO_TEST_CASE(a_head_with_counts_that_cannot_be_is_refused) {
       BOOST_TEST((code(*stage, [&](auto& h) { h.set_momentum_product(product); }) == corrupt));
   }
   BOOST_TEST((code(*nag[0], [](auto& h) { h.set_updates(0); }) == corrupt));
+  auto view = parse_state(nag[0]->save_state());  // readers without an optimizer are told too
+  view->head.set_momentum_product(2);
+  BOOST_TEST(
+      (parse_state(serialize_state(view->head, {{view->payload.data(), view->payload.size()}}))
+           .code() == corrupt));
   BOOST_TEST((code(*nag[0], [](auto& h) { h.set_format_version(1); }) == corrupt));
   BOOST_TEST((adamw[0]->load_state(nag[0]->save_state()).code() == ErrorCode::kShapeMismatch));
   BOOST_TEST((nag[0]->load_state(adamw[0]->save_state()).code() == ErrorCode::kShapeMismatch));

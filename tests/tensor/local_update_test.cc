@@ -246,6 +246,22 @@ BOOST_AUTO_TEST_CASE(a_kept_graph_gives_the_same_bits_however_much_later) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(after_an_update_a_forward_computes_with_the_new_weights) {
+  for (ComputeType compute : {ComputeType::kFp32, ComputeType::kBf16}) {
+    StageOptions options = async_options();
+    options.compute = compute;
+    Stages stages = pipeline(options), fresh = pipeline(options);
+    const EncodedTensor before = forward(*stages[0], 0);
+    const EncodedTensor gradient = visit_last(*stages[1], 0, before);
+    BOOST_REQUIRE(stages[0]->backward(key(0), gradient, true).ok());
+    update(*stages[0]);
+    BOOST_REQUIRE(fresh[0]->load_state(stages[0]->save_state()).ok());
+    const EncodedTensor after = forward(*stages[0], 0), expected = forward(*fresh[0], 0);
+    BOOST_TEST((after.data.view() == expected.data.view()));
+    BOOST_TEST((after.data.view() != before.data.view()));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(no_more_versions_live_than_microbatches_are_kept) {
   Stages stages = pipeline(async_options());
   GptStage &first = *stages[0], &last = *stages[1];
