@@ -450,9 +450,8 @@ Result<LocalUpdate> TorchStage::apply_local(uint64_t samples, uint64_t lr_positi
     auto* g = gradients_.data_ptr<float>();
     tensor::scale(g, size_, static_cast<float>(1.0 / static_cast<double>(samples)));
     LocalUpdate done;
-    if (options_.optimizer.clip_norm > 0)
-      done.gradient_norm = std::sqrt(tensor::squared_norm(g, size_));
-    if (!tensor::all_finite(g, size_) || !std::isfinite(done.gradient_norm)) {
+    done.gradient_norm = std::sqrt(tensor::squared_norm(g, size_));
+    if (!std::isfinite(done.gradient_norm)) {
       clear_gradients();
       return non_finite("gradient sum: not finite; nothing was applied");
     }

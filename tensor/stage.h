@@ -58,7 +58,7 @@ enum class AveragedPart : uint8_t {
 /// What an update of apply_local() was.
 struct LocalUpdate {
   uint64_t updates = 0;      ///< Its number at this peer, from 1.
-  double gradient_norm = 0;  ///< Of the stage's mean gradient before clipping; 0: clipping is off.
+  double gradient_norm = 0;  ///< Of the stage's mean gradient before clipping.
   double clip_scale = 1;
 };
 
