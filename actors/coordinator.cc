@@ -193,6 +193,7 @@ void CoordinatorState::take_over(uint64_t term) {
   record("coordinator", -1, "term=" + std::to_string(term_));
   log_info("event=takes_over term=" + std::to_string(term_));
   phase_ = Phase::kGathering;
+  applied_before_.reset();
   publish_record();
   start_gathering("a new coordinator, term " + std::to_string(term_));
 }

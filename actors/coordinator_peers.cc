@@ -16,6 +16,9 @@ using Verdict = proto::RegisterPeerReply;
 /// A peer that is known but does not report is waited for this long: as long as a link may be
 /// silent before it counts as lost.
 constexpr double kReportPatience_s = 5.0;
+/// Half of the swarm or less waits this long for the others: the network may be divided, and what
+/// both parts do apart is done twice. Then it goes on, since the others may be gone for good.
+constexpr double kMinorityPatience_s = 20.0;
 
 }  // namespace
 
@@ -47,6 +50,8 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
                                              : verdict_while_open(id, peer);
   verdict.set_term(term_);
   verdict.set_min_attempt(attempt_base());
+  verdict.set_peers(static_cast<uint32_t>(std::count_if(
+      peers_.begin(), peers_.end(), [](const auto& entry) { return entry.second.reported; })));
   return make_mail(std::move(verdict));
 }
 
@@ -67,6 +72,9 @@ void CoordinatorState::update_peer(Peer& peer, const proto::RegisterPeer& messag
   if (peer.commit_pending) return;  // this report is older than the commit's answer will be
   peer.has_state = message.has_state();
   peer.step = message.step();
+  peer.checksum = message.checksum();
+  peer.checksum_step = peer.has_state ? peer.step : ~uint64_t{0};
+  peer.swarm_peers = message.swarm_peers();
   peer.open_step = message.open_step();
   peer.held.clear();
   for (const auto& held : message.held()) peer.held.emplace_back(held.slot(), held.attempt());
@@ -94,11 +102,57 @@ proto::RegisterPeerReply CoordinatorState::fetch_verdict(const Peer& peer,
   return verdict;
 }
 
+/// Replicas that trained apart from one another have the same step and other bits.
+CoordinatorState::Bits CoordinatorState::compare_bits(const PeerId& id, const Peer& peer) const {
+  Bits result = Bits::kEqual;
+  for (const PeerId& other : serving_peers(peer.stage)) {
+    const Peer& replica = peers_.at(other);
+    if (other == id) continue;
+    if (replica.checksum_step == peer.step)
+      return replica.checksum == peer.checksum ? Bits::kEqual : Bits::kOther;
+    result = Bits::kNotKnown;  // its commit is under way
+  }
+  return result;
+}
+
+/// It has trained where this coordinator was not heard. If every stage has such a peer their
+/// history is the longer one; they may register one after the other.
+proto::RegisterPeerReply CoordinatorState::verdict_for_one_ahead(Peer& peer) {
+  if (!peer.ahead_since) peer.ahead_since = now();
+  std::vector<routing::PeerSupply> supplies;
+  for (const auto& [id, one] : peers_)
+    if (one.reported) supplies.push_back({id, one.stage, one.has_state, one.step, {}});
+  auto longer = routing::longer_history(supplies, deps_.num_stages, applied());
+  if (longer) start_gathering("others have trained on to step " + std::to_string(*longer));
+  auto patience = 2 * deps_.dht_options.announce_every + milliseconds(1'000);
+  if (!longer && now() - *peer.ahead_since > patience)
+    return fetch_verdict(peer, "alone with step " + std::to_string(peer.step));
+  Verdict verdict;
+  verdict.set_verdict(Verdict::VERDICT_WAIT);
+  verdict.set_retry_after_ms(100);
+  verdict.set_reason("it is ahead, at step " + std::to_string(peer.step));
+  return verdict;
+}
+
 proto::RegisterPeerReply CoordinatorState::verdict_while_open(const PeerId& id, Peer& peer) {
   bool there = peer.has_state && peer.step == applied() && peer.open_step == step_;
   bool in_step = peer.commit_pending || there;
+  bool ahead = !in_step && peer.has_state && peer.step > applied();
+  if (!ahead) peer.ahead_since.reset();
+  if (there && !peer.serving && !peer.commit_pending) {
+    Bits bits = compare_bits(id, peer);
+    if (bits == Bits::kOther) return fetch_verdict(peer, "other bits than its replicas have");
+    if (bits == Bits::kNotKnown) {
+      Verdict wait;
+      wait.set_verdict(Verdict::VERDICT_WAIT);
+      wait.set_retry_after_ms(50);
+      wait.set_reason("its replicas apply an update");
+      return wait;
+    }
+  }
   if (!in_step) {
     peer.serving = false;
+    if (ahead && phase_ == Phase::kOpen) return verdict_for_one_ahead(peer);
     if (step_ != applied()) {  // it could not apply the update under way: the step after may
       Verdict wait;
       wait.set_verdict(Verdict::VERDICT_WAIT);
@@ -136,6 +190,7 @@ bool CoordinatorState::admit(const PeerId& id, Peer& peer) {
 }
 
 void CoordinatorState::start_gathering(const std::string& reason) {
+  if (phase_ != Phase::kGathering) applied_before_ = applied();
   phase_ = Phase::kGathering;
   over_ = false;
   last_save_ = 0;  // what was asked for before may never come
@@ -148,6 +203,7 @@ void CoordinatorState::start_gathering(const std::string& reason) {
   pending_.reset();
   for (auto& [id, peer] : peers_) {
     peer.serving = peer.commit_pending = peer.reported = false;
+    peer.ahead_since.reset();
     ask_to_register(peer, reason);
   }
 }
@@ -170,6 +226,11 @@ proto::RegisterPeerReply CoordinatorState::verdict_while_gathering(const PeerId&
   verdict.set_step(plan_->step);
   verdict.set_open_step(plan_->step);
   if (peer.has_state && peer.step == plan_->step) {
+    if (!peer.serving && compare_bits(id, peer) == Bits::kOther) {
+      auto fetch = fetch_verdict(peer, "other bits than its replicas have");
+      fetch.set_step(plan_->step);
+      return fetch;
+    }
     peer.serving = true;
     // The ledger of the step is rebuilt from what is held when the step opens.
     verdict.set_verdict(Verdict::VERDICT_SERVE);
@@ -226,6 +287,7 @@ void CoordinatorState::try_to_plan() {
     any_state |= peer.has_state;
     supplies.push_back({id, peer.stage, peer.has_state, peer.step, peer.snapshots});
   }
+  if (few_peers_are_here(supplies)) return;
   uint32_t needed = any_state ? 1 : deps_.training.min_peers_per_stage;
   for (uint32_t stage = 0; stage < deps_.num_stages; ++stage) {
     if (per_stage[stage] >= needed) continue;
@@ -249,17 +311,49 @@ void CoordinatorState::try_to_plan() {
     waiting_for_ = "every peer has lost its state; waiting for one that has a snapshot";
     return;
   }
+  if (plan->fresh && supplies.size() < deps_.training.min_peers) {
+    waiting_for_ = "waiting for " + std::to_string(deps_.training.min_peers - supplies.size()) +
+                   " more peers to begin a new run (training.min_peers)";
+    return;
+  }
   plan_ = std::move(*plan);
+  record_recovery(*plan_, supplies.size());
+  for (const auto& [id, peer] : peers_) ask_to_register(peer, gathering_reason_);
+}
+
+/// True while half of the swarm or less is here and the others are waited for.
+bool CoordinatorState::few_peers_are_here(const std::vector<routing::PeerSupply>& supplies) {
+  uint64_t newest = 0;
+  swarm_peers_ = 0;
+  for (const auto& [id, peer] : peers_) {
+    if (!peer.reported || !peer.has_state || peer.swarm_peers == 0 || peer.step < newest) continue;
+    swarm_peers_ = peer.step > newest ? peer.swarm_peers : std::max(swarm_peers_, peer.swarm_peers);
+    newest = peer.step;
+  }
+  bool few = 2 * supplies.size() <= swarm_peers_;
+  if (!few || since(gathering_since_) >= kMinorityPatience_s) return false;
+  waiting_for_ = "only " + std::to_string(supplies.size()) + " of " + std::to_string(swarm_peers_) +
+                 " peers are here; waiting a while for the others";
+  return true;
+}
+
+/// Says when a step number may go back: a stage has lost its state, this coordinator has met
+/// another history, or peers are missing that may have got further.
+void CoordinatorState::record_recovery(const routing::RecoveryPlan& plan, size_t present) {
   std::set<uint32_t> in_memory;  // stages that have the step without reading a disk
   for (const auto& [id, peer] : peers_)
-    if (peer.has_state && peer.step == plan_->step) in_memory.insert(peer.stage);
-  uint64_t from = step_;
-  step_ = plan_->step;  // the event is about the step that the swarm goes on from
-  if (!plan_->fresh && in_memory.size() < deps_.num_stages)
-    record("recovered", -1,
-           (had_history_ ? "from_step=" + std::to_string(from) + " " : std::string()) +
-               "reason=" + gathering_reason_);
-  for (const auto& [id, peer] : peers_) ask_to_register(peer, gathering_reason_);
+    if (peer.reported && peer.has_state && peer.step == plan.step) in_memory.insert(peer.stage);
+  step_ = plan.step;  // the event is about the step that the swarm goes on from
+  bool read = in_memory.size() < deps_.num_stages;
+  bool other =
+      applied_before_ && (plan.step < *applied_before_ || plan.step > *applied_before_ + 1);
+  bool missing = present < swarm_peers_;
+  if (plan.fresh || !(read || other || missing)) return;
+  std::string detail;
+  if (applied_before_) detail = "from_step=" + std::to_string(*applied_before_) + " ";
+  if (missing)
+    detail += "peers=" + std::to_string(present) + "_of_" + std::to_string(swarm_peers_) + " ";
+  record("recovered", -1, detail + "reason=" + gathering_reason_);
 }
 
 /// After a takeover some stages may have applied the last commit and others not yet: if one has,
@@ -268,17 +362,20 @@ bool CoordinatorState::finish_half_committed_step() {
   uint64_t newest = 0;
   double norm = 0;
   std::set<uint32_t> there;
+  std::set<uint64_t> terms;  // of the rounds that led there: others are of another history
   for (const auto& [id, peer] : peers_)
     if (peer.has_state) newest = std::max(newest, peer.step);
   for (const auto& [id, peer] : peers_) {
     if (!peer.has_state || peer.step != newest) continue;
     there.insert(peer.stage);
+    terms.insert(peer.round >> 32);
     norm = peer.last_gradient_norm;
   }
   if (newest == 0 || there.size() == deps_.num_stages) return false;
   std::map<uint32_t, uint64_t> last_round;  // of the stages that are one behind
   for (const auto& [id, peer] : peers_)
-    if (peer.has_state && peer.step + 1 == newest && peer.has_average)
+    if (peer.has_state && peer.step + 1 == newest && peer.has_average &&
+        terms.count(peer.round >> 32) != 0)
       last_round[peer.stage] = std::max(last_round[peer.stage], peer.round);
   bool sent = false;
   for (auto& [id, peer] : peers_) {

@@ -49,6 +49,8 @@ class CoordinatorState {
     bool serving = false;         ///< Member at the open step.
     bool commit_pending = false;  ///< A commit is under way to it.
     uint64_t checksum = 0, checksum_step = 0;
+    uint32_t swarm_peers = 0;              ///< That were here when it was told to serve last.
+    std::optional<TimePoint> ahead_since;  ///< It has a later step in memory than the swarm.
     std::vector<uint64_t> bytes_sent;
   };
   /// One stage of the open step.
@@ -105,6 +107,11 @@ class CoordinatorState {
   proto::RegisterPeerReply verdict_while_open(const PeerId& id, Peer& peer);
   proto::RegisterPeerReply verdict_while_gathering(const PeerId& id, Peer& peer);
   proto::RegisterPeerReply fetch_verdict(const Peer& peer, const std::string& reason) const;
+  proto::RegisterPeerReply verdict_for_one_ahead(Peer& peer);
+  enum class Bits { kEqual, kOther, kNotKnown };
+  Bits compare_bits(const PeerId& id, const Peer& peer) const;
+  bool few_peers_are_here(const std::vector<routing::PeerSupply>& supplies);
+  void record_recovery(const routing::RecoveryPlan& plan, size_t present);
   bool admit(const PeerId& id, Peer& peer);
   void start_gathering(const std::string& reason);
   void try_to_plan();
@@ -170,6 +177,9 @@ class CoordinatorState {
   std::optional<routing::RecoveryPlan> plan_;
   TimePoint gathering_since_{}, last_newcomer_at_{};
   std::string gathering_reason_, waiting_for_;
+  /// Updates that the swarm had applied before it gathered, if this coordinator led it then.
+  std::optional<uint64_t> applied_before_;
+  uint32_t swarm_peers_ = 0;  ///< Of which the swarm consisted, as far as the reports tell.
   bool over_ = false;         ///< Finished, and the last snapshot is durable in every stage.
   bool diverged_ = false;     ///< The open step cannot be closed.
   bool had_history_ = false;  ///< A step was open in this swarm, as far as this node knows.

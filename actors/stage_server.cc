@@ -149,6 +149,8 @@ void StageServerState::register_peer() {
   message.set_stage(deps_.stage);
   message.set_has_state(has_state_);
   message.set_step(applied_);
+  message.set_checksum(checksum_);
+  message.set_swarm_peers(swarm_peers_);
   message.set_open_step(step_);
   message.set_foreign_term(coordinator_->foreign_term());
   for (uint64_t step : snapshots_)
@@ -188,6 +190,7 @@ void StageServerState::obey(const proto::RegisterPeerReply& verdict) {
       }
       if (static_cast<int32_t>(verdict.min_attempt() - min_attempt_) > 0)
         min_attempt_ = verdict.min_attempt();
+      swarm_peers_ = verdict.peers();
       if (!verdict.keep_held() && !held_.empty()) drop_gradient_sum("the coordinator says so");
       if (phase_ == Phase::kServing) return;
       // Snapshots newer than what the swarm agreed on belong to a history that was given up.

@@ -167,6 +167,7 @@ class StageServerState {
   bool committing_ = false;
   uint64_t last_round_ = 0;  ///< Round of the commit that led to step_.
   double last_gradient_norm_ = 0;
+  uint32_t swarm_peers_ = 0;  ///< As the coordinator said when it told this one to serve.
 
   std::array<uint64_t, kTrafficClasses> bytes_sent_{};
   uint64_t announcements_ = 0;

@@ -93,6 +93,11 @@ actors::NodeOptions to_node_options(const Experiment& experiment, const std::str
     options.delay_s = spec->delay_s;
     options.links.send_bytes_per_s = spec->send_bytes_per_s;
   }
+  if (options.training.min_peers == 0) {
+    size_t peers = 0;
+    for (const NodeSpec& node : experiment.nodes) peers += node.stages.size();
+    if (peers > 0) options.training.min_peers = static_cast<uint32_t>(peers / 2 + 1);
+  }
   options.links.node_name = node_name;
   options.links.run_id = options.run_id;
   options.links.config_fingerprint = options.config_fingerprint;

@@ -122,6 +122,10 @@ void add_training(ExperimentBuilder& b) {
         "(delayed parameter updates).");
   b.add("min_peers_per_stage", AT(base.training.min_peers_per_stage), in(1, 10000),
         "Peers that every stage needs before training starts.");
+  b.add("min_peers", AT(base.training.min_peers), in(0, 1000000),
+        "Peers of all stages together that a run without any history needs to begin; 0: more than "
+        "half of those that the file lists, so that no two parts of a divided network can both begin.")
+      .later = true;
   b.section("optimizer", true);
   b.add("kind", AT(base.optimizer.kind), one_of({"adamw", "nag"}),
         "nag: Nesterov's look-ahead on Adam's preconditioner, made for the stale gradients of "

@@ -119,4 +119,14 @@ Result<RecoveryPlan> plan_recovery(const std::vector<PeerSupply>& peers, uint32_
   return plan;
 }
 
+std::optional<uint64_t> longer_history(const std::vector<PeerSupply>& peers, uint32_t num_stages,
+                                       uint64_t step) {
+  std::map<uint64_t, std::set<uint32_t>> stages;  // by step
+  for (const PeerSupply& peer : peers)
+    if (peer.has_state && peer.step > step) stages[peer.step].insert(peer.stage);
+  for (auto it = stages.rbegin(); it != stages.rend(); ++it)
+    if (it->second.size() == num_stages) return it->first;
+  return std::nullopt;
+}
+
 }  // namespace swarm::routing

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "common/ids.h"
@@ -44,5 +45,11 @@ struct RecoveryPlan {
 /// that every stage can supply; the detail lists what each stage has. Wait for more peers; never
 /// start afresh by itself), kInvalidArgument (stage out of range, a peer listed twice).
 Result<RecoveryPlan> plan_recovery(const std::vector<PeerSupply>& peers, uint32_t num_stages);
+
+/// The newest step above `step` that some peer of every stage has in memory: a part of the swarm
+/// that was cut off has trained further. Snapshots do not count: they may be what the swarm went
+/// back from. Pure. Requires stages below num_stages.
+std::optional<uint64_t> longer_history(const std::vector<PeerSupply>& peers, uint32_t num_stages,
+                                       uint64_t step);
 
 }  // namespace swarm::routing

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <tuple>
 
+#include "apps/launch/lineage.h"
 #include "common/hex.h"
 
 namespace swarm::launch {
@@ -18,7 +20,11 @@ using Committed = Recorded<CommittedStep>;
 using Loaded = Recorded<LoadedState>;
 using StageStep = std::pair<uint32_t, uint64_t>;
 
-constexpr double kClocks_s = 1.0;  ///< By how much clocks and the order of writing may differ.
+/// When a coordinator became one, its term, its node; in the order of time.
+using Reign = std::tuple<double, uint64_t, std::string>;
+
+constexpr double kSameClock_s = 0.002;  ///< Times are written in milliseconds.
+constexpr double kClocks_s = 1.0;       ///< By how much clocks and the order of writing may differ.
 
 std::string at(uint64_t step) { return "step " + std::to_string(step); }
 std::string at(uint64_t step, size_t stage) {
@@ -27,7 +33,7 @@ std::string at(uint64_t step, size_t stage) {
 
 std::string who(const HeldSlots& held) { return held.node_name + " (" + held.peer.brief() + ")"; }
 
-/// The newest round: closings of one step follow one another in this order, over coordinators too.
+/// The newest round: a coordinator's closings follow one another in this order.
 uint64_t order_of(const ClosedStep& step) {
   uint64_t newest = 0;
   for (const auto& stage : step.stages) newest = std::max(newest, stage.round);
@@ -46,12 +52,13 @@ class Auditor {
     count_events();
     index();
     for (const Committed& line : log_.committed) check_commit(line);
+    gather_peers();
     choose_history();
-    for (const auto& [step, line] : history_) check_closing(line->record);
+    for (const auto& [step, stages] : history_) check_step(stages);
     check_complete();
     check_order();
     compare_checksums();
-    follow_peers();
+    for (const auto& [peer, lines] : peers_) follow(lines);
     count();
     return std::move(report_);
   }
@@ -71,7 +78,7 @@ class Auditor {
       totals.kills += did("kill");
       totals.pauses += did("pause");
       totals.crashes += event.event == "process_lost";
-      totals.coordinators += event.event == "coordinator";
+      if (event.event == "coordinator") takeovers_.push_back(&event);
       totals.recoveries += event.event == "recovered";
       totals.abandoned += event.event == "round_abandoned";
       if (event.event == "finished") report_.finished = true;
@@ -96,26 +103,46 @@ class Auditor {
     for (const Closed& line : log_.closed) {
       const ClosedStep& closed = line.record;
       if (closed.slots == 0) continue;  // nothing was trained
+      reigns_[&line] = reign_of(line);
       if (closed.stages.size() != context_.num_stages)
         violation(at(closed.step) + ": closed for " + std::to_string(closed.stages.size()) +
                   " stages, the model has " + std::to_string(context_.num_stages));
       bool repeated = false;
       for (uint32_t stage = 0; stage < closed.stages.size(); ++stage) {
-        auto [place, added] = rounds_.emplace(
-            std::make_pair(StageStep(stage, closed.step), closed.stages[stage].round), &line);
-        if (added) continue;
+        auto& before = rounds_[{{stage, closed.step}, closed.stages[stage].round}];
+        const auto same = std::find_if(before.begin(), before.end(), [&](const Closed* other) {
+          return reigns_.at(other) == reigns_.at(&line);
+        });
+        if (same == before.end()) {
+          before.push_back(&line);
+          continue;
+        }
         repeated = true;
-        if (!same_decision(place->second->record, closed, stage))
-          violation(
-              at(closed.step, stage) + ": round " + std::to_string(closed.stages[stage].round) +
-              " was closed twice with different content (lines " +
-              std::to_string(place->second->line) + " and " + std::to_string(line.line) + ")");
+        if (!same_decision((*same)->record, closed, stage))
+          violation(at(closed.step, stage) + ": round " +
+                    std::to_string(closed.stages[stage].round) +
+                    " was closed twice with different content (lines " +
+                    std::to_string((*same)->line) + " and " + std::to_string(line.line) + ")");
       }
       if (!repeated) closings_.push_back(&line);
     }
-    std::stable_sort(closings_.begin(), closings_.end(), [](const Closed* a, const Closed* b) {
-      return order_of(a->record) < order_of(b->record);
+    std::stable_sort(closings_.begin(), closings_.end(), [this](const Closed* a, const Closed* b) {
+      return std::make_pair(reigns_.at(a), order_of(a->record)) <
+             std::make_pair(reigns_.at(b), order_of(b->record));
     });
+  }
+
+  /// In whose time it was closed: when that coordinator became one, and its term. Terms alone would
+  /// not do: they start again when all processes have died before the first snapshot, and two parts
+  /// of a divided network may count the same.
+  Reign reign_of(const Closed& line) const {
+    Reign reign{0, line.record.term, line.node};
+    const std::string term = "term=" + std::to_string(line.record.term);
+    for (const EventLine* event : takeovers_)
+      if (event->node == line.node && event->detail == term &&
+          event->time_s <= line.time_s + kSameClock_s)
+        std::get<0>(reign) = std::max(std::get<0>(reign), event->time_s);
+    return reign;
   }
 
   static bool same_decision(const ClosedStep& a, const ClosedStep& b, uint32_t stage) {
@@ -129,17 +156,37 @@ class Auditor {
     return true;
   }
 
+  /// The round that a peer means: of several with its number the one that it was a member of, or
+  /// whose average it applied. Null: nobody closed it.
+  const Closed* find_round(const CommittedStep& done) const {
+    const auto found = rounds_.find({{done.stage, done.step}, done.round});
+    if (found == rounds_.end()) return nullptr;
+    const Closed* best = nullptr;
+    int best_score = -1;
+    for (const Closed* line : found->second) {
+      const auto& stage = line->record.stages[done.stage];
+      const bool member =
+          std::any_of(stage.members.begin(), stage.members.end(),
+                      [&](const HeldSlots& one) { return one.peer == done.held.peer; });
+      const int score = 2 * member + (stage.digest == done.digest);
+      if (score > best_score) best = line;
+      best_score = std::max(best_score, score);
+    }
+    return best;
+  }
+
   /// What the peer did against what the coordinator decided for its round.
   void check_commit(const Committed& line) {
     const CommittedStep& done = line.record;
     const std::string where = at(done.step, done.stage) + ": " + who(done.held);
-    const auto found = rounds_.find({StageStep(done.stage, done.step), done.round});
-    if (found == rounds_.end())
+    const Closed* found = find_round(done);
+    if (found == nullptr)
       return violation(where + " committed round " + std::to_string(done.round) +
                        ", which no coordinator closed");
-    if (!commits_[found->second].emplace(done.stage, done.held.peer).second)
+    round_of_[&done] = found;
+    if (!commits_[found].emplace(done.stage, done.held.peer).second)
       violation(where + " committed round " + std::to_string(done.round) + " twice");
-    const auto& stage = found->second->record.stages[done.stage];
+    const auto& stage = found->record.stages[done.stage];
     if (stage.digest != done.digest)
       violation(where + " applied the average " + hex(done.digest) + ", decided was " +
                 hex(stage.digest));
@@ -152,20 +199,66 @@ class Auditor {
     violation(where + " committed but was no member of the round");
   }
 
-  /// The last closing of each step that a peer committed.
+  /// Each peer's own lines in their order.
+  void gather_peers() {
+    for (const Committed& line : log_.committed)
+      peers_[line.record.held.peer][line.line].commit = &line.record;
+    for (const Loaded& line : log_.loaded) peers_[line.record.peer][line.line].load = &line.record;
+  }
+
+  /// The closings that the final parameters descend from.
   void choose_history() {
+    std::map<const Closed*, size_t> rank;
+    std::vector<uint64_t> steps;
     for (const Closed* line : closings_) {
-      if (commits_.count(line) == 0) {
-        ++report_.totals.undone;
-        continue;
-      }
-      const Closed*& chosen = history_[line->record.step];
-      if (chosen != nullptr) ++report_.totals.given_up;
-      chosen = line;
+      rank[line] = steps.size();
+      steps.push_back(line->record.step);
+      if (commits_.count(line) == 0) ++report_.totals.undone;
     }
-    for (const auto& [step, line] : history_) {
-      report_.skipped[step] = line->record.skipped;
-      if (line->record.computed_on != step) report_.computed_on[step] = line->record.computed_on;
+    std::vector<AppliedUpdate> updates;
+    for (const auto& [peer, lines] : peers_) {
+      std::optional<std::pair<uint64_t, uint64_t>> state;  // step, checksum
+      for (const auto& [number, line] : lines) {
+        if (line.load != nullptr) state.emplace(line.load->step, line.load->checksum);
+        if (line.commit == nullptr) continue;
+        const CommittedStep& done = *line.commit;
+        AppliedUpdate update{done.stage, done.step, std::nullopt, done.checksum, 0};
+        if (state && state->first == done.step) update.before = state->second;
+        state.emplace(done.step + 1, done.checksum);
+        const auto round = round_of_.find(&done);
+        if (round == round_of_.end() || rank.count(round->second) == 0) continue;  // said before
+        update.closing = rank[round->second];
+        updates.push_back(update);
+      }
+    }
+    std::optional<uint64_t> last;
+    if (report_.finished && context_.steps > 0) last = context_.steps - 1;
+    std::set<const Closed*> chosen;
+    for (const auto& [step, stages] : trace_history(updates, context_.num_stages, steps, last))
+      for (const size_t closing : stages) {
+        history_[step].push_back(closings_[closing]);
+        chosen.insert(closings_[closing]);
+      }
+    for (const Closed* line : closings_)
+      if (commits_.count(line) != 0 && chosen.count(line) == 0) ++report_.totals.given_up;
+    for (const auto& [step, stages] : history_) {
+      const ClosedStep& closed = stages[0]->record;
+      report_.skipped[step] = closed.skipped;
+      if (closed.computed_on != step) report_.computed_on[step] = closed.computed_on;
+    }
+  }
+
+  /// Parts of a divided network may each have supplied a stage; then they have counted the same.
+  void check_step(const std::vector<const Closed*>& stages) {
+    std::set<const Closed*> seen;
+    for (uint32_t stage = 0; stage < stages.size(); ++stage) {
+      const ClosedStep& closed = stages[stage]->record;
+      if (seen.insert(stages[stage]).second) check_closing(closed);
+      if (closed.skipped != stages[0]->record.skipped)
+        violation(at(closed.step, stage) + ": other slots are skipped than in stage 0");
+      const std::set<uint32_t> skipped(closed.skipped.begin(), closed.skipped.end());
+      if (closed.slots <= context_.batch && stage < closed.stages.size())
+        check_matrix(closed, stage, skipped);
     }
   }
 
@@ -191,9 +284,6 @@ class Auditor {
     if (closed.samples != counted * closed.microbatch)
       violation(where + ": the sum was divided by " + std::to_string(closed.samples) +
                 " samples, " + std::to_string(counted * closed.microbatch) + " are in it");
-    if (closed.slots > context_.batch) return;  // said above; no list of slots is that long
-    for (size_t stage = 0; stage < closed.stages.size(); ++stage)
-      check_matrix(closed, stage, skipped);
   }
 
   /// Each slot exactly once, skipped ones nowhere.
@@ -215,26 +305,31 @@ class Auditor {
         violation(where + ": slot " + std::to_string(slot) + " is counted nowhere");
   }
 
-  bool all_stages_committed(const Closed* line) const {
-    std::set<uint32_t> stages;
-    for (const auto& [stage, peer] : commits_.at(line)) stages.insert(stage);
-    return stages.size() == line->record.stages.size();
+  /// Stages of which a peer committed the closing that the history has for them.
+  std::set<uint32_t> stages_committed(const std::vector<const Closed*>& stages) const {
+    std::set<uint32_t> result;
+    for (uint32_t stage = 0; stage < stages.size(); ++stage)
+      for (const auto& [committed, peer] : commits_.at(stages[stage]))
+        if (committed == stage) result.insert(stage);
+    return result;
   }
 
   /// A run that was interrupted has fewer steps, and its last one may be half committed.
   void check_complete() {
     uint64_t expected = 0;
-    for (const auto& [step, line] : history_) {
+    for (const auto& [step, stages] : history_) {
       missing(expected, step);
       expected = step + 1;
       if (step >= context_.steps)
         violation(at(step) + " was closed, the run ends before " + at(context_.steps));
-      if (all_stages_committed(line)) continue;
+      const auto there = stages_committed(stages);
+      if (there.size() == stages.size()) continue;
       if (!report_.finished && step == history_.rbegin()->first) {
         note(at(step) + " is committed by some stages only: the run ended there");
-      } else {
-        check_stages_committed(*line);
+        continue;
       }
+      for (uint32_t stage = 0; stage < stages.size(); ++stage)
+        if (there.count(stage) == 0) violation(at(step, stage) + ": no peer committed the step");
     }
     if (report_.finished) return missing(expected, context_.steps);
     note("the run has not finished: " + std::to_string(expected) + " of " +
@@ -249,14 +344,6 @@ class Auditor {
               " never closed and committed");
   }
 
-  void check_stages_committed(const Closed& line) {
-    std::set<uint32_t> stages;
-    for (const auto& [stage, peer] : commits_.at(&line)) stages.insert(stage);
-    for (uint32_t stage = 0; stage < line.record.stages.size(); ++stage)
-      if (stages.count(stage) == 0)
-        violation(at(line.record.step, stage) + ": no peer committed the step");
-  }
-
   /// Steps rise by one; going back needs a `recovered` event that says so.
   void check_order() {
     const Closed* before = nullptr;
@@ -266,32 +353,40 @@ class Auditor {
       if (before != nullptr && step <= before->record.step && !recovered(*before, *line))
         violation("the swarm went back from " + at(before->record.step) + " to " + at(step) +
                   " and no `recovered` event says so");
-      if (before != nullptr && step > before->record.step + 1)
+      if (before != nullptr && step > before->record.step + 1 && !recovered(*before, *line))
         violation("the swarm went from " + at(before->record.step) + " to " + at(step));
       before = line;
     }
   }
 
+  /// In a divided network a part with an older coordinator may train on long after a newer one said
+  /// from where it goes on.
   bool recovered(const Closed& before, const Closed& after) const {
+    double earliest = before.time_s;
+    const double took_over = std::get<0>(reigns_.at(&after));
+    if (reigns_.at(&before) != reigns_.at(&after) && took_over > 0)
+      earliest = std::min(earliest, took_over);
     return std::any_of(context_.events.begin(), context_.events.end(), [&](const EventLine& event) {
       return event.event == "recovered" && event.step <= static_cast<int64_t>(after.record.step) &&
-             event.time_s >= before.time_s - kClocks_s && event.time_s <= after.time_s + kClocks_s;
+             event.time_s >= earliest - kClocks_s && event.time_s <= after.time_s + kClocks_s;
     });
   }
 
   bool in_history(const CommittedStep& done) const {
     const auto found = history_.find(done.step);
-    return found != history_.end() && done.stage < found->second->record.stages.size() &&
-           found->second->record.stages[done.stage].round == done.round;
+    const auto round = round_of_.find(&done);
+    return found != history_.end() && round != round_of_.end() &&
+           done.stage < found->second.size() && found->second[done.stage] == round->second;
   }
 
   /// Replicas of one round are equal, bit by bit.
   void compare_checksums() {
-    std::map<std::pair<StageStep, uint64_t>, std::vector<const CommittedStep*>> rounds;
+    std::map<std::pair<const Closed*, uint32_t>, std::vector<const CommittedStep*>> rounds;
     for (const Committed& line : log_.committed)
-      rounds[{{line.record.stage, line.record.step}, line.record.round}].push_back(&line.record);
+      if (const auto round = round_of_.find(&line.record); round != round_of_.end())
+        rounds[{round->second, line.record.stage}].push_back(&line.record);
     for (const auto& [key, commits] : rounds) {
-      const StageStep after(key.first.first, key.first.second + 1);
+      const StageStep after(commits.front()->stage, commits.front()->step + 1);
       for (const CommittedStep* done : commits) {
         if (done->checksum != commits.front()->checksum)
           violation(at(done->step, done->stage) + ": after it " + who(done->held) + " has " +
@@ -310,6 +405,11 @@ class Auditor {
         report_.checksums.emplace(StageStep(line.record.stage, 0), line.record.checksum);
   }
 
+  /// What a peer wrote in one line.
+  struct PeerLine {
+    const CommittedStep* commit = nullptr;
+    const LoadedState* load = nullptr;
+  };
   struct PeerState {
     uint64_t step = 0;
     bool in_history = true;  ///< Its parameters are those of the history ...
@@ -317,33 +417,14 @@ class Auditor {
     bool known = false;
   };
 
-  /// Each peer's own lines in their order: no step is left out, none comes back without a load,
-  /// and nothing is added on top of a state that the swarm gave up.
-  void follow_peers() {
-    std::map<PeerId, std::map<size_t, const Committed*>> commits;
-    std::map<PeerId, std::map<size_t, const Loaded*>> loads;
-    std::set<PeerId> peers;
-    for (const Committed& line : log_.committed) {
-      commits[line.record.held.peer][line.line] = &line;
-      peers.insert(line.record.held.peer);
-    }
-    for (const Loaded& line : log_.loaded) {
-      loads[line.record.peer][line.line] = &line;
-      peers.insert(line.record.peer);
-    }
-    for (const PeerId& peer : peers) follow(commits[peer], loads[peer]);
-  }
-
-  void follow(const std::map<size_t, const Committed*>& commits,
-              const std::map<size_t, const Loaded*>& loads) {
+  /// No step is left out, none comes back without a load, and nothing is added on top of a state
+  /// that the swarm gave up.
+  void follow(const std::map<size_t, PeerLine>& lines) {
     PeerState state;
-    auto load = loads.begin();
-    for (const auto& [line, commit] : commits) {
-      for (; load != loads.end() && load->first < line; ++load)
-        take_load(load->second->record, state);
-      take_commit(commit->record, state);
+    for (const auto& [number, line] : lines) {
+      if (line.load != nullptr) take_load(*line.load, state);
+      if (line.commit != nullptr) take_commit(*line.commit, state);
     }
-    for (; load != loads.end(); ++load) take_load(load->second->record, state);
   }
 
   void take_load(const LoadedState& load, PeerState& state) {
@@ -379,11 +460,12 @@ class Auditor {
 
   void count() {
     auto& totals = report_.totals;
+    totals.coordinators = takeovers_.size();
     totals.steps = history_.size();
     totals.commits = log_.committed.size();
     totals.loads = log_.loaded.size();
-    for (const auto& [step, line] : history_) {
-      const ClosedStep& closed = line->record;
+    for (const auto& [step, stages] : history_) {
+      const ClosedStep& closed = stages[0]->record;
       const uint64_t counted =
           closed.slots - std::min<uint64_t>(closed.skipped.size(), closed.slots);
       totals.slots += counted;
@@ -399,9 +481,13 @@ class Auditor {
   const AuditContext& context_;
   AuditReport report_;
   std::vector<const Closed*> closings_;  ///< In the order of their rounds.
-  std::map<std::pair<StageStep, uint64_t>, const Closed*> rounds_;
+  std::vector<const EventLine*> takeovers_;
+  std::map<const Closed*, Reign> reigns_;
+  std::map<std::pair<StageStep, uint64_t>, std::vector<const Closed*>> rounds_;
+  std::map<const CommittedStep*, const Closed*> round_of_;
   std::map<const Closed*, std::set<std::pair<uint32_t, PeerId>>> commits_;
-  std::map<uint64_t, const Closed*> history_;  ///< By step.
+  std::map<PeerId, std::map<size_t, PeerLine>> peers_;      ///< By peer, line.
+  std::map<uint64_t, std::vector<const Closed*>> history_;  ///< By step, stage.
 };
 
 }  // namespace

@@ -123,13 +123,16 @@ actors::LoadedState loaded(const Json& line) {
 void add(AuditLog& log, const Json& line) {
   const std::string kind = text(line, "kind");
   const auto time = line.find("time");
+  const auto writer = line.find("node");
+  const std::string node =
+      writer != line.end() && writer->is_string() ? writer->get<std::string>() : std::string();
   const double time_s = time != line.end() && time->is_number() ? time->get<double>() : 0;
   if (kind == "closed") {
-    log.closed.push_back({closed(line), time_s, log.lines});
+    log.closed.push_back({closed(line), time_s, log.lines, node});
   } else if (kind == "committed") {
-    log.committed.push_back({committed(line), time_s, log.lines});
+    log.committed.push_back({committed(line), time_s, log.lines, node});
   } else if (kind == "loaded") {
-    log.loaded.push_back({loaded(line), time_s, log.lines});
+    log.loaded.push_back({loaded(line), time_s, log.lines, node});
   } else {
     ++log.unknown;
   }

@@ -16,6 +16,7 @@ struct Recorded {
   T record;
   double time_s = 0;  ///< Unix time of its writer's clock.
   size_t line = 0;    ///< Of the file, from 1.
+  std::string node{};  ///< Its writer.
 };
 
 struct AuditLog {

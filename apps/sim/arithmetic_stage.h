@@ -3,6 +3,10 @@
 /// Parameters: kParameters floats. The gradient of a sample at parameter i is (v + stage) * (i +
 /// 1), v its first token; an update subtracts the mean. All values are small integers times powers
 /// of two, so sums do not depend on their order. Activations count the stages passed.
+///
+/// The last parameter stands for rounding: what a sample adds to it differs from peer to peer, so
+/// that replicas which trained apart from one another have other bits, as they would have in a
+/// model.
 #pragma once
 
 #include <cstring>
@@ -18,6 +22,7 @@
 namespace swarm::sim {
 
 constexpr uint64_t kParameters = 40;
+constexpr uint64_t kExactParameters = kParameters - 1;
 
 /// First token of a training sample of the fake data.
 inline int32_t sample_value(uint64_t sample) { return static_cast<int32_t>(sample * 7 % 31); }
@@ -27,8 +32,14 @@ class ArithmeticStage : public tensor::Stage {
   /// Called whenever the parameters are others: "initialized", "loaded" or "updated".
   using Changed = std::function<void(const ArithmeticStage&, const char* how)>;
 
-  ArithmeticStage(uint32_t stage, uint32_t num_stages, int32_t sequence, Changed changed = {})
-      : stage_(stage), num_stages_(num_stages), sequence_(sequence), changed_(std::move(changed)) {
+  /// `noise`: of this peer's rounding.
+  ArithmeticStage(uint32_t stage, uint32_t num_stages, int32_t sequence, Changed changed = {},
+                  uint64_t noise = 0)
+      : stage_(stage),
+        num_stages_(num_stages),
+        sequence_(sequence),
+        changed_(std::move(changed)),
+        noise_(noise) {
     parameters_.assign(kParameters, -1.0f);
     sum_.assign(kParameters, 0.0f);
   }
@@ -143,9 +154,11 @@ class ArithmeticStage : public tensor::Stage {
 
   void add(const std::vector<int32_t>& values) {
     for (int32_t v : values)
-      for (uint64_t i = 0; i < kParameters; ++i)
+      for (uint64_t i = 0; i < kExactParameters; ++i)
         sum_[i] +=
             static_cast<float>((v + static_cast<int32_t>(stage_)) * static_cast<int32_t>(i + 1));
+    noise_ = noise_ * 6364136223846793005ull + 1442695040888963407ull;
+    sum_[kExactParameters] += static_cast<float>(noise_ >> 48);
   }
 
   static Buffer copy(const std::vector<float>& values) {
@@ -156,19 +169,20 @@ class ArithmeticStage : public tensor::Stage {
   uint32_t stage_, num_stages_;
   int32_t sequence_;
   Changed changed_;
+  uint64_t noise_;
   uint64_t step_ = 0;
   std::vector<float> parameters_, sum_;
   std::map<tensor::MicrobatchKey, std::vector<int32_t>> kept_;
 };
 
-/// Parameters of a stage after `steps` steps in which every sample counted exactly once.
+/// The exact parameters of a stage after `steps` steps in which every sample counted exactly once.
 inline std::vector<float> expected_parameters(uint32_t stage, uint64_t steps, uint32_t batch) {
-  std::vector<float> parameters(kParameters, 0.0f);
+  std::vector<float> parameters(kExactParameters, 0.0f);
   for (uint64_t step = 0; step < steps; ++step) {
     int64_t sum = 0;
     for (uint64_t i = 0; i < batch; ++i)
       sum += sample_value(step * batch + i) + static_cast<int64_t>(stage);
-    for (uint64_t i = 0; i < kParameters; ++i)
+    for (uint64_t i = 0; i < kExactParameters; ++i)
       parameters[i] -=
           static_cast<float>(sum * static_cast<int64_t>(i + 1)) / static_cast<float>(batch);
   }

@@ -2,7 +2,8 @@
 ///
 ///   I1  every replica's parameters at each step are those of a run in which every sample counted
 ///       once per stage
-///   I2  replicas of a stage at the same step have the same checksum
+///   I2  replicas of a stage have the same checksum after a round and at the end; only states that
+///       replicas reached are loaded
 ///   I4  an acknowledged snapshot is still there, whole, when its node comes back
 ///   I5  what a peer keeps of microbatches is bounded, requests under way are bounded
 ///   I7  no step is committed after a later one unless a recovery was logged
@@ -15,9 +16,11 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "apps/launch/audit.h"
 #include "apps/sim/swarm.h"
 
 namespace swarm::sim {
@@ -39,6 +42,9 @@ class Checks {
 
   void parameters(const std::string& node, const ArithmeticStage& stage, const char* how);
   void event(const std::string& node, const actors::Event& event);
+  void closed(const std::string& node, const actors::ClosedStep& step);
+  void committed(const std::string& node, const actors::CommittedStep& step);
+  void loaded(const std::string& node, const actors::LoadedState& state);
   void metrics(const actors::StepMetrics& line);
   void snapshot(const std::string& node, const std::string& stream, uint64_t step, bool dropped);
 
@@ -48,14 +54,21 @@ class Checks {
   void now();
   /// A while after the end: nothing is kept, every peer is at the last step.
   std::string unsettled() const;
+  /// When all is settled: equal replicas, and what `swarm audit` would say.
+  void at_end();
 
  private:
+  double time_s() const;
   const std::vector<float>& expected(uint32_t stage, uint64_t step);
 
   Swarm& swarm_;
   std::optional<Violation> violation_;
-  std::map<uint32_t, std::vector<std::vector<float>>> expected_;              ///< By stage, step.
-  std::map<std::pair<uint32_t, uint64_t>, uint64_t> checksums_;               ///< By (stage, step).
+  std::map<uint32_t, std::vector<std::vector<float>>> expected_;  ///< By stage, step.
+  /// By (stage, step, round, digest): the checksum after it.
+  std::map<std::tuple<uint32_t, uint64_t, uint64_t, uint64_t>, uint64_t> rounds_;
+  std::map<std::pair<uint32_t, uint64_t>, std::set<uint64_t>> reached_;  ///< By (stage, step).
+  launch::AuditLog audit_;
+  launch::AuditContext context_;
   std::map<std::string, std::map<std::string, std::set<uint64_t>>> durable_;  ///< node, stream
   std::optional<uint64_t> last_committed_;
   uint64_t highest_term_ = 0;

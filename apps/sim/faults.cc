@@ -112,6 +112,12 @@ FaultInjector::Names FaultInjector::draw_some(Names from, size_t count) {
 /// A replica (another trainer) that lives now and is never killed remains.
 bool FaultInjector::may_leave(const std::string& name) const {
   const int stage = swarm_.nodes.at(name).stage;
+  const auto peers =
+      std::count_if(swarm_.nodes.begin(), swarm_.nodes.end(), [this](const auto& entry) {
+        return entry.second.stage >= 0 && gone_.count(entry.first) == 0;
+      });
+  // Those who stay must be enough to begin.
+  if (stage >= 0 && peers <= static_cast<ptrdiff_t>(swarm_.training.min_peers)) return false;
   return std::any_of(swarm_.nodes.begin(), swarm_.nodes.end(), [&](const auto& entry) {
     const auto& [other, node] = entry;
     return other != name && node.stage == stage && node.alive && gone_.count(other) == 0;

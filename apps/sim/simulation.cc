@@ -43,6 +43,7 @@ class Simulation {
     run_until([this] { return finished_ && !faults_->next(); }, kLivenessLimit,
               "the last step was not reached");
     run_until([this] { return checks_.unsettled().empty(); }, kSettleLimit, "not settled");
+    if (!checks_.violation()) checks_.at_end();
     if (checks_.violation())
       log("-", "VIOLATION " + checks_.violation()->invariant + ": " + checks_.violation()->text);
     log("-", "mail=" + std::to_string(swarm_.system.steps()) +
@@ -70,6 +71,7 @@ class Simulation {
         options_.nodes != 0 ? options_.nodes : 5 + static_cast<uint32_t>(random_.below(7));
     uint32_t trainers = std::min<uint32_t>(2 + static_cast<uint32_t>(random_.below(2)), nodes - 2);
     const uint32_t peers = nodes - trainers;
+    training.min_peers = peers / 2 + 1;
     swarm_.num_stages = std::min<uint32_t>(2 + static_cast<uint32_t>(random_.below(3)), peers);
     training.steps = 6 + static_cast<uint32_t>(random_.below(10));
     training.delayed_updates = options_.delayed_updates;
@@ -113,6 +115,15 @@ class Simulation {
       finished_ |= event.name == "finished";
       recoveries_ += event.name == "recovered" ? 1 : 0;
       checks_.event(node, event);
+    };
+    observer.closed = [this](const std::string& node, const actors::ClosedStep& step) {
+      checks_.closed(node, step);
+    };
+    observer.committed = [this](const std::string& node, const actors::CommittedStep& step) {
+      checks_.committed(node, step);
+    };
+    observer.loaded = [this](const std::string& node, const actors::LoadedState& state) {
+      checks_.loaded(node, state);
     };
     observer.metrics = [this](const std::string& node, const actors::StepMetrics& line) {
       log(node, "step=" + std::to_string(line.step) + " term=" + std::to_string(line.term) +

@@ -133,9 +133,9 @@ void Swarm::start_stage(const Process& process, Node& node) {
                                                                      const char* how) {
     if (*running && observer.parameters) observer.parameters(name, stage, how);
   };
-  auto make = [this, name = process.name, running = node.running, changed,
-               stage = deps.stage]() -> Result<std::unique_ptr<tensor::Stage>> {
-    auto made = std::make_unique<ArithmeticStage>(stage, num_stages, kSequence, changed);
+  auto make = [this, name = process.name, running = node.running, changed, stage = deps.stage,
+               noise = ids_ * 7919]() -> Result<std::unique_ptr<tensor::Stage>> {
+    auto made = std::make_unique<ArithmeticStage>(stage, num_stages, kSequence, changed, noise);
     if (*running) nodes[name].arithmetic = made.get();
     return std::unique_ptr<tensor::Stage>(std::move(made));
   };

@@ -310,6 +310,97 @@ BOOST_AUTO_TEST_CASE(going_back_needs_a_recovery_that_says_so) {
              "event says so");
 }
 
+/// Replica a goes on alone in term 1, b in term 2; they meet again after `steps_a` and `steps_b`.
+struct DividedStory : Story {
+  DividedStory(uint64_t steps_a, uint64_t steps_b, bool said) {
+    context.steps = 5;
+    lead("ta", 1);
+    commit_all(ClosedStep(close(0, 1)));
+    for (uint64_t i = 1; i <= std::max(steps_a, steps_b); ++i) {
+      if (i <= steps_a) commit_alone(i, 2 * i, 0, 1, "ta");
+      if (i == 1) lead("tb", 2);
+      if (i == 1 && said) event("recovered", 1, "peers=2_of_4");
+      if (i <= steps_b) commit_alone(i, 2 * i + (1ull << 31), 1, 2, "tb");
+    }
+    const bool a_is_longer = steps_a > steps_b;
+    const uint64_t step = std::max(steps_a, steps_b) + 1;
+    if (a_is_longer && said) event("recovered", static_cast<int64_t>(step), "from_step=2");
+    for (uint32_t stage = 0; stage < kStages; ++stage)
+      load(stage, a_is_longer ? 1 : 0, step, after_alone.at({stage, a_is_longer ? 0 : 1}),
+           "neighbour");
+    for (uint64_t i = step; i < 5; ++i) {
+      ClosedStep& closed = close(i, 100 + i + (1ull << 31));
+      closed.term = 2;
+      log.closed.back().node = "tb";
+      commit_all(ClosedStep(closed));
+    }
+    event("finished");
+  }
+  void lead(const std::string& node, uint64_t term) {
+    event("coordinator", -1, "term=" + std::to_string(term));
+    context.events.back().node = node;
+    time += 6;
+  }
+  void commit_alone(uint64_t step, uint64_t counter, int replica, uint64_t term,
+                    const std::string& node) {
+    ClosedStep& closed = close(step, counter);
+    closed.term = term;
+    log.closed.back().node = node;
+    for (auto& stage : closed.stages) {
+      stage.members.erase(stage.members.begin() + (1 - replica));
+      stage.members[0].slots = {0, 1, 2, 3};
+      stage.members[0].attempts = {1, 2, 3, 4};
+    }
+    const ClosedStep made = closed;
+    for (uint32_t stage = 0; stage < kStages; ++stage) {
+      after_alone[{stage, replica}] = checksum_after(made, stage);
+      commit(made, stage, 0, checksum_after(made, stage));
+    }
+  }
+  std::map<std::pair<uint32_t, int>, uint64_t> after_alone;
+};
+
+BOOST_AUTO_TEST_CASE(parts_of_a_divided_network_end_in_the_longer_history) {
+  const DividedStory newer_wins(1, 3, true), older_wins(3, 1, true);
+  BOOST_TEST(newer_wins.violation() == "");
+  BOOST_TEST(newer_wins.report().totals.given_up == 1u);
+  BOOST_TEST(older_wins.violation() == "");
+  BOOST_TEST(older_wins.report().totals.given_up == 1u);
+  BOOST_TEST(older_wins.report().totals.steps == 5u);
+  // What counts is what the end descends from, not the later round.
+  BOOST_TEST(older_wins.report().checksums.at({0, 2}) == 4001u);
+  BOOST_TEST(contains(DividedStory(1, 3, false).violation(), "no `recovered` event says so"));
+}
+
+BOOST_AUTO_TEST_CASE(a_state_of_the_other_part_is_no_base_to_go_on_from) {
+  DividedStory story(3, 1, true);
+  story.log.loaded.erase(story.log.loaded.end() - 2);  // b of stage 0 keeps its own step
+  BOOST_TEST(contains(story.violation(), "committed while its state was that of step 2"));
+}
+
+BOOST_AUTO_TEST_CASE(terms_that_start_again_do_not_mix_up_the_order) {
+  Story story;
+  story.event("coordinator", -1, "term=1");
+  story.time += 6;
+  ClosedStep& lost = story.close(0, 9);  // everybody is killed before the first snapshot
+  story.log.closed.back().node = "n";
+  story.commit_all(ClosedStep(lost));
+  story.time += 10;
+  story.event("coordinator", -1, "term=1");
+  story.event("recovered", 0);
+  story.time += 6;
+  for (uint32_t stage = 0; stage < kStages; ++stage)
+    for (int replica : {0, 1}) story.load(stage, replica, 0, 7 + stage, "own_snapshot");
+  for (uint64_t step : {0, 1}) {
+    ClosedStep& closed = story.close(step, 1 + step);
+    story.log.closed.back().node = "n";
+    story.commit_all(ClosedStep(closed));
+  }
+  story.event("finished");
+  BOOST_TEST(story.violation() == "");
+  BOOST_TEST(story.report().totals.given_up == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(a_peer_that_keeps_a_given_up_state_is_seen) {
   Story story;
   story.context.steps = 3;

@@ -71,6 +71,18 @@ BOOST_AUTO_TEST_CASE(disjoint_histories_are_an_error_that_lists_them) {
   BOOST_TEST(plan.error().detail.find("stage 0 has 2, 1; stage 1 has 3") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_longer_history_has_a_peer_of_every_stage_at_one_step) {
+  std::vector<PeerSupply> peers = {{peer(1), 0, true, 9, {}},
+                                   {peer(2), 1, true, 8, {}},
+                                   {peer(3), 0, true, 8, {}},
+                                   {peer(4), 1, false, 9, {9}}};
+  BOOST_TEST(longer_history(peers, 2, 7).value_or(0) == 8u);
+  BOOST_TEST(!longer_history(peers, 2, 8));
+  BOOST_TEST(!longer_history(peers, 3, 7));
+  peers.push_back({peer(5), 1, true, 9, {}});
+  BOOST_TEST(longer_history(peers, 2, 7).value_or(0) == 9u);
+}
+
 BOOST_AUTO_TEST_CASE(nonsense_is_refused) {
   BOOST_TEST(plan_recovery({}, 0).code() == ErrorCode::kInvalidArgument);
   BOOST_TEST(plan_recovery({}, 1).code() == ErrorCode::kNoLivePeer);

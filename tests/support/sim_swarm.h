@@ -71,7 +71,8 @@ class SimSwarm : public sim::Swarm {
       uint64_t step = node.arithmetic->step();
       if (step != training.steps) continue;  // still catching up; others were checked
       auto expected = expected_parameters(static_cast<uint32_t>(node.stage), step, training.batch);
-      if (node.arithmetic->parameters() != expected) return name + " has other parameters";
+      const auto& found = node.arithmetic->parameters();
+      if (!std::equal(expected.begin(), expected.end(), found.begin())) return name + " has other parameters";
       ++checked;
     }
     return "";
