@@ -25,11 +25,20 @@ void read_lines(const std::string& folder, const std::string& name, RunBuilder& 
   if (!stream.is_open()) return run.note("there is no " + name);
   launch::LineSplitter splitter;
   std::vector<char> buffer(1u << 20);
+  size_t ended = 0, taken = 0;
+  char before = '\n';
   do {
     stream.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
-    for (const auto& line : splitter.feed(buffer.data(), static_cast<size_t>(stream.gcount())))
+    const auto size = static_cast<size_t>(stream.gcount());
+    for (size_t i = 0; i < size; before = buffer[i++]) ended += buffer[i] == '\n' && before != '\n';
+    for (const auto& line : splitter.feed(buffer.data(), size)) {
       take(line);
+      ++taken;
+    }
   } while (stream);
+  if (taken < ended)
+    run.note(std::to_string(ended - taken) + " lines of " + name +
+             " are longer than 1 MB: left out");
   if (splitter.unfinished())
     run.note("the last line of " + name + " has no end (its writer is at it, or died): left out");
 }

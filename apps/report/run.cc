@@ -29,17 +29,27 @@ const char* to_string(Lane lane) {
 }
 
 std::optional<Lane> lane_of(const EventLine& event) {
-  static const std::map<std::string, Lane> kByName = {
-      {"process_lost", Lane::kLoss},        {"lost", Lane::kLoss},
-      {"trainer_lost", Lane::kLoss},        {"joined", Lane::kJoin},
-      {"trainer_joined", Lane::kJoin},      {"recovered", Lane::kRecovery},
-      {"restored", Lane::kRecovery},        {"coordinator", Lane::kCoordinator},
-      {"stepped_down", Lane::kCoordinator}, {"replicas_differ", Lane::kTrouble},
-      {"diverged", Lane::kTrouble},         {"cannot_go_on", Lane::kTrouble},
-      {"load_failed", Lane::kTrouble},      {"checkpoint_failed", Lane::kTrouble},
-      {"commit_failed", Lane::kTrouble},    {"non_finite", Lane::kTrouble},
-      {"slot_skipped", Lane::kTrouble},     {"suspended", Lane::kTrouble},
-      {"run_resumed", Lane::kRun},          {"finished", Lane::kRun}};
+  static const std::map<std::string, Lane> kByName = {{"process_lost", Lane::kLoss},
+                                                      {"lost", Lane::kLoss},
+                                                      {"trainer_lost", Lane::kLoss},
+                                                      {"joined", Lane::kJoin},
+                                                      {"trainer_joined", Lane::kJoin},
+                                                      {"recovered", Lane::kRecovery},
+                                                      {"restored", Lane::kRecovery},
+                                                      {"coordinator", Lane::kCoordinator},
+                                                      {"stepped_down", Lane::kCoordinator},
+                                                      {"replicas_differ", Lane::kTrouble},
+                                                      {"diverged", Lane::kTrouble},
+                                                      {"cannot_go_on", Lane::kTrouble},
+                                                      {"load_failed", Lane::kTrouble},
+                                                      {"checkpoint_failed", Lane::kTrouble},
+                                                      {"commit_failed", Lane::kTrouble},
+                                                      {"non_finite", Lane::kTrouble},
+                                                      {"slot_skipped", Lane::kTrouble},
+                                                      {"suspended", Lane::kTrouble},
+                                                      {"tensorboard_failed", Lane::kTrouble},
+                                                      {"run_resumed", Lane::kRun},
+                                                      {"finished", Lane::kRun}};
   if (has_action(event, "kill") || has_action(event, "stop")) return Lane::kKill;
   if (has_action(event, "pause")) return Lane::kPause;
   const auto found = kByName.find(event.event);

@@ -143,11 +143,14 @@ BOOST_AUTO_TEST_CASE(a_torn_last_line_is_left_out_and_told) {
   const std::string folder = std::string(path) + "/name/time";
   std::filesystem::create_directories(folder);
   BOOST_TEST(!read_run(folder).ok());
-  std::ofstream(folder + "/metrics.jsonl") << metrics(0, 1, 5) << "\n{\"step\":1,\"train_lo";
+  std::ofstream(folder + "/metrics.jsonl") << metrics(0, 1, 5) << "\n\n"
+                                           << std::string(1500000, '[') << "\n"
+                                           << metrics(1, 2, 4) << "\n{\"step\":2,\"train_lo";
   const auto run = read_run(folder + "/");
   std::filesystem::remove_all(path);
   BOOST_REQUIRE(run.ok());
-  BOOST_TEST(run->lines.size() == 1u);
+  BOOST_TEST(run->lines.size() == 2u);
+  BOOST_TEST(says(*run, "1 lines of metrics.jsonl are longer than 1 MB"));
   BOOST_TEST(run->name == "name/time");
   BOOST_TEST(run->status == "not finished");
   BOOST_TEST(says(*run, "the last line of metrics.jsonl has no end"));
@@ -160,9 +163,10 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(ReportGroupsTest)
 
 BOOST_AUTO_TEST_CASE(runs_that_differ_in_seeds_and_names_are_one_group) {
-  const std::vector<Run> runs = {run_with("r0", "run.seed=1\nrun.name=\"a\""),
-                                 run_with("r1", "run.seed=1\noptimizer.learning_rate=0.5"),
-                                 run_with("r2", "run.seed=2\nchaos.seed=7\nrun.name=\"b\"")};
+  const std::vector<Run> runs = {
+      run_with("r0", "run.seed=1\nrun.name=\"a\""),
+      run_with("r1", "run.seed=1\noptimizer.learning_rate=0.5"),
+      run_with("r2", "run.seed=2\nchaos.seed=7\nrun.name=\"b\"\nrun.id=\"i\"")};
   const auto groups = group_runs(runs);
   BOOST_REQUIRE(groups.size() == 2u);
   BOOST_TEST(groups[0].runs == (std::vector<size_t>{0, 2}));
