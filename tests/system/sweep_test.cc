@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(a_sweep_is_stopped_goes_on_and_outlives_a_failed_run) {
   BOOST_TEST(second->wait() == 1, second->output());  // one has failed
   BOOST_TEST(sweep.state(fine).value("status", "") == "finished");
   BOOST_TEST(sweep.runs(fine).size() == 1u);
-  BOOST_TEST(run.steps_closed() == kSteps);
+  BOOST_TEST(run.summary().value("steps_closed", 0) == kSteps);
   BOOST_TEST(run.events("run_resumed").size() == 1u);
   const Json table = Json::parse(read(sweep.out() + "/table.json"), nullptr, false);
   BOOST_REQUIRE(table.is_object());
