@@ -310,14 +310,28 @@ BOOST_AUTO_TEST_CASE(microbatches_add_up_to_one_update_and_a_synchronous_one_for
 }
 
 BOOST_AUTO_TEST_CASE(an_update_from_nothing_or_from_infinity_is_refused) {
-  StageOptions options = async_options();
-  options.num_stages = 1;
-  Stages stages = pipeline(options);
-  const uint64_t before = stages[0]->checksum();
-  BOOST_TEST((stages[0]->apply_local(0, 0).code() == ErrorCode::kInvalidArgument));
-  BOOST_TEST((stages[0]->set_step(UINT64_MAX).code() == ErrorCode::kInvalidArgument));
-  BOOST_TEST(stages[0]->checksum() == before);
-  BOOST_TEST(stages[0]->updates() == 0u);
+  Stages stages = pipeline(async_options());
+  GptStage& first = *stages[0];
+  const EncodedTensor gradient = visit_last(*stages[1], 0, forward(first, 0));
+  BOOST_REQUIRE(first.backward(key(0), gradient, true).ok());
+  const std::string before(first.save_state().view());
+  BOOST_TEST((first.apply_local(0, 0).code() == ErrorCode::kInvalidArgument));
+  BOOST_TEST((first.set_step(UINT64_MAX).code() == ErrorCode::kInvalidArgument));
+  float largest = 0;
+  for (float g : floats(first.gradient_sum())) largest = std::max(largest, std::abs(g));
+  first.clear_gradients();
+  EncodedTensor huge = gradient;  // each of 40 gradients is finite, their sum is not
+  std::vector<float> values = floats(gradient.data);
+  scale(values.data(), values.size(), 1e37f / largest);
+  huge.data = bytes(values);
+  for (uint32_t slot = 0; slot < 40; ++slot) {
+    BOOST_REQUIRE(first.forward(key(slot), some_input(0), false).ok());
+    auto back = first.backward(key(slot), huge, true);
+    require_ok(back);
+  }
+  BOOST_TEST((first.apply_local(kSamples, 0).code() == ErrorCode::kNonFinite));
+  BOOST_TEST((first.save_state().view() == before));
+  for (float g : floats(first.gradient_sum())) BOOST_REQUIRE(g == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
