@@ -124,7 +124,8 @@ void add_training(ExperimentBuilder& b) {
         "Peers that every stage needs before training starts.");
   b.add("min_peers", AT(base.training.min_peers), in(0, 1000000),
         "Peers of all stages together that a run without any history needs to begin; 0: more than "
-        "half of those that the file lists, so that no two parts of a divided network can both begin.")
+        "half of those that the file lists, so that no two parts of a divided network can both "
+        "begin.")
       .later = true;
   b.section("optimizer", true);
   b.add("kind", AT(base.optimizer.kind), one_of({"adamw", "nag"}),

@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(an_override_reaches_the_nodes_whose_names_match) {
                             "[[nodes]]\nname=\"s.0\"\ncount=2\nstages=[0]\n"
                             "[[nodes]]\nname=\"t\"\ntrainer=true\ndelay_s=3\n";
   const auto e = good(nodes, {"nodes.s.0-1.delay_s=0.5", "nodes.*-0.threads=2",
-                              "nodes.s*.preempt=[{at_s=1}]", "nodes.t.send_bytes_per_s=1000"});
+                              "nodes.s*.preempt=[{at_s=1}]", "nodes.t.send_bytes_per_s=5000"});
   BOOST_TEST(e.nodes[0].delay_s == 0);
   BOOST_TEST(e.nodes[1].delay_s == 0.5);
   BOOST_TEST(e.nodes[2].delay_s == 3);
@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(an_override_reaches_the_nodes_whose_names_match) {
   BOOST_TEST((e.nodes[1].preempt == std::vector<Preemption>{{1, 30}}));
   BOOST_TEST(e.nodes[2].preempt.empty());
   BOOST_TEST(to_node_options(e, "s.0-1", "").delay_s == 0.5);
-  BOOST_TEST(to_node_options(e, "t", "").links.send_bytes_per_s == 1000);
+  BOOST_TEST(to_node_options(e, "t", "").links.send_bytes_per_s == 5000);
   BOOST_TEST(e.base.config_fingerprint == good(nodes).base.config_fingerprint);
 
   BOOST_TEST(bad(nodes, {"nodes.u.threads=2"})[0].text() ==
@@ -276,6 +276,7 @@ BOOST_AUTO_TEST_CASE(an_override_reaches_the_nodes_whose_names_match) {
   BOOST_TEST(bad(nodes, {"nodes.t.thread=2"})[0].suggestion == "threads");
   BOOST_TEST(bad(nodes, {"nodes.t.name=u"})[0].message == "is given by the file; edit it");
   BOOST_TEST(bad(nodes, {"nodes.*.delay_s=-1"}).size() == 1u);
+  BOOST_TEST(bad(nodes, {"nodes.t.send_bytes_per_s=100"})[0].key == "nodes.send_bytes_per_s");
   for (const char* broken : {"nodes=1", "nodes.delay_s=1", "nodes..delay_s=1"})
     BOOST_TEST(bad(nodes, {broken})[0].message == "expected nodes.NAME.key=value", broken);
 }
