@@ -98,6 +98,7 @@ struct LinksOptions {
   std::chrono::milliseconds heartbeat_every{500};
   /// A link silent for longer is cut. Shorter: faster detection of frozen peers, more false alarms.
   std::chrono::milliseconds silence_limit{5'000};
+  /// Larger chunks are malformed when received: the same on all nodes of a run.
   uint32_t max_chunk_bytes = 256u << 10;
   uint32_t max_head_bytes = 1u << 20;
   uint64_t max_body_bytes = 1ull << 30;
@@ -105,7 +106,8 @@ struct LinksOptions {
   uint64_t receive_budget_bytes = 512ull << 20;
   /// Queued to send per link; beyond it new Mail with a body fails with kOverloaded.
   uint64_t send_budget_bytes = 512ull << 20;
-  /// Artificial limit of what the node sends on all links together; 0: none.
+  /// Artificial limit of what the node sends on all links together; 0: none. What waits goes by
+  /// its class first, over all links, then to each link in turn. Receiving is not limited.
   double send_bytes_per_s = 0;
   uint32_t max_links = 256;
   /// Links that have not said a valid hello within dial_timeout are closed; at most this many wait.

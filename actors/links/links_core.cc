@@ -12,17 +12,11 @@ constexpr size_t kMaxQueuedMail = 10'000;  // per node, while it is dialled
 constexpr size_t kMaxPauses = 4'096;
 constexpr std::chrono::seconds kRetiredIdle{2};
 
-LinksOptions limited(LinksOptions options) {
-  options.max_chunk_bytes = static_cast<uint32_t>(
-      SendLimit(options.send_bytes_per_s).chunk_bytes(options.max_chunk_bytes));
-  return options;
-}
-
 }  // namespace
 
 LinksCore::LinksCore(LinksHost& host, LinksOptions options, std::function<void()> on_budget)
     : host_(host),
-      options_(std::make_shared<const LinksOptions>(limited(std::move(options)))),
+      options_(std::make_shared<const LinksOptions>(std::move(options))),
       budget_(
           std::make_shared<ReceiveBudget>(options_->receive_budget_bytes, std::move(on_budget))),
       random_(static_cast<uint32_t>(std::hash<NodeId>()(options_->node_id)) | 1u),
@@ -262,28 +256,39 @@ void LinksCore::received(ConnId id, const void* data, size_t size) {
 bool LinksCore::next_chunk(ConnId id, std::vector<char>& out) {
   auto it = conns_.find(id);
   if (it == conns_.end() || !it->second.session->has_output()) return false;
-  if (!send_limit_.may_send(host_.now())) {
+  const bool in_turn = id == in_turn_ || (in_turn_ == 0 && held_back_.empty());
+  if (!in_turn || !send_limit_.may_send(host_.now())) {
     if (std::find(held_back_.begin(), held_back_.end(), id) == held_back_.end())
       held_back_.push_back(id);
     return false;
   }
+  in_turn_ = in_turn_ == 0 ? 0 : kNobody;
   const size_t before = out.size();
-  if (!it->second.session->next_chunk(out)) return false;
+  if (!it->second.session->next_chunk(out, max_chunk_bytes())) return false;
   send_limit_.sent(out.size() - before);
   return true;
 }
 
-/// Those who could send one chunk go to the end of the line.
+uint32_t LinksCore::max_chunk_bytes() const {
+  return static_cast<uint32_t>(send_limit_.chunk_bytes(options_->max_chunk_bytes));
+}
+
+/// One chunk for whoever has the most urgent one and has waited longest; then to the end of the
+/// line, until the limit is reached or all have left it.
 void LinksCore::wake_held_back() {
-  std::vector<ConnId> waiting, served;
-  waiting.swap(held_back_);
-  for (const ConnId id : waiting) {
-    if (send_limit_.may_send(host_.now())) served.push_back(id);
-    host_.wake_writer(id);
+  auto traffic = [&](ConnId id) {
+    auto it = conns_.find(id);
+    bool output = it != conns_.end() && it->second.session->has_output();
+    return output ? it->second.session->next_traffic() : TrafficClass::kControl;
+  };
+  while (!held_back_.empty() && send_limit_.may_send(host_.now())) {
+    auto first = std::min_element(held_back_.begin(), held_back_.end(),
+                                  [&](ConnId a, ConnId b) { return traffic(a) < traffic(b); });
+    in_turn_ = *first;
+    held_back_.erase(first);
+    host_.wake_writer(in_turn_);
+    in_turn_ = 0;
   }
-  std::stable_partition(held_back_.begin(), held_back_.end(), [&](ConnId id) {
-    return std::find(served.begin(), served.end(), id) == served.end();
-  });
 }
 
 bool LinksCore::expects_body(ConnId id) const {
@@ -482,6 +487,7 @@ void LinksCore::end(ConnId id) {
   auto it = conns_.find(id);
   Conn conn = std::move(it->second);
   conns_.erase(it);
+  held_back_.erase(std::remove(held_back_.begin(), held_back_.end(), id), held_back_.end());
   auto& session = *conn.session;
   std::vector<char> farewell;
   while (session.next_chunk(farewell)) {

@@ -23,6 +23,7 @@
 namespace swarm::actors::links {
 
 using ConnId = uint64_t;
+constexpr ConnId kNobody = UINT64_MAX;
 
 /// What the core needs from the actor that owns it. Called on that actor's thread only.
 class LinksHost {
@@ -70,8 +71,11 @@ class LinksCore {
   /// A connection came in; 0: refuse it (too many).
   ConnId accept();
   void received(ConnId conn, const void* data, size_t size);
-  /// True: `out` grew by one chunk; write it and ask again when it has left.
+  /// True: `out` grew by one chunk; write it and ask again when it has left. False: nothing to
+  /// send, or the send limit holds it back: wake_writer() follows.
   bool next_chunk(ConnId conn, std::vector<char>& out);
+  /// Largest chunk that next_chunk() gives, without its header.
+  uint32_t max_chunk_bytes() const;
   /// The connection is gone or could not be made.
   void closed(ConnId conn, const Error& why);
   void answered(ConnId conn, uint64_t id, const Mail& mail);
@@ -153,7 +157,8 @@ class LinksCore {
   LinksStats closed_;                    // sums over links that ended
   std::minstd_rand random_;
   SendLimit send_limit_;
-  std::vector<ConnId> held_back_;  // by the send limit; the next to send first
+  std::vector<ConnId> held_back_;  // by the send limit; who has waited longest first
+  ConnId in_turn_ = 0;             // while held_back_ is served: who may send one chunk
 };
 
 }  // namespace swarm::actors::links

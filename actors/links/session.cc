@@ -267,13 +267,20 @@ void Session::enqueue_control(proto::MessageKind kind, const google::protobuf::M
 
 bool Session::has_output() const { return queued_frames_ > 0; }
 
-bool Session::next_chunk(std::vector<char>& out) {
+TrafficClass Session::next_traffic() const {
+  size_t traffic = 0;
+  while (traffic + 1 < kTrafficClasses && queues_[traffic].empty()) ++traffic;
+  return static_cast<TrafficClass>(traffic);
+}
+
+bool Session::next_chunk(std::vector<char>& out, uint32_t max_bytes) {
+  max_bytes = std::min(max_bytes, options_->max_chunk_bytes);
   for (size_t traffic = 0; traffic < kTrafficClasses; ++traffic) {
     auto& queue = queues_[traffic];
     if (queue.empty()) continue;
     uint64_t before = queue.front().sent;
     size_t size = out.size();
-    bool last = append_chunk(queue.front(), options_->max_chunk_bytes, out);
+    bool last = append_chunk(queue.front(), max_bytes, out);
     bytes_sent_[traffic] += out.size() - size;
     queued_bytes_ -= queue.front().sent - before;
     if (last) {

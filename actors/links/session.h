@@ -69,10 +69,12 @@ class Session {
   void reply(uint64_t request_id, const Mail& mail);
   void reply(uint64_t request_id, const Error& error);
 
-  /// Appends the next chunk by priority to `out`; false when nothing is queued. After closing only
-  /// the goodbye is left.
-  bool next_chunk(std::vector<char>& out);
+  /// Appends the next chunk by priority to `out`, of `max_bytes` and max_chunk_bytes at most (its
+  /// header not counted); false when nothing is queued. After closing only the goodbye is left.
+  bool next_chunk(std::vector<char>& out, uint32_t max_bytes = UINT32_MAX);
   bool has_output() const;
+  /// Of the next chunk. Requires has_output().
+  TrafficClass next_traffic() const;
 
   /// Deadlines, heartbeats, silence. At least every 50 ms.
   void tick(TimePoint now);

@@ -131,7 +131,7 @@ void TcpHost::wake_writer(ConnId conn) {
 void TcpHost::pump(connection_handle handle, Socket& socket) {
   uint64_t before = socket.unsent;
   auto& out = self_->wr_buf(handle);
-  while (socket.conn != 0 && socket.unsent <= core_->options().max_chunk_bytes) {
+  while (socket.conn != 0 && socket.unsent <= core_->max_chunk_bytes()) {
     size_t size = out.size();
     if (socket.stream->is_plain()) {
       if (!core_->next_chunk(socket.conn, out)) break;

@@ -1,10 +1,12 @@
 /// Links actors of several nodes in one actor system, in virtual time.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <caf/event_based_actor.hpp>
 
 #include "actors/errors.h"
 #include "actors/links/backoff.h"
 #include "actors/links/memory_network.h"
+#include "actors/links/send_limit.h"
 #include "tests/support/deterministic_system.h"
 
 using namespace swarm;
@@ -330,6 +332,75 @@ BOOST_AUTO_TEST_CASE(links_of_a_capped_node_share_its_rate_evenly) {
   swarm.system.advance(1s);
   BOOST_TEST(to_b->here);
   BOOST_TEST(to_c->here);
+}
+
+/// A chunk of 50 ms for each of eight links in turn would be 400 ms.
+BOOST_AUTO_TEST_CASE(control_mail_of_a_capped_node_passes_the_bodies_on_all_its_links) {
+  Swarm swarm;
+  auto slow = swarm.options(1);
+  slow.send_bytes_per_s = 100'000;
+  auto a = swarm.start(slow);
+  std::vector<caf::actor> remotes;
+  std::vector<std::shared_ptr<Swarm::Answer>> large, small;
+  for (uint8_t i = 2; i < 10; ++i) {
+    remotes.push_back(swarm.resolve(a, swarm.start(i), "echo"));
+    auto body = Buffer::from_string(std::string(500'000, 'x'));
+    large.push_back(swarm.ask(remotes.back(), echo_mail(1, 60s, body)));
+  }
+  swarm.system.advance(2s);
+  for (const auto& remote : remotes) small.push_back(swarm.ask(remote, echo_mail(2)));
+  swarm.system.advance(100ms);  // the chunk under way, a tick, there and back
+  auto here = [](const auto& answer) { return answer->here; };
+  BOOST_TEST(std::count_if(small.begin(), small.end(), here) == 8);
+  BOOST_TEST(std::count_if(large.begin(), large.end(), here) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_link_that_ends_while_it_is_held_back_holds_no_other_back) {
+  Swarm swarm;
+  auto slow = swarm.options(1);
+  slow.send_bytes_per_s = 100'000;
+  auto a = swarm.start(slow), b = swarm.start(2), c = swarm.start(3);
+  auto mail = [](size_t size) {
+    return echo_mail(1, 60s, Buffer::from_string(std::string(size, 'x')));
+  };
+  auto to_b = swarm.ask(swarm.resolve(a, b, "echo"), mail(10'000'000));
+  auto to_c = swarm.ask(swarm.resolve(a, c, "echo"), mail(300'000));
+  swarm.system.advance(1s);
+  swarm.network.cut(a.id, b.id);
+  swarm.system.advance(10ms);
+  BOOST_TEST((to_b->error.code == ErrorCode::kLinkLost));
+  BOOST_TEST(!to_c->here);
+  swarm.system.advance(2'700ms);  // about 50 of 300 kB had gone when b's link ended
+  BOOST_TEST(to_c->here);
+  swarm.network.heal(a.id, b.id);
+  auto again = swarm.ask(swarm.resolve(a, b, "echo"), mail(50'000));
+  swarm.system.advance(700ms);
+  BOOST_TEST((again->here && again->error.code == ErrorCode::kNone));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(SendLimits)
+
+BOOST_AUTO_TEST_CASE(a_pause_saves_up_a_tenth_of_a_second_and_a_debt_is_one_chunk_at_most) {
+  links::SendLimit limit(100'000);
+  auto now = links::SendLimit::TimePoint(1s);
+  auto send_all = [&] {
+    size_t sent = 0;
+    for (; limit.may_send(now); sent += limit.chunk_bytes(1 << 20))
+      limit.sent(limit.chunk_bytes(1 << 20));
+    return sent;
+  };
+  BOOST_TEST(limit.chunk_bytes(1 << 20) == 5'000u);
+  BOOST_TEST(send_all() == 10'000u);
+  now += 1h;
+  BOOST_TEST(send_all() == 10'000u);
+  now += 1ms;  // 100 bytes saved up, 4'900 owed after the next chunk
+  BOOST_TEST(send_all() == 5'000u);
+  now += 49ms;
+  BOOST_TEST(send_all() == 0u);
+  now += 1ms;
+  BOOST_TEST(send_all() == 5'000u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,6 +9,7 @@
 #include <caf/event_based_actor.hpp>
 #include <caf/scoped_actor.hpp>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "actors/errors.h"
@@ -60,10 +61,10 @@ struct Node {
   Endpoint endpoint;
 };
 
-Result<caf::actor> resolve(Node& from, const Endpoint& endpoint) {
+Result<caf::actor> resolve(Node& from, const Endpoint& endpoint, const std::string& name = "echo") {
   Result<caf::actor> result = Error{};
   caf::scoped_actor self(from.system);
-  self->request(from.links, 10s, resolve_atom::value, endpoint, std::string("echo"))
+  self->request(from.links, 10s, resolve_atom::value, endpoint, name)
       .receive([&](const caf::actor& actor) { result = actor; },
                [&](const caf::error& error) { result = from_caf(error); });
   return result;
@@ -204,6 +205,44 @@ BOOST_AUTO_TEST_CASE(reading_that_stops_at_every_body_always_resumes) {
     }
   }
   BOOST_TEST(answered == 2'000);
+}
+
+/// The cap's bucket holds 100 kB and its chunks 50 kB: what both sides send is larger than either.
+BOOST_AUTO_TEST_CASE(a_capped_node_takes_and_sends_frames_larger_than_its_bucket) {
+  auto slow = options("b");
+  slow.send_bytes_per_s = 1e6;
+  Node a(options("a")), b(slow);
+  auto to_a = resolve(b, a.endpoint, "sink");
+  auto to_b = resolve(a, b.endpoint, "sink");
+  BOOST_REQUIRE(to_a.ok() && to_b.ok());
+  caf::scoped_actor at_a(a.system), at_b(b.system);
+  caf::anon_send(a.links, register_atom::value, std::string("sink"), caf::actor(at_a));
+  caf::anon_send(b.links, register_atom::value, std::string("sink"), caf::actor(at_b));
+  BOOST_REQUIRE(stats(a).links.size() > 0 && stats(b).links.size() > 0);  // both are registered
+  auto body = [](char byte, size_t size) { return Buffer::from_string(std::string(size, byte)); };
+  const std::vector<Mail> mails = {make_mail(proto::StateChunkReply(), body('s', 120'000)),
+                                   make_mail(proto::ForwardRequest(), body('a', 120'000)),
+                                   make_mail(proto::AveragePart(), body('g', 120'000)),
+                                   echo_mail(1)};
+  for (const auto& mail : mails) {
+    caf::anon_send(*to_a, mail);
+    caf::anon_send(*to_b, make_mail(proto::ForwardRequest(), body('b', 300'000)));
+  }
+  auto receive_all = [&](caf::scoped_actor& at) {
+    std::multiset<std::string> seen;
+    bool late = false;
+    while (seen.size() < mails.size() && !late) {
+      at->receive([&](const Mail& mail) { seen.insert(std::string(mail.body.view())); },
+                  caf::after(10s) >> [&] { late = true; });
+    }
+    return seen;
+  };
+  std::multiset<std::string> sent;
+  for (const auto& mail : mails) sent.insert(std::string(mail.body.view()));
+  BOOST_TEST((receive_all(at_a) == sent));
+  const auto at_capped = receive_all(at_b);
+  BOOST_TEST(at_capped.count(std::string(300'000, 'b')) == mails.size());
+  BOOST_TEST(stats(b).malformed_frames == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(an_actor_that_does_not_exist_is_reported) {
