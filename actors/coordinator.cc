@@ -76,8 +76,9 @@ void CoordinatorState::on_tick() {
   expire_waiting_leases();
   if (phase_ == Phase::kGathering) try_to_plan();
   if (phase_ != Phase::kOpen) return;
-  for (const auto& lease : ledger_->expire(now_s()))
-    record("lease_expired", -1, "slot=" + std::to_string(lease.slot));
+  for (routing::StepLedger* ledger : ledgers())
+    for (const auto& lease : ledger->expire(now_s()))
+      record("lease_expired", -1, "slot=" + std::to_string(lease.slot));
   judge_all();
   if (phase_ != Phase::kOpen) return;
   serve_waiting_leases();
@@ -101,7 +102,8 @@ void CoordinatorState::on_node_down(const NodeInfo& info) {
   for (auto it = trainers_.begin(); it != trainers_.end();) {
     bool lost = it->first.node == info.id;
     if (lost) {
-      size_t leases = ledger_ ? ledger_->trainer_lost(it->first) : 0;
+      size_t leases = 0;
+      for (routing::StepLedger* ledger : ledgers()) leases += ledger->trainer_lost(it->first);
       record("trainer_lost", -1, "node=" + info.name + " leases=" + std::to_string(leases));
     }
     it = lost ? trainers_.erase(it) : std::next(it);
@@ -207,6 +209,7 @@ void CoordinatorState::step_down(const std::string& reason) {
   peers_.clear();
   trainers_.clear();
   ledger_.reset();
+  ahead_.clear();
   stages_.clear();
   pending_.reset();
   plan_.reset();
@@ -229,18 +232,18 @@ caf::result<Mail> CoordinatorState::on_lease(const Mail& mail) {
   return promise;
 }
 
-Mail CoordinatorState::lease_reply(const std::vector<routing::SlotLease>& leases) const {
+Mail CoordinatorState::lease_reply(const Leases& leases) const {
   proto::LeaseReply reply;
   reply.set_term(term_);
-  reply.set_step(step_);
+  reply.set_step(leases.step);
   reply.set_finished(over_);
-  for (const auto& lease : leases) {
+  for (const auto& lease : leases.slots) {
     auto* slot = reply.add_slots();
     slot->set_slot(lease.slot);
     slot->set_attempt(lease.attempt);
     slot->set_needs(lease.needs);
     slot->set_validation(lease.validation);
-    for (const auto& hop : ledger_->avoid(lease.slot)) {
+    for (const auto& hop : leases.ledger->avoid(lease.slot)) {
       auto* avoid = slot->add_avoid();
       avoid->set_stage(hop.stage);
       *avoid->mutable_peer() = to_proto(hop.peer, Endpoint{}, "");
@@ -254,52 +257,69 @@ void CoordinatorState::serve_waiting_leases() {
   double deadline_s = now_s() + static_cast<double>(deps_.options.lease_limit.count()) / 1000.0;
   while (!waiting_leases_.empty()) {
     WaitingLease& first = waiting_leases_.front();
-    auto leases = ledger_->lease(first.trainer, first.max_slots, deadline_s);
-    if (leases.empty()) return;
+    auto leases = next_leases(first, deadline_s);
+    if (leases.slots.empty()) return;
     first.promise.deliver(lease_reply(leases));
     waiting_leases_.pop_front();
   }
 }
 
+CoordinatorState::Leases CoordinatorState::next_leases(const WaitingLease& waiting,
+                                                       double deadline_s) {
+  auto of = [&](uint64_t step, routing::StepLedger* ledger) {
+    return Leases{step, ledger, ledger->lease(waiting.trainer, waiting.max_slots, deadline_s)};
+  };
+  Leases leases;
+  if (ledger_) leases = of(step_, ledger_.get());
+  for (auto it = ahead_.begin(); leases.slots.empty() && it != ahead_.end(); ++it)
+    leases = of(it->step, it->ledger.get());
+  if (!leases.slots.empty() || !asynchronous()) return leases;
+  size_t before = ahead_.size();
+  open_next_period();
+  return ahead_.size() > before ? of(ahead_.back().step, ahead_.back().ledger.get()) : leases;
+}
+
 void CoordinatorState::expire_waiting_leases() {
   while (!waiting_leases_.empty() && (over_ || waiting_leases_.front().give_up_at <= now())) {
-    waiting_leases_.front().promise.deliver(lease_reply({}));
+    waiting_leases_.front().promise.deliver(lease_reply({step_, nullptr, {}}));
     waiting_leases_.pop_front();
   }
 }
 
 caf::result<Mail> CoordinatorState::on_slot_done(const Mail& mail) {
   const auto& message = mail.as<proto::SlotDone>();
-  if (phase_ != Phase::kOpen || message.step() != step_)
+  routing::StepLedger* ledger = phase_ == Phase::kOpen ? ledger_of(message.step()) : nullptr;
+  if (ledger == nullptr)
     return to_caf(phase_ == Phase::kOpen && message.step() > step_ ? ErrorCode::kNotReady
                                                                    : ErrorCode::kStaleStep,
                   "step " + std::to_string(step_) + " is " + phase_name(static_cast<int>(phase_)));
-  auto taken = message.failed() ? slot_failed(message) : slot_carried(message);
+  auto taken = message.failed() ? slot_failed(message, *ledger) : slot_carried(message, *ledger);
   if (!taken) return to_caf(taken.error());
   advance();
   serve_waiting_leases();
   return make_mail(proto::Ack());
 }
 
-Status CoordinatorState::slot_carried(const proto::SlotDone& message) {
+Status CoordinatorState::slot_carried(const proto::SlotDone& message, routing::StepLedger& ledger) {
   std::vector<routing::LedgerHop> route;
   for (const auto& hop : message.route()) {
     auto peer = from_proto(hop.peer());
     if (!peer) return peer.error();
     // Who is not registered cannot be told what counts: its share is computed again.
     auto known = peers_.find(peer->id);
-    bool counts = hop.held() && known != peers_.end() && known->second.serving;
+    bool serves = known != peers_.end() && known->second.serving;
+    bool counts = hop.held() && (serves || asynchronous());
     route.push_back({hop.stage(), peer->id, counts, hop.attempt()});
   }
-  return ledger_->done(message.slot(), message.attempt(), route, message.loss_sum(),
-                       message.samples());
+  return ledger.done(message.slot(), message.attempt(), route, message.loss_sum(),
+                     message.samples());
 }
 
-Status CoordinatorState::slot_failed(const proto::SlotDone& message) {
+Status CoordinatorState::slot_failed(const proto::SlotDone& message, routing::StepLedger& ledger) {
   std::string slot = "slot=" + std::to_string(message.slot());
   if (!message.has_non_finite()) {
     record("attempt_failed", -1, slot + " " + message.error());
-    ledger_->failed(message.slot(), message.attempt());
+    ledger.failed(message.slot(), message.attempt());
     return {};
   }
   const auto& hop = message.non_finite();
@@ -308,14 +328,15 @@ Status CoordinatorState::slot_failed(const proto::SlotDone& message) {
   std::string where = slot + " attempt=" + std::to_string(message.attempt()) +
                       " peer=" + peer->id.brief() + " node=" + peer->node_name;
   using Verdict = routing::NonFiniteVerdict;
-  auto verdict = ledger_->non_finite(message.slot(), message.attempt(), {hop.stage(), peer->id});
+  auto verdict = ledger.non_finite(message.slot(), message.attempt(), {hop.stage(), peer->id});
   if (verdict == Verdict::kIgnored) return {};
   record("non_finite", static_cast<int32_t>(hop.stage()), where);
   if (verdict == Verdict::kRetry) return {};
   record("slot_skipped", -1, slot);
   log_warn("event=slot_skipped step=" + std::to_string(step_) + " " + where);
   // Rounds under way or done count it; what they averaged is not applied by anybody.
-  for (uint32_t stage = 0; stage < deps_.num_stages; ++stage) unwind_round(stage);
+  for (uint32_t stage = 0; stage < deps_.num_stages && !asynchronous(); ++stage)
+    unwind_round(stage);
   return {};
 }
 

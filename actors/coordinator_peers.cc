@@ -135,6 +135,7 @@ proto::RegisterPeerReply CoordinatorState::verdict_for_one_ahead(Peer& peer) {
 }
 
 proto::RegisterPeerReply CoordinatorState::verdict_while_open(const PeerId& id, Peer& peer) {
+  if (asynchronous()) return verdict_while_periods(id, peer);
   bool there = peer.has_state && peer.step == applied() && peer.open_step == step_;
   bool in_step = peer.commit_pending || there;
   bool ahead = !in_step && peer.has_state && peer.step > applied();
@@ -176,6 +177,7 @@ proto::RegisterPeerReply CoordinatorState::verdict_while_open(const PeerId& id, 
 bool CoordinatorState::admit(const PeerId& id, Peer& peer) {
   peer.serving = true;
   record("admitted", static_cast<int32_t>(peer.stage), "node=" + peer.address.node_name);
+  if (asynchronous()) return true;  // what it holds is in its weights
   if (peer.held.empty()) {
     ledger_->peer_lost(id, /*may_return=*/true);  // attempts leased before do not count for it
     return true;
@@ -199,6 +201,8 @@ void CoordinatorState::start_gathering(const std::string& reason) {
   gathering_since_ = last_newcomer_at_ = now();
   plan_.reset();
   ledger_.reset();
+  ahead_.clear();
+  last_round_ = false;
   stages_.clear();
   pending_.reset();
   for (auto& [id, peer] : peers_) {
@@ -225,8 +229,12 @@ proto::RegisterPeerReply CoordinatorState::verdict_while_gathering(const PeerId&
   if (!plan_) return verdict;
   verdict.set_step(plan_->step);
   verdict.set_open_step(plan_->step);
-  if (peer.has_state && peer.step == plan_->step) {
-    if (!peer.serving && compare_bits(id, peer) == Bits::kOther) {
+  auto action = plan_->actions.find(id);
+  bool planned = action != plan_->actions.end();
+  bool there =
+      asynchronous() ? planned && peer.step + 1 >= action->second.step : peer.step == plan_->step;
+  if (peer.has_state && there) {
+    if (!asynchronous() && !peer.serving && compare_bits(id, peer) == Bits::kOther) {
       auto fetch = fetch_verdict(peer, "other bits than its replicas have");
       fetch.set_step(plan_->step);
       return fetch;
@@ -241,15 +249,15 @@ proto::RegisterPeerReply CoordinatorState::verdict_while_gathering(const PeerId&
     return verdict;
   }
   using Kind = routing::RecoveryAction::Kind;
-  auto action = plan_->actions.find(id);
-  if (action == plan_->actions.end())
-    return verdict;  // came too late: fetches once the step is open
+  if (!planned) return verdict;  // came too late: fetches once the step is open
+  uint64_t load = action->second.step;
+  verdict.set_step(load);
   switch (action->second.kind) {
     case Kind::kInitialise:
       verdict.set_verdict(Verdict::VERDICT_INITIALIZE);
       break;
     case Kind::kRestoreOwn:
-      if (std::count(peer.snapshots.begin(), peer.snapshots.end(), plan_->step) == 0)
+      if (std::count(peer.snapshots.begin(), peer.snapshots.end(), load) == 0)
         plan_.reset();  // it turned out to be corrupt: plan with what is left
       else
         verdict.set_verdict(Verdict::VERDICT_RESTORE);
@@ -300,8 +308,9 @@ void CoordinatorState::try_to_plan() {
     waiting_for_ = "waiting for newcomers to cease";
     return;
   }
-  if (finish_half_committed_step()) return;
-  auto plan = routing::plan_recovery(supplies, deps_.num_stages);
+  if (!asynchronous() && finish_half_committed_step()) return;
+  auto plan = asynchronous() ? routing::plan_asynchronous_recovery(supplies, deps_.num_stages)
+                             : routing::plan_recovery(supplies, deps_.num_stages);
   if (!plan) {
     if (waiting_for_ != plan.error().detail) record("cannot_go_on", -1, to_string(plan.error()));
     waiting_for_ = plan.error().detail;
@@ -341,8 +350,8 @@ bool CoordinatorState::few_peers_are_here(const std::vector<routing::PeerSupply>
 /// another history, or peers are missing that may have got further.
 void CoordinatorState::record_recovery(const routing::RecoveryPlan& plan, size_t present) {
   std::set<uint32_t> in_memory;  // stages that have the step without reading a disk
-  for (const auto& [id, peer] : peers_)
-    if (peer.reported && peer.has_state && peer.step == plan.step) in_memory.insert(peer.stage);
+  for (const auto& [id, action] : plan.actions)
+    if (action.kind == routing::RecoveryAction::Kind::kServe) in_memory.insert(peers_.at(id).stage);
   step_ = plan.step;  // the event is about the step that the swarm goes on from
   bool read = in_memory.size() < deps_.num_stages;
   bool other =
@@ -426,6 +435,7 @@ void CoordinatorState::peer_gone(const PeerId& id, const std::string& reason) {
   StageProgress& progress = stages_[stage];
   if (in_pending || (progress.overlapped && progress.at == StageProgress::At::kAveraging))
     return start_gathering("a peer was lost while an update was under way");
+  if (asynchronous()) return;                               // its share is in the averages, or gone
   if (progress.at == StageProgress::At::kAveraged) return;  // the others hold the average
   auto slots = ledger_->peer_lost(id, /*may_return=*/false);
   if (!slots.empty())

@@ -73,6 +73,21 @@ class CoordinatorState {
     std::vector<StageProgress> stages;
     TimePoint opened_at{};
   };
+  /// Asynchronous mode: a period after the oldest open one, which is step_.
+  struct OpenPeriod {
+    uint64_t step = 0;
+    std::unique_ptr<routing::StepLedger> ledger;
+  };
+  /// Asynchronous mode: what a stage's peers have reported since the last line of metrics.
+  struct StageReports {
+    std::vector<uint64_t> staleness;
+    uint64_t max_staleness = 0, sum_staleness = 0;
+  };
+  struct Leases {
+    uint64_t step = 0;
+    const routing::StepLedger* ledger = nullptr;
+    std::vector<routing::SlotLease> slots;
+  };
   struct WaitingLease {
     ActorId trainer;
     uint32_t max_slots = 0;
@@ -85,8 +100,8 @@ class CoordinatorState {
   caf::result<Mail> on_lease(const Mail& mail);
   caf::result<Mail> on_slot_done(const Mail& mail);
   caf::result<Mail> on_save();
-  Status slot_failed(const proto::SlotDone& message);
-  Status slot_carried(const proto::SlotDone& message);
+  Status slot_failed(const proto::SlotDone& message, routing::StepLedger& ledger);
+  Status slot_carried(const proto::SlotDone& message, routing::StepLedger& ledger);
   void on_tick();
   void on_node_down(const NodeInfo& info);
   void publish_record();
@@ -96,7 +111,8 @@ class CoordinatorState {
   void step_down(const std::string& reason);
   void serve_waiting_leases();
   void expire_waiting_leases();
-  Mail lease_reply(const std::vector<routing::SlotLease>& leases) const;
+  Leases next_leases(const WaitingLease& waiting, double deadline_s);
+  Mail lease_reply(const Leases& leases) const;
   proto::SwarmStatusReply status() const;
   std::string describe() const;
 
@@ -122,7 +138,21 @@ class CoordinatorState {
   std::vector<PeerId> serving_peers(uint32_t stage) const;
   std::vector<uint32_t> live_peers() const;
 
+  // coordinator_async.cc
+  bool asynchronous() const { return deps_.training.asynchronous(); }
+  routing::StepLedger* ledger_of(uint64_t step);
+  std::vector<routing::StepLedger*> ledgers();
+  void open_next_period();
+  void advance_periods();
+  void close_period();
+  void end_period(uint32_t stage, uint64_t period, bool average, bool save);
+  void period_answered(uint32_t stage, uint64_t round, const PeerId& id, Result<Mail> reply);
+  void round_over(uint32_t stage);
+  bool averaging() const;
+  proto::RegisterPeerReply verdict_while_periods(const PeerId& id, Peer& peer);
+
   // coordinator_steps.cc
+  std::unique_ptr<routing::StepLedger> make_ledger(uint64_t step) const;
   void open_step(uint64_t step);
   void advance();
   void start_round(uint32_t stage);
@@ -155,6 +185,7 @@ class CoordinatorState {
   ClosingStep take_open_step();
   static bool all_averaged(const std::vector<StageProgress>& stages);
   bool nothing_counts() const;
+  void diverge();
 
   double since(TimePoint start) const;
   TimePoint now() const;
@@ -189,6 +220,10 @@ class CoordinatorState {
   std::vector<StageProgress> stages_;
   uint64_t computed_on_ = 0;            ///< Updates in the parameters that serve the open step.
   std::optional<ClosingStep> pending_;  ///< Closed, not yet committed.
+  std::deque<OpenPeriod> ahead_;        ///< Asynchronous mode: periods after step_, ascending.
+  std::vector<StageReports> reports_;   ///< Asynchronous mode.
+  int last_rounds_ = 0;                 ///< Tries of it so far.
+  bool last_round_ = false;             ///< Every period is done; the last averaging runs.
   std::deque<WaitingLease> waiting_leases_;
   TimePoint opened_at_{};
   uint64_t rounds_ = 0;

@@ -24,26 +24,31 @@ constexpr int kFinalSaves = 5;
 
 }  // namespace
 
-void CoordinatorState::open_step(uint64_t step) {
+std::unique_ptr<routing::StepLedger> CoordinatorState::make_ledger(uint64_t step) const {
   const auto& training = deps_.training;
   bool last = step >= training.steps;  // nothing is left to train: the final validation
   bool validate =
       last || (training.validate_every > 0 && step > 0 && step % training.validate_every == 0);
   routing::StepLedgerOptions options;
-  options.step = step_ = step;
-  computed_on_ = pending_ ? pending_->step : step;
+  options.step = step;
   options.num_stages = deps_.num_stages;
   options.num_slots = last ? 0 : training.batch / training.microbatch;
   options.attempt_base = attempt_base();
   options.num_validation = validate ? training.validation_samples / training.microbatch : 0;
-  ledger_ = std::make_unique<routing::StepLedger>(options);
+  return std::make_unique<routing::StepLedger>(options);
+}
+
+void CoordinatorState::open_step(uint64_t step) {
+  step_ = step;
+  computed_on_ = pending_ ? pending_->step : step;
+  ledger_ = make_ledger(step);
   stages_.assign(deps_.num_stages, StageProgress{});
   opened_at_ = now();
   diverged_ = false;
   had_history_ = true;
   phase_ = Phase::kOpen;
   for (auto& [id, peer] : peers_) {
-    if (!peer.serving || peer.held.empty()) continue;
+    if (asynchronous() || !peer.serving || peer.held.empty()) continue;
     if (peer.commit_pending || peer.step != step) {
       peer.held.clear();
       continue;
@@ -63,24 +68,26 @@ uint32_t CoordinatorState::attempt_base() const {
 
 void CoordinatorState::advance() {
   if (phase_ != Phase::kOpen) return;
+  if (asynchronous() && step_ < deps_.training.steps) return advance_periods();
   bool nothing_to_train = step_ >= deps_.training.steps;
   if (nothing_to_train) {
     if (ledger_->full()) finish();
     return;
   }
-  if (nothing_counts()) {
-    if (!diverged_)
-      record("diverged", -1,
-             "every microbatch of step " + std::to_string(step_) +
-                 " is not finite; lower optimizer.learning_rate and resume");
-    diverged_ = true;
-    return;
-  }
+  if (nothing_counts()) return diverge();
   if (advance_delayed()) return;
   for (uint32_t stage = 0; stage < deps_.num_stages; ++stage)
     if (stages_[stage].at == StageProgress::At::kFilling && ledger_->stage_full(stage))
       start_round(stage);
   if (all_averaged(stages_) && ledger_->full()) commit();
+}
+
+void CoordinatorState::diverge() {
+  if (!diverged_)
+    record("diverged", -1,
+           "every microbatch of step " + std::to_string(step_) +
+               " is not finite; lower optimizer.learning_rate and resume");
+  diverged_ = true;
 }
 
 /// Every microbatch of the step was skipped: the model has diverged, no mean exists.
@@ -210,6 +217,7 @@ void CoordinatorState::close_answered(uint32_t stage, uint64_t round, const Peer
 }
 
 void CoordinatorState::judge(uint32_t stage, StageProgress& progress) {
+  if (asynchronous()) return;  // period_answered() does
   if (progress.at != StageProgress::At::kAveraging) return;
   std::vector<routing::MemberAnswer> members;
   for (const auto& [id, answer] : progress.answers) members.push_back({id, answer});

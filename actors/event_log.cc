@@ -77,6 +77,13 @@ class FileEventLog : public EventLog {
     line["slots"] = m.slots;
     line["attempts"] = m.attempts;
     line["term"] = m.term;
+    for (const StageStaleness& stage : m.staleness) {
+      auto& list = line["staleness"];
+      if (stage.histogram.empty())
+        list.push_back(nullptr);
+      else
+        list.push_back({{"mean", stage.mean}, {"max", stage.max}, {"histogram", stage.histogram}});
+    }
     append(metrics_fd_, line);
   }
 

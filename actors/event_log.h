@@ -22,6 +22,14 @@ struct Event {
   std::string detail{};  ///< For people; "key=value" pairs.
 };
 
+/// Asynchronous mode: updates of a stage by their staleness; entry k of `histogram` counts those of
+/// k, the 64th all from there on. Empty: the stage made none.
+struct StageStaleness {
+  std::vector<uint64_t> histogram;
+  double mean = 0;
+  uint64_t max = 0;
+};
+
 /// One closed step, as its coordinator saw it.
 struct StepMetrics {
   uint64_t step = 0;
@@ -36,6 +44,7 @@ struct StepMetrics {
   uint32_t attempts = 0;
   uint64_t term = 0;
   double gradient_norm = 0;
+  std::vector<StageStaleness> staleness;  ///< Asynchronous mode: by stage.
 };
 
 /// Thread-safe. Each line is one write(2), so that a reader never sees a torn line after a kill.

@@ -36,6 +36,8 @@
   X(SaveCheckpoint, KIND_SAVE_CHECKPOINT, "save_checkpoint")            \
   X(SwarmStatus, KIND_SWARM_STATUS, "swarm_status")                     \
   X(SwarmStatusReply, KIND_SWARM_STATUS_REPLY, "swarm_status_reply")    \
+  X(EndPeriod, KIND_END_PERIOD, "end_period")                           \
+  X(EndPeriodReply, KIND_END_PERIOD_REPLY, "end_period_reply")          \
   X(AveragePart, KIND_AVERAGE_PART, "average_part")                     \
   X(AveragePartReply, KIND_AVERAGE_PART_REPLY, "average_part_reply")    \
   X(StateInfo, KIND_STATE_INFO, "state_info")                           \

@@ -194,7 +194,7 @@ class RunningNode : public Node {
     server.num_stages = static_cast<uint32_t>(options_.num_stages);
     server.sequence = options_.model.sequence;
     server.optimizer = options_.optimizer;
-    server.delayed_updates = options_.training.delayed_updates;
+    server.training = options_.training;
     server.options = options_.stage_server;
     server.dht_options = options_.dht;
     server.faults = options_.faults;

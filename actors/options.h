@@ -50,7 +50,9 @@ struct CheckpointOptions {
 };
 
 struct TrainingOptions {
-  std::string mode = "sync";         ///< The only mode of this version.
+  /// "sync": a step's gradient is the exact mean over its samples. "async": every peer updates its
+  /// own parameters, replicas average their weights now and then (docs/asynchronous.md).
+  std::string mode = "sync";
   uint32_t steps = 100;              ///< Optimizer steps of the run.
   uint32_t batch = 64;               ///< Samples per step; a multiple of microbatch.
   uint32_t microbatch = 8;           ///< Samples that travel together.
@@ -65,8 +67,18 @@ struct TrainingOptions {
   /// A step runs on the parameters of the update before last while the last one is averaged
   /// (paper, delayed parameter updates).
   bool delayed_updates = false;
+  // -- async only
+  uint32_t local_update_every = 1;  ///< Microbatches of one update of a peer.
+  uint32_t sync_every = 0;  ///< Samples between two averagings, a multiple of batch; 0: batch.
+  std::string average = "weights";    ///< Or "weights_and_moments": the optimizers' too.
+  bool background_averaging = false;  ///< Train on during a round and add the difference.
+
+  bool asynchronous() const { return mode == "async"; }
   std::vector<Error> validate() const;
 };
+
+/// Asynchronous mode: periods that overlap, at most.
+constexpr uint64_t kOpenPeriods = 8;
 
 struct TrainerOptions {
   uint32_t max_in_flight = 6;                 ///< Microbatches under way per trainer.

@@ -12,6 +12,8 @@ using std::chrono::milliseconds;
 // Replies kept for repeats: of the open step only, the oldest go first.
 constexpr size_t kAnswersKept = 1'024;
 constexpr uint64_t kAnswerBytesKept = 64u << 20;
+/// Asynchronous mode: (period, slot) remembered, so that a repeat makes no second update.
+constexpr size_t kTakenKept = 4'096;
 
 tensor::MicrobatchKey key_of(const proto::ForwardRequest& head) {
   return {head.step(), head.slot(), head.attempt()};
@@ -41,7 +43,8 @@ caf::result<Mail> StageServerState::on_forward(const Mail& mail) {
   const auto& head = mail.as<proto::ForwardRequest>();
   if (phase_ != Phase::kServing) return to_caf(not_ready());
   if (auto valid = check(head); !valid) return to_caf(valid.error());
-  if (head.step() < step_) {
+  const uint64_t oldest = asynchronous() && step_ > kOpenPeriods ? step_ - kOpenPeriods : 0;
+  if (head.step() < (asynchronous() ? oldest : step_)) {
     ++stale_;
     return to_caf(ErrorCode::kStaleStep, "the peer is at step " + std::to_string(step_));
   }
@@ -51,8 +54,9 @@ caf::result<Mail> StageServerState::on_forward(const Mail& mail) {
     return to_caf(ErrorCode::kStaleStep, "the attempt was leased before the swarm gathered");
   }
   // The next step's microbatches may overtake the commit message; they wait in the queue.
-  bool may_be_next = round_.result || deps_.delayed_updates;
-  if (head.step() > step_ + 1 || (head.step() == step_ + 1 && !may_be_next))
+  bool may_be_next = round_.result || deps_.training.delayed_updates;
+  uint64_t newest = asynchronous() ? step_ + 2 * kOpenPeriods : step_ + (may_be_next ? 1 : 0);
+  if (head.step() > newest)
     return to_caf(
         Error{ErrorCode::kNotReady, "the peer is behind, at step " + std::to_string(step_), 20});
   Key key = key_of(head);
@@ -84,7 +88,7 @@ caf::result<Mail> StageServerState::on_forward(const Mail& mail) {
 }
 
 void StageServerState::pump() {
-  if (computing_ || committing_) return;
+  if (computing_ || committing_ || stalled_) return;
   while (!backward_queue_.empty()) {
     Key key = backward_queue_.front();
     backward_queue_.pop_front();
@@ -93,7 +97,8 @@ void StageServerState::pump() {
   for (auto it = forward_queue_.begin(); it != forward_queue_.end();) {
     Key key = *it;
     auto resident = residents_.find(key);
-    if (resident != residents_.end() && key.step > step_) {  // waits for the commit
+    bool early = !asynchronous() && key.step > step_;
+    if (resident != residents_.end() && early) {  // waits for the commit
       ++it;
       continue;
     }
@@ -115,10 +120,32 @@ tensor::StageInput StageServerState::stage_input(const Mail& mail) const {
 
 bool StageServerState::decide_accumulate(const proto::ForwardRequest& head) {
   bool needed = ((head.needs() >> deps_.stage) & 1) != 0 && !head.forward_only();
-  if (!needed || held_.count(head.slot()) != 0) return false;
+  if (!needed || held_attempt(key_of(head))) return false;
+  if (asynchronous()) {
+    taken_[{head.step(), head.slot()}] = head.attempt();
+    if (taken_.size() > kTakenKept) taken_.erase(taken_.begin());
+    return true;
+  }
   held_[head.slot()] = head.attempt();
   std::string fault = std::to_string(head.step()) + ":" + std::to_string(head.slot());
   return deps_.faults.drop_gradient != fault;
+}
+
+/// The attempt by which this peer's sum (or an update, in asynchronous mode) holds the slot.
+std::optional<uint32_t> StageServerState::held_attempt(const Key& key) const {
+  if (asynchronous()) {
+    auto taken = taken_.find({key.step, key.slot});
+    return taken == taken_.end() ? std::nullopt : std::optional<uint32_t>(taken->second);
+  }
+  auto held = held_.find(key.slot);
+  return held == held_.end() ? std::nullopt : std::optional<uint32_t>(held->second);
+}
+
+void StageServerState::forget_held(const Key& key) {
+  if (asynchronous())
+    taken_.erase({key.step, key.slot});
+  else
+    held_.erase(key.slot);
 }
 
 void StageServerState::run_forward(const Key& key) {
@@ -132,7 +159,7 @@ void StageServerState::run_forward(const Key& key) {
                only = head.forward_only()](tensor::Stage& stage) -> Result<Outcome> {
     auto activations = stage.forward(key, input, only);
     if (!activations) return activations.error();
-    return Outcome{std::move(*activations), 0};
+    return Outcome{std::move(*activations), 0, {}};
   };
   compute<Outcome>(
       self_, deps_.compute, std::move(work),
@@ -197,16 +224,20 @@ void StageServerState::run_backward(const Key& key) {
   resident.kept = false;  // backward forgets the key, whatever comes of it
   computing_ = true;
   bool accumulate = decide_accumulate(head);
-  auto work = [key, accumulate, fault = injected_non_finite(key),
+  auto work = [key, accumulate, fault = injected_non_finite(key), updater = updater_,
+               samples = head.samples(),
                gradient = tensor::EncodedTensor{reply.gradient(), resident.downstream.body}](
                   tensor::Stage& stage) -> Result<Outcome> {
     if (fault) {
       stage.drop(key);
       return Error{ErrorCode::kNonFinite, "faults.non_finite"};
     }
+    uint64_t forward = stage.updates_at_forward(key).value_or(stage.updates());
     auto back = stage.backward(key, gradient, accumulate);
     if (!back) return back.error();
-    return Outcome{std::move(*back), 0};
+    Outcome outcome{std::move(*back), 0, {}};
+    if (updater && accumulate) outcome.updates = updater->added(stage, samples, forward, key.step);
+    return outcome;
   };
   compute<Outcome>(
       self_, deps_.compute, std::move(work),
@@ -223,13 +254,17 @@ void StageServerState::run_last_stage(const Key& key) {
   resident.queue_s = since(resident.arrived);
   computing_ = true;
   bool accumulate = decide_accumulate(head);
-  auto work = [key, accumulate, input = stage_input(resident.request),
+  auto work = [key, accumulate, input = stage_input(resident.request), updater = updater_,
                fault = injected_non_finite(key),
                only = head.forward_only()](tensor::Stage& stage) -> Result<Outcome> {
     if (fault) return Error{ErrorCode::kNonFinite, "faults.non_finite"};
+    uint64_t forward = stage.updates();
     auto loss = stage.forward_backward(key, input, accumulate, only);
     if (!loss) return loss.error();
-    return Outcome{std::move(loss->gradient), loss->loss_sum};
+    Outcome outcome{std::move(loss->gradient), loss->loss_sum, {}};
+    if (updater && accumulate)
+      outcome.updates = updater->added(stage, input.samples, forward, key.step);
+    return outcome;
   };
   compute<Outcome>(
       self_, deps_.compute, std::move(work),
@@ -242,10 +277,10 @@ void StageServerState::run_last_stage(const Key& key) {
 void StageServerState::backward_done(const Key& key, bool accumulated, uint64_t sum_epoch,
                                      Result<Outcome> outcome, double seconds) {
   computing_ = false;
-  bool sum_is_the_same = sum_epoch == sum_epoch_ && key.step == step_;
-  auto mine = held_.find(key.slot);
-  bool entered = mine != held_.end() && mine->second == key.attempt;
-  if (!outcome && sum_is_the_same && entered && accumulated) held_.erase(mine);
+  bool sum_is_the_same = sum_epoch == sum_epoch_ && (asynchronous() || key.step == step_);
+  bool entered = held_attempt(key) == key.attempt;
+  if (!outcome && sum_is_the_same && entered && accumulated) forget_held(key);
+  if (outcome) note_updates(outcome->updates);
   auto it = residents_.find(key);
   if (it != residents_.end()) {
     Resident& resident = it->second;
@@ -254,7 +289,7 @@ void StageServerState::backward_done(const Key& key, bool accumulated, uint64_t 
     if (!outcome) {
       answer_error(key, outcome.error());
     } else {
-      bool held = sum_is_the_same && held_.count(key.slot) != 0;
+      bool held = sum_is_the_same && held_attempt(key).has_value();
       double loss =
           is_last() ? outcome->loss_sum : resident.downstream.as<proto::ForwardReply>().loss_sum();
       answer(key, make_reply(resident, loss, outcome->tensor, held));
@@ -275,8 +310,7 @@ Mail StageServerState::make_reply(const Resident& resident, double loss_sum,
   hop->set_stage(deps_.stage);
   *hop->mutable_peer() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);
   hop->set_held(held);
-  if (auto mine = held_.find(head.slot()); held && mine != held_.end())
-    hop->set_attempt(mine->second);
+  if (held) hop->set_attempt(held_attempt(key_of(head)).value_or(0));
   if (resident.downstream.head)
     for (const auto& later : resident.downstream.as<proto::ForwardReply>().route())
       *reply.add_route() = later;

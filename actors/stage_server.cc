@@ -31,6 +31,7 @@ void StageServerState::init(Self* self, StageServerDeps deps) {
   self_ = self;
   deps_ = std::move(deps);
   install_default_handlers(self_);
+  if (asynchronous()) updater_ = std::make_shared<LocalUpdater>(deps_.training.local_update_every);
   coordinator_ = std::make_unique<CoordinatorClient>(CoordinatorClientDeps{
       self_, deps_.links, deps_.dht, milliseconds(100), [this] { register_peer(); }});
   if (!is_last())
@@ -79,6 +80,8 @@ caf::result<Mail> StageServerState::on_mail(const Mail& mail) {
       return on_close(mail);
     case proto::KIND_COMMIT_STEP:
       return on_commit(mail);
+    case proto::KIND_END_PERIOD:
+      return on_end_period(mail);
     case proto::KIND_SAVE_CHECKPOINT:
       return on_save(mail);
     case proto::KIND_RESTORE: {
@@ -183,10 +186,16 @@ void StageServerState::obey(const proto::RegisterPeerReply& verdict) {
   using Reply = proto::RegisterPeerReply;
   switch (verdict.verdict()) {
     case Reply::VERDICT_SERVE:
-      if (verdict.step() != applied_ || !has_state_) return;  // overtaken by a commit
-      if (verdict.open_step() != step_ || (phase_ != Phase::kServing && computed_on_ != applied_)) {
-        if (phase_ == Phase::kServing || verdict.open_step() != applied_) return;
-        collapse(verdict.reason());
+      if (!has_state_) return;
+      if (asynchronous()) {
+        enter_period(verdict.open_step());
+      } else {
+        if (verdict.step() != applied_) return;  // overtaken by a commit
+        bool ahead = phase_ != Phase::kServing && computed_on_ != applied_;
+        if (verdict.open_step() != step_ || ahead) {
+          if (phase_ == Phase::kServing || verdict.open_step() != applied_) return;
+          collapse(verdict.reason());
+        }
       }
       if (static_cast<int32_t>(verdict.min_attempt() - min_attempt_) > 0)
         min_attempt_ = verdict.min_attempt();
@@ -223,7 +232,8 @@ void StageServerState::initialize_stage() {
   set_phase(Phase::kLoading, "a fresh run");
   compute<uint64_t>(
       self_, deps_.compute,
-      [](tensor::Stage& stage) -> Result<uint64_t> {
+      [updater = updater_](tensor::Stage& stage) -> Result<uint64_t> {
+        if (updater) updater->clear();
         stage.initialize();
         return stage.checksum();
       },
@@ -300,7 +310,8 @@ void StageServerState::load(const Buffer& state, const std::string& event,
   using Loaded = std::pair<uint64_t, uint64_t>;  // step, checksum
   compute<Loaded>(
       self_, deps_.compute,
-      [state](tensor::Stage& stage) -> Result<Loaded> {
+      [state, updater = updater_](tensor::Stage& stage) -> Result<Loaded> {
+        if (updater) updater->clear();
         auto loaded = stage.load_state(state);
         if (!loaded) return loaded.error();
         stage.clear_gradients();

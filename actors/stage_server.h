@@ -43,7 +43,7 @@ struct StageServerDeps {
   uint32_t num_stages = 1;
   int32_t sequence = 0;  ///< T; other lengths are refused.
   tensor::OptimizerOptions optimizer;
-  bool delayed_updates = false;  ///< As TrainingOptions.
+  TrainingOptions training;
   StageServerOptions options;
   DhtOptions dht_options;
   FaultOptions faults;

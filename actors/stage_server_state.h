@@ -13,6 +13,7 @@
 
 #include "actors/averager.h"
 #include "actors/coordinator_client.h"
+#include "actors/local_updater.h"
 #include "actors/requests.h"
 #include "actors/stage_client.h"
 #include "actors/stage_server.h"
@@ -43,6 +44,11 @@ class StageServerState {
   caf::result<Mail> on_close(const Mail& mail);
   caf::result<Mail> on_commit(const Mail& mail);
   caf::result<Mail> on_save(const Mail& mail);
+
+  // -- asynchronous mode (stage_async.cc)
+  caf::result<Mail> on_end_period(const Mail& mail);
+
+  // -- snapshots
   caf::result<FrozenState> on_freeze();
 
  private:
@@ -74,6 +80,7 @@ class StageServerState {
   struct Outcome {  ///< Of a compute job on a microbatch.
     tensor::EncodedTensor tensor;
     double loss_sum = 0;
+    LocalUpdates updates;
   };
 
   // life
@@ -110,6 +117,8 @@ class StageServerState {
   bool injected_non_finite(const Key& key) const;
   void drop_residents(uint64_t before_step, const Error& error);
   bool decide_accumulate(const proto::ForwardRequest& head);
+  std::optional<uint32_t> held_attempt(const Key& key) const;
+  void forget_held(const Key& key);
   Mail make_reply(const Resident& resident, double loss_sum, const tensor::EncodedTensor& gradient,
                   bool held) const;
   tensor::StageInput stage_input(const Mail& mail) const;
@@ -129,7 +138,18 @@ class StageServerState {
   void enter_step(uint64_t step);
   void note_committed(const proto::CommitStep& commit, const Round& round, uint64_t checksum);
   proto::CommitStepReply commit_reply() const;
+  std::function<Result<FrozenState>(tensor::Stage&)> freeze_job() const;
   void save_snapshot(std::function<void(Status)> done);
+
+  // asynchronous mode
+  bool asynchronous() const { return deps_.training.asynchronous(); }
+  void note_updates(const LocalUpdates& updates);
+  void begin_round(const proto::EndPeriod& message, AverageRound round);
+  void take_average(const proto::EndPeriod& message, const Buffer& sent, double sent_s,
+                    Result<AverageResult> result);
+  void end_round(const proto::EndPeriod& message, Result<proto::EndPeriodReply> reply);
+  proto::EndPeriodReply period_reply();
+  void enter_period(uint64_t period);
 
   double since(TimePoint start) const;
   TimePoint now() const;
@@ -163,6 +183,13 @@ class StageServerState {
   uint64_t answered_bytes_ = 0;
   std::map<uint32_t, uint32_t> held_;  ///< slot -> attempt in the gradient sum.
   uint64_t sum_epoch_ = 0;             ///< Rises when the sum is dropped.
+  /// Asynchronous mode: (period, slot) -> attempt that went into an update here; the newest.
+  std::map<std::pair<uint64_t, uint32_t>, uint32_t> taken_;
+  std::shared_ptr<LocalUpdater> updater_;  ///< Shared with jobs of the compute actor, used there.
+  proto::EndPeriodReply period_stats_;     ///< Since the last report.
+  bool averaging_ = false;                 ///< A round of weights is under way.
+  bool stalled_ = false;                   ///< Nothing new is computed until it is over.
+  TimePoint round_began_{};
   Round round_;
   bool committing_ = false;
   uint64_t last_round_ = 0;  ///< Round of the commit that led to step_.

@@ -297,13 +297,19 @@ caf::result<Mail> StageServerState::on_save(const Mail&) {
   return promise;
 }
 
+/// In asynchronous mode the state is numbered by the period.
+std::function<Result<FrozenState>(tensor::Stage&)> StageServerState::freeze_job() const {
+  return [period = asynchronous() ? std::optional(step_)
+                                  : std::nullopt](tensor::Stage& stage) -> Result<FrozenState> {
+    if (period)
+      if (auto set = stage.set_step(*period); !set) return set.error();
+    return FrozenState{stage.save_state(), stage.step()};
+  };
+}
+
 void StageServerState::save_snapshot(std::function<void(Status)> done) {
   compute<FrozenState>(
-      self_, deps_.compute,
-      [](tensor::Stage& stage) -> Result<FrozenState> {
-        return FrozenState{stage.save_state(), stage.step()};
-      },
-      [this, done](Result<FrozenState> frozen, double) {
+      self_, deps_.compute, freeze_job(), [this, done](Result<FrozenState> frozen, double) {
         if (!frozen) return done(frozen.error());
         uint64_t step = frozen->step;
         auto start = now();
@@ -333,17 +339,13 @@ void StageServerState::save_snapshot(std::function<void(Status)> done) {
 caf::result<FrozenState> StageServerState::on_freeze() {
   if (!has_state_) return to_caf(not_ready());
   auto promise = self_->make_response_promise();
-  compute<FrozenState>(
-      self_, deps_.compute,
-      [](tensor::Stage& stage) -> Result<FrozenState> {
-        return FrozenState{stage.save_state(), stage.step()};
-      },
-      [promise](Result<FrozenState> frozen, double) mutable {
-        if (frozen)
-          promise.deliver(*frozen);
-        else
-          promise.deliver(to_caf(frozen.error()));
-      });
+  compute<FrozenState>(self_, deps_.compute, freeze_job(),
+                       [promise](Result<FrozenState> frozen, double) mutable {
+                         if (frozen)
+                           promise.deliver(*frozen);
+                         else
+                           promise.deliver(to_caf(frozen.error()));
+                       });
   return promise;
 }
 

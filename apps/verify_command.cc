@@ -86,6 +86,13 @@ int verify_file(const Arguments& a) {
     return kBadConfig;
   }
   const auto& options = loaded.experiment->base;
+  if (options.training.asynchronous()) {
+    std::fprintf(
+        stderr,
+        "swarm verify: training.mode is \"async\", which equals no single process; verify the "
+        "same file with --set training.mode=sync\n");
+    return kBadConfig;
+  }
   auto folder = train_swarm(*loaded.experiment);
   if (!folder) return fail(folder.error());
   std::printf("one process trains on the same samples ...\n");

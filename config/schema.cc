@@ -106,8 +106,12 @@ void add_training(ExperimentBuilder& b) {
   b.add("holdout", AT(base.data.holdout), in(1e-6, 0.5),
         "Fraction of the training text held out when validation is empty.");
   b.section("training", true);
-  b.add("mode", AT(base.training.mode), one_of({"sync"}),
-        "sync: every step's gradient is the exact mean over its samples.");
+  b.add("mode", AT(base.training.mode), one_of({"sync", "async"}),
+        "sync: every step's gradient is the exact mean over its samples. async: every peer updates "
+        "its "
+        "own parameters with what comes to it, replicas average their weights now and then; a step "
+        "is "
+        "then a period of batch samples.");
   b.add("steps", AT(base.training.steps), in(1, 4e9), "Optimizer steps of the run.");
   b.add("batch", AT(base.training.batch), in(1, 1 << 24),
         "Samples per step; a multiple of microbatch.");
@@ -120,6 +124,20 @@ void add_training(ExperimentBuilder& b) {
   b.add("delayed_updates", AT(base.training.delayed_updates), {},
         "Compute a step on the parameters of the update before last while the last one is averaged "
         "(delayed parameter updates).");
+  b.add("local_update_every", AT(base.training.local_update_every), in(1, 1 << 20),
+        "async: microbatches of one update of a peer.")
+      .later = true;
+  b.add("sync_every", AT(base.training.sync_every), in(0, 1 << 30),
+        "async: samples of a stage between two averagings of its weights, a multiple of batch; 0: "
+        "batch.")
+      .later = true;
+  b.add("average", AT(base.training.average), one_of({"weights", "weights_and_moments"}),
+        "async: what is averaged; the optimizer's moments too, or each peer keeps its own.")
+      .later = true;
+  b.add("background_averaging", AT(base.training.background_averaging), {},
+        "async: train on during an averaging and add the difference when it is done; false: stop "
+        "that stage until then.")
+      .later = true;
   b.add("min_peers_per_stage", AT(base.training.min_peers_per_stage), in(1, 10000),
         "Peers that every stage needs before training starts.");
   b.add("min_peers", AT(base.training.min_peers), in(0, 1000000),

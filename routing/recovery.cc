@@ -79,11 +79,11 @@ std::vector<PeerId> sources(const std::vector<PeerSupply>& peers, uint32_t stage
 
 RecoveryAction action(const PeerSupply& peer, const std::vector<PeerSupply>& peers, uint64_t step) {
   using Kind = RecoveryAction::Kind;
-  if (peer.has_state && peer.step == step) return {Kind::kServe, {}};
-  if (has_snapshot(peer, step)) return {Kind::kRestoreOwn, {}};
+  if (peer.has_state && peer.step == step) return {Kind::kServe, step, {}};
+  if (has_snapshot(peer, step)) return {Kind::kRestoreOwn, step, {}};
   auto from = sources(peers, peer.stage, step);
-  if (from.empty()) return {Kind::kInitialise, {}};  // step 0, see plan_recovery()
-  return {Kind::kFetch, std::move(from)};
+  if (from.empty()) return {Kind::kInitialise, 0, {}};  // step 0, see plan_recovery()
+  return {Kind::kFetch, step, std::move(from)};
 }
 
 /// Nobody has trained yet: what a stage has lost is drawn from the seed again.
@@ -103,7 +103,7 @@ Result<RecoveryPlan> plan_recovery(const std::vector<PeerSupply>& peers, uint32_
   plan.fresh = std::all_of(steps.begin(), steps.end(), [](const Steps& s) { return s.empty(); });
   if (plan.fresh) {
     for (const PeerSupply& peer : peers)
-      plan.actions[peer.peer] = {RecoveryAction::Kind::kInitialise, {}};
+      plan.actions[peer.peer] = {RecoveryAction::Kind::kInitialise, 0, {}};
     return plan;
   }
   if (only_the_start(steps))
@@ -117,6 +117,31 @@ Result<RecoveryPlan> plan_recovery(const std::vector<PeerSupply>& peers, uint32_
   plan.step = *newest;
   for (const PeerSupply& peer : peers) plan.actions[peer.peer] = action(peer, peers, plan.step);
   return plan;
+}
+
+Result<RecoveryPlan> plan_asynchronous_recovery(const std::vector<PeerSupply>& peers,
+                                                uint32_t num_stages) {
+  auto plan = plan_recovery(peers, num_stages);
+  if (!plan && plan.code() != ErrorCode::kNotFound) return plan;
+  if (plan && (plan->fresh || only_the_start(supplies(peers, num_stages)))) return plan;
+  RecoveryPlan result;
+  const std::vector<Steps> steps = supplies(peers, num_stages);
+  for (uint32_t stage = 0; stage < num_stages; ++stage) {
+    Steps live;
+    for (const PeerSupply& peer : peers)
+      if (peer.stage == stage && peer.has_state) live.insert(peer.step);
+    const Steps& known = live.empty() ? steps[stage] : live;
+    if (known.empty()) return nothing_in_common(steps);
+    const uint64_t newest = *known.rbegin();
+    result.step = std::max(result.step, newest);
+    for (const PeerSupply& peer : peers) {
+      if (peer.stage != stage) continue;
+      const bool near = peer.has_state && peer.step + 1 >= newest;
+      result.actions[peer.peer] = near ? RecoveryAction{RecoveryAction::Kind::kServe, peer.step, {}}
+                                       : action(peer, peers, newest);
+    }
+  }
+  return result;
 }
 
 std::optional<uint64_t> longer_history(const std::vector<PeerSupply>& peers, uint32_t num_stages,

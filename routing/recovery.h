@@ -29,6 +29,8 @@ struct RecoveryAction {
     kInitialise,  ///< Step 0: draw the parameters from the run's seed.
   };
   Kind kind = Kind::kFetch;
+  /// To load, with kRestoreOwn and kFetch.
+  uint64_t step = 0;
   /// For kFetch, never empty: peers of the stage with the step in memory, then those with a
   /// snapshot; each group ascending by id.
   std::vector<PeerId> sources;
@@ -45,6 +47,12 @@ struct RecoveryPlan {
 /// that every stage can supply; the detail lists what each stage has. Wait for more peers; never
 /// start afresh by itself), kInvalidArgument (stage out of range, a peer listed twice).
 Result<RecoveryPlan> plan_recovery(const std::vector<PeerSupply>& peers, uint32_t num_stages);
+
+/// The same for asynchronous training, where stages need not be at one step: what is in memory goes
+/// on, a stage without any goes on from its own newest snapshot. The plan's step is the newest of
+/// all. Peers of a stage that are two or more behind their newest replica fetch from it.
+Result<RecoveryPlan> plan_asynchronous_recovery(const std::vector<PeerSupply>& peers,
+                                                uint32_t num_stages);
 
 /// The newest step above `step` that some peer of every stage has in memory: a part of the swarm
 /// that was cut off has trained further. Snapshots do not count: they may be what the swarm went

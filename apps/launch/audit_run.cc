@@ -57,6 +57,11 @@ Result<std::vector<EventLine>> read_events(const std::string& path) {
 }  // namespace
 
 Result<AuditReport> audit_run(const std::string& folder, const config::Experiment& experiment) {
+  if (experiment.base.training.asynchronous())
+    return Error{ErrorCode::kInvalidArgument,
+                 folder +
+                     ": training.mode is \"async\", where every peer updates on its own; there "
+                     "is nothing exact to check (swarm report shows losses and staleness)"};
   auto log = read_audit(folder + "/audit.jsonl");
   if (!log) return log.error();
   auto events = read_events(folder + "/events.jsonl");

@@ -50,6 +50,7 @@ class ArithmeticStage : public tensor::Stage {
     auto in = activations_of(input);
     if (!in) return in.error();
     if (!forward_only) kept_[key] = values_of(input);
+    if (!forward_only) forwards_[key] = updates_;
     for (float& x : *in) x += 1.0f;
     return encode(*in, input);
   }
@@ -58,6 +59,7 @@ class ArithmeticStage : public tensor::Stage {
                                          const tensor::EncodedTensor& gradient,
                                          bool accumulate) override {
     auto kept = kept_.extract(key);
+    forwards_.erase(key);
     if (kept.empty()) return Error{ErrorCode::kNotFound, "no forward of that microbatch"};
     if (auto ok = tensor::check_tensor(gradient.meta, gradient.data.size()); !ok) return ok.error();
     if (accumulate) add(kept.mapped());
@@ -77,7 +79,10 @@ class ArithmeticStage : public tensor::Stage {
     return result;
   }
 
-  void drop(const tensor::MicrobatchKey& key) override { kept_.erase(key); }
+  void drop(const tensor::MicrobatchKey& key) override {
+    kept_.erase(key);
+    forwards_.erase(key);
+  }
   size_t kept() const override { return kept_.size(); }
   uint64_t num_parameters() const override { return kParameters; }
   Buffer gradient_sum() const override { return copy(sum_); }
@@ -95,6 +100,31 @@ class ArithmeticStage : public tensor::Stage {
   }
 
   uint64_t step() const override { return step_; }
+
+  // Asynchronous mode: an update subtracts the mean of the sum, whatever its size.
+  Result<tensor::LocalUpdate> apply_local(uint64_t samples, uint64_t) override {
+    for (uint64_t i = 0; i < kParameters; ++i)
+      parameters_[i] -= sum_[i] / static_cast<float>(samples);
+    clear_gradients();
+    return tensor::LocalUpdate{++updates_, 0, 1};
+  }
+  uint64_t updates() const override { return updates_; }
+  std::optional<uint64_t> updates_at_forward(const tensor::MicrobatchKey& key) const override {
+    auto forward = forwards_.find(key);
+    return forward == forwards_.end() ? std::nullopt : std::optional<uint64_t>(forward->second);
+  }
+  Status set_step(uint64_t step) override {
+    step_ = step;
+    return {};
+  }
+  Result<Buffer> to_average(tensor::AveragedPart) const override { return copy(parameters_); }
+  Status take_average(tensor::AveragedPart, const Buffer& average, const Buffer& sent) override {
+    const auto* a = reinterpret_cast<const float*>(average.data());
+    const auto* s = reinterpret_cast<const float*>(sent.data());
+    for (uint64_t i = 0; i < kParameters; ++i)
+      parameters_[i] = parameters_[i] == s[i] ? a[i] : parameters_[i] + (a[i] - s[i]);
+    return {};
+  }
   uint64_t checksum() const override {
     return tensor::digest(parameters_.data(), parameters_.size() * 4);
   }
@@ -173,6 +203,9 @@ class ArithmeticStage : public tensor::Stage {
   uint64_t step_ = 0;
   std::vector<float> parameters_, sum_;
   std::map<tensor::MicrobatchKey, std::vector<int32_t>> kept_;
+  uint64_t updates_ = 0;
+  std::map<tensor::MicrobatchKey, uint64_t>
+      forwards_;  ///< updates_ at the forward of what is kept.
 };
 
 /// The exact parameters of a stage after `steps` steps in which every sample counted exactly once.

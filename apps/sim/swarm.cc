@@ -125,7 +125,7 @@ void Swarm::start_stage(const Process& process, Node& node) {
   deps.options = stage_options;
   deps.dht_options = dht_options;
   deps.faults = faults;
-  deps.delayed_updates = training.delayed_updates;
+  deps.training = training;
   deps.links = process.links;
   deps.dht = process.dht;
   deps.events = process.events;

@@ -83,6 +83,35 @@ BOOST_AUTO_TEST_CASE(a_longer_history_has_a_peer_of_every_stage_at_one_step) {
   BOOST_TEST(longer_history(peers, 2, 7).value_or(0) == 9u);
 }
 
+BOOST_AUTO_TEST_CASE(asynchronous_stages_go_on_each_from_its_own) {
+  auto plan = plan_asynchronous_recovery({{peer(1), 0, true, 9, {6}},
+                                          {peer(2), 0, true, 8, {}},
+                                          {peer(3), 0, true, 5, {}},
+                                          {peer(4), 0, false, 0, {6}},
+                                          {peer(5), 1, false, 0, {3, 6}},
+                                          {peer(6), 1, false, 0, {3}}},
+                                         2);
+  BOOST_REQUIRE(plan.ok());
+  BOOST_TEST(plan->step == 9u);
+  BOOST_TEST((plan->actions.at(peer(1)).kind == Kind::kServe));
+  BOOST_TEST((plan->actions.at(peer(2)).kind == Kind::kServe));  // one period behind
+  BOOST_TEST((plan->actions.at(peer(3)).kind == Kind::kFetch));
+  BOOST_TEST((plan->actions.at(peer(4)).kind == Kind::kFetch));
+  BOOST_TEST((plan->actions.at(peer(5)).kind == Kind::kRestoreOwn));
+  BOOST_TEST(plan->actions.at(peer(5)).step == 6u);
+  BOOST_TEST((plan->actions.at(peer(6)).kind == Kind::kFetch));
+  BOOST_TEST(plan->actions.at(peer(6)).step == 6u);
+}
+
+BOOST_AUTO_TEST_CASE(asynchronous_stages_never_start_afresh_inside_a_history) {
+  BOOST_TEST(plan_asynchronous_recovery({{peer(1), 0, true, 4, {}}, {peer(2), 1, false, 0, {}}}, 2)
+                 .code() == ErrorCode::kNotFound);
+  auto fresh =
+      plan_asynchronous_recovery({{peer(1), 0, false, 0, {}}, {peer(2), 1, false, 0, {}}}, 2);
+  BOOST_REQUIRE(fresh.ok());
+  BOOST_TEST(fresh->fresh);
+}
+
 BOOST_AUTO_TEST_CASE(nonsense_is_refused) {
   BOOST_TEST(plan_recovery({}, 0).code() == ErrorCode::kInvalidArgument);
   BOOST_TEST(plan_recovery({}, 1).code() == ErrorCode::kNoLivePeer);

@@ -1,0 +1,219 @@
+// Coordinator, asynchronous mode (docs/asynchronous.md): overlapping periods, the averaging of
+// weights.
+#include <algorithm>
+
+#include "actors/coordinator_state.h"
+#include "actors/local.h"
+#include "common/hex.h"
+
+namespace swarm::actors {
+namespace {
+
+using std::chrono::milliseconds;
+using Verdict = proto::RegisterPeerReply;
+
+/// The averagers have their own, adaptive deadlines; this one only ends what nobody would end.
+constexpr milliseconds kPeriodBudget{120'000};
+/// The last averaging makes replicas equal: it is tried this often, at this distance.
+constexpr int kLastRounds = 5;
+constexpr milliseconds kLastRoundPause{200};
+
+}  // namespace
+
+routing::StepLedger* CoordinatorState::ledger_of(uint64_t step) {
+  if (step == step_) return ledger_.get();
+  for (auto& period : ahead_)
+    if (period.step == step) return period.ledger.get();
+  return nullptr;
+}
+
+std::vector<routing::StepLedger*> CoordinatorState::ledgers() {
+  std::vector<routing::StepLedger*> all;
+  if (ledger_) all.push_back(ledger_.get());
+  for (auto& period : ahead_) all.push_back(period.ledger.get());
+  return all;
+}
+
+void CoordinatorState::open_next_period() {
+  uint64_t next = ahead_.empty() ? step_ + 1 : ahead_.back().step + 1;
+  if (next >= deps_.training.steps || ahead_.size() + 1 >= kOpenPeriods || last_round_) return;
+  ahead_.push_back({next, make_ledger(next)});
+}
+
+bool CoordinatorState::averaging() const {
+  return std::any_of(stages_.begin(), stages_.end(),
+                     [](const auto& stage) { return stage.at == StageProgress::At::kAveraging; });
+}
+
+void CoordinatorState::advance_periods() {
+  while (phase_ == Phase::kOpen && ledger_ && ledger_->full()) {
+    if (nothing_counts()) return diverge();
+    bool last = step_ + 1 == deps_.training.steps;
+    if (last && averaging()) return;  // the last round is for all of it
+    close_period();
+  }
+  if (phase_ != Phase::kOpen || !last_round_ || averaging()) return;
+  last_round_ = false;
+  open_step(deps_.training.steps);
+}
+
+/// The oldest period is done: its line of metrics, its averaging, and on to the next.
+void CoordinatorState::close_period() {
+  const auto& training = deps_.training;
+  uint64_t next = step_ + 1;
+  ClosingStep closing;
+  closing.step = closing.computed_on = step_;
+  closing.ledger = std::move(ledger_);
+  closing.opened_at = opened_at_;
+  write_metrics(closing, 0);
+  uint64_t every = training.sync_every == 0 ? 1 : training.sync_every / training.batch;
+  bool last = next == training.steps;
+  bool average = last || next % every == 0;
+  bool save = decide_save(next);
+  for (uint32_t stage = 0; stage < deps_.num_stages; ++stage)
+    end_period(stage, closing.step, average, save);
+  opened_at_ = now();
+  if (last) {
+    last_round_ = true;
+    last_rounds_ = 1;
+    return;
+  }
+  if (ahead_.empty()) open_next_period();
+  step_ = computed_on_ = ahead_.front().step;
+  ledger_ = std::move(ahead_.front().ledger);
+  ahead_.pop_front();
+  serve_waiting_leases();
+}
+
+void CoordinatorState::end_period(uint32_t stage, uint64_t period, bool average, bool save) {
+  StageProgress& progress = stages_[stage];
+  if (average && progress.at == StageProgress::At::kAveraging) {
+    record("averaging_skipped", static_cast<int32_t>(stage), "reason=the one before still runs");
+    average = false;
+  }
+  auto members = serving_peers(stage);
+  proto::EndPeriod message;
+  message.set_term(term_);
+  message.set_period(period);
+  message.set_save_checkpoint(save);
+  message.set_blocking(!deps_.training.background_averaging || period + 1 == deps_.training.steps);
+  uint64_t round = 0;
+  if (average) {
+    progress = StageProgress{};
+    progress.at = StageProgress::At::kAveraging;
+    progress.round = round = (term_ << 32) | ++rounds_;
+    message.set_round(round);
+    for (const PeerId& id : members) {
+      const Peer& peer = peers_.at(id);
+      *message.add_members() = to_proto(id, peer.address.endpoint, peer.address.node_name);
+      progress.answers[id] = routing::MemberAnswer::Kind::kPending;
+    }
+  }
+  Mail mail = make_mail(std::move(message), {}, kPeriodBudget);
+  for (const PeerId& id : members) {
+    Peer& peer = peers_.at(id);
+    if (!peer.proxy) {
+      if (average) progress.answers[id] = routing::MemberAnswer::Kind::kFailed;
+      continue;
+    }
+    request_mail(self_, peer.proxy, mail, [this, stage, round, id](Result<Mail> reply) {
+      period_answered(stage, round, id, std::move(reply));
+    });
+  }
+}
+
+void CoordinatorState::period_answered(uint32_t stage, uint64_t round, const PeerId& id,
+                                       Result<Mail> reply) {
+  if (phase_ != Phase::kOpen) return;
+  if (!reply && reply.code() == ErrorCode::kStaleTerm)
+    return step_down("a peer follows a newer term");
+  using Kind = routing::MemberAnswer::Kind;
+  if (reply) {
+    const auto& head = reply->as<proto::EndPeriodReply>();
+    reports_.resize(deps_.num_stages);
+    StageReports& reports = reports_[stage];
+    if (reports.staleness.size() < static_cast<size_t>(head.staleness_size()))
+      reports.staleness.resize(static_cast<size_t>(head.staleness_size()));
+    for (int i = 0; i < head.staleness_size(); ++i)
+      reports.staleness[static_cast<size_t>(i)] += head.staleness(i);
+    reports.max_staleness = std::max(reports.max_staleness, head.max_staleness());
+    reports.sum_staleness += head.sum_staleness();
+    if (auto peer = peers_.find(id); peer != peers_.end()) {
+      peer->second.bytes_sent.assign(head.bytes_sent().begin(), head.bytes_sent().end());
+      peer->second.checksum = head.checksum();
+      peer->second.checksum_step = head.checksum() != 0 ? round : 0;
+    }
+  }
+  StageProgress& progress = stages_[stage];
+  auto member = progress.answers.find(id);
+  bool expected = round != 0 && progress.round == round && member != progress.answers.end() &&
+                  progress.at == StageProgress::At::kAveraging;
+  if (!expected) return;
+  member->second = reply ? Kind::kAveraged : Kind::kFailed;
+  if (reply) {
+    const auto& head = reply->as<proto::EndPeriodReply>();
+    record("averaged", static_cast<int32_t>(stage),
+           "peer=" + id.brief() + " seconds=" + std::to_string(head.round_s()) +
+               " stalled=" + std::to_string(head.stall_s()));
+  } else {
+    record("member_failed", static_cast<int32_t>(stage),
+           "peer=" + id.brief() + " " + to_string(reply.error()));
+  }
+  for (const auto& [other, answer] : progress.answers)
+    if (answer == Kind::kPending) return;
+  round_over(stage);
+}
+
+/// Every member has answered, one way or the other.
+void CoordinatorState::round_over(uint32_t stage) {
+  StageProgress& progress = stages_[stage];
+  bool failed = std::any_of(progress.answers.begin(), progress.answers.end(), [](const auto& one) {
+    return one.second != routing::MemberAnswer::Kind::kAveraged;
+  });
+  if (last_round_ && failed && last_rounds_ < kLastRounds) {
+    ++last_rounds_;
+    self_->delayed_send(self_, kLastRoundPause, run_later_atom::value, LocalTask([this, stage] {
+                          if (phase_ != Phase::kOpen || !last_round_) return;
+                          stages_[stage].at = StageProgress::At::kFilling;
+                          end_period(stage, deps_.training.steps - 1, true, true);
+                        }));
+    return;
+  }
+  progress.at = StageProgress::At::kFilling;
+  std::set<uint64_t> checksums;
+  size_t replicas = 0;
+  for (const auto& [id, answer] : progress.answers) {
+    auto peer = peers_.find(id);
+    bool averaged = answer == routing::MemberAnswer::Kind::kAveraged && peer != peers_.end() &&
+                    peer->second.checksum_step == progress.round;
+    if (!averaged) continue;
+    ++replicas;
+    checksums.insert(peer->second.checksum);
+  }
+  std::string text;
+  for (uint64_t checksum : checksums) text += (text.empty() ? "checksum=" : ",") + hex(checksum);
+  text += " peers=" + std::to_string(replicas);
+  if (!checksums.empty())
+    record(checksums.size() == 1 ? "replicas_equal" : "replicas_differ",
+           static_cast<int32_t>(stage), text);
+  advance();
+}
+
+/// A peer that is a period behind takes part; one further behind fetches a neighbour's state.
+proto::RegisterPeerReply CoordinatorState::verdict_while_periods(const PeerId& id, Peer& peer) {
+  uint64_t behind = step_ < deps_.training.steps ? 1 : 0;  // after the end all are equal
+  bool near = peer.has_state && peer.step + behind >= step_;
+  if (!near && !peer.serving)
+    return fetch_verdict(
+        peer, peer.has_state ? "behind, at period " + std::to_string(peer.step) : "no state yet");
+  if (!peer.serving) admit(id, peer);
+  Verdict verdict;
+  verdict.set_verdict(Verdict::VERDICT_SERVE);
+  verdict.set_step(step_);
+  verdict.set_open_step(step_);
+  verdict.set_keep_held(true);
+  verdict.set_reason("at period " + std::to_string(step_));
+  return verdict;
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,200 @@
+// Asynchronous mode (docs/asynchronous.md) with the real actors in virtual time.
+#include <boost/test/unit_test.hpp>
+
+#include "tests/support/sim_swarm.h"
+
+namespace swarm {
+namespace {
+
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(AsynchronousTest)
+
+struct AsyncSwarm : test::SimSwarm {
+  explicit AsyncSwarm(int replicas = 2) : replicas_(replicas) {
+    training.mode = "async";
+    num_stages = 3;
+  }
+  void start_all() {
+    add_trainer("trainer-a");
+    add_trainer("trainer-b");
+    for (uint32_t stage = 0; stage < num_stages; ++stage)
+      for (int i = 0; i < replicas_; ++i)
+        add_peer("stage" + std::to_string(stage) + static_cast<char>('a' + i),
+                 static_cast<int>(stage));
+  }
+  /// An update subtracts its microbatch's mean, an averaging keeps the sum over the replicas: so
+  /// every replica ends with the sum over all samples / microbatch / replicas.
+  float expected(uint32_t stage) const {
+    int64_t sum = 0;
+    for (uint64_t i = 0; i < uint64_t{training.steps} * training.batch; ++i)
+      sum += sim::sample_value(i) + static_cast<int64_t>(stage);
+    return -static_cast<float>(sum) / static_cast<float>(training.microbatch) /
+           static_cast<float>(replicas_);
+  }
+  void check_sums() {
+    for (const auto& [name, node] : nodes) {
+      if (node.stage < 0) continue;
+      BOOST_REQUIRE(node.arithmetic != nullptr);
+      BOOST_TEST(node.arithmetic->parameters()[0] == expected(static_cast<uint32_t>(node.stage)),
+                 name << " has " << node.arithmetic->parameters()[0]);
+    }
+  }
+  void check_equal_replicas() {
+    std::map<int, uint64_t> first;
+    for (const auto& [name, node] : nodes) {
+      if (node.stage < 0 || !node.alive || node.arithmetic == nullptr) continue;
+      auto [it, fresh] = first.emplace(node.stage, node.arithmetic->checksum());
+      BOOST_TEST(it->second == node.arithmetic->checksum(), name << " differs from its replicas");
+    }
+    BOOST_TEST(events->count("replicas_differ") == 0u);
+  }
+  void check_lines() {
+    std::vector<uint64_t> steps;
+    for (const auto& line : events->steps) steps.push_back(line.step);
+    for (uint64_t step = 0; step <= training.steps; ++step)
+      BOOST_TEST(std::count(steps.begin(), steps.end(), step) >= 1, "no line of period " << step);
+  }
+  int replicas_;
+};
+
+struct AloneSwarm : AsyncSwarm {
+  AloneSwarm() : AsyncSwarm(1) {}
+};
+
+BOOST_FIXTURE_TEST_CASE(one_peer_a_stage_takes_every_sample_once, AloneSwarm) {
+  start_all();
+  BOOST_TEST(run_to_end());
+  check_sums();
+  check_lines();
+}
+
+BOOST_FIXTURE_TEST_CASE(replicas_average_their_weights_and_no_update_is_lost, AsyncSwarm) {
+  start_all();
+  BOOST_TEST(run_to_end());
+  check_sums();
+  check_equal_replicas();
+  check_lines();
+  BOOST_TEST(events->count("recovered") == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(averaging_in_the_background_loses_no_update_either, AsyncSwarm) {
+  training.background_averaging = true;
+  start_all();
+  BOOST_TEST(run_to_end());
+  check_sums();
+  check_equal_replicas();
+}
+
+BOOST_FIXTURE_TEST_CASE(averaging_falls_due_by_samples, AsyncSwarm) {
+  training.sync_every = 3 * training.batch;
+  start_all();
+  BOOST_TEST(run_to_end());
+  check_sums();
+  // Of each of the 6 peers: after 3 periods and after 6.
+  size_t averaged = 0;
+  for (const auto& event : events->events)
+    averaged += event.name == "averaged" && event.detail.find("stalled=") != event.detail.npos;
+  BOOST_TEST(averaged == 12u);
+}
+
+BOOST_FIXTURE_TEST_CASE(gradients_are_staler_the_further_from_the_end, AloneSwarm) {
+  training.steps = 12;
+  start_all();
+  BOOST_TEST(run_to_end());
+  std::vector<double> sum(num_stages), updates(num_stages);
+  for (const auto& line : events->steps)
+    for (size_t stage = 0; stage < line.staleness.size(); ++stage)
+      for (size_t k = 0; k < line.staleness[stage].histogram.size(); ++k) {
+        updates[stage] += static_cast<double>(line.staleness[stage].histogram[k]);
+        sum[stage] += static_cast<double>(k * line.staleness[stage].histogram[k]);
+      }
+  for (double count : updates) BOOST_TEST(count > 0.8 * 12 * 8);  // the last period's come too late
+  BOOST_TEST(sum[2] == 0);
+  BOOST_TEST(sum[1] > 0);
+  BOOST_TEST(sum[0] > sum[1]);
+}
+
+BOOST_FIXTURE_TEST_CASE(several_microbatches_make_one_update, AloneSwarm) {
+  training.local_update_every = 4;
+  start_all();
+  BOOST_TEST(run_to_end());
+  for (const auto& [name, node] : nodes)
+    if (node.stage >= 0) BOOST_TEST(node.arithmetic->updates() == training.steps * 8u / 4u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_peer_that_dies_costs_its_updates_only, AsyncSwarm) {
+  training.steps = 30;
+  start_all();
+  uint64_t step = 1;
+  for (const char* name : {"stage0a", "stage2b", "stage1a"}) {
+    BOOST_TEST(run_to_step(step));
+    kill(name);
+    BOOST_TEST(run_to_step(step + 3));  // the others do not stop
+    start(name);
+    step += 6;
+  }
+  BOOST_TEST(run_to_end(300s));
+  system.advance(10s);
+  check_equal_replicas();
+  check_lines();
+}
+
+BOOST_FIXTURE_TEST_CASE(the_coordinator_dies_and_another_goes_on, AsyncSwarm) {
+  training.steps = 20;
+  start_all();
+  for (const char* name : {"trainer-a", "trainer-b"}) {
+    BOOST_TEST(run_to_step(name == std::string("trainer-a") ? 3 : 10));
+    kill(name);
+    system.advance(1s);
+    start(name);
+  }
+  BOOST_TEST(run_to_end(300s));
+  check_equal_replicas();
+  check_lines();
+}
+
+BOOST_FIXTURE_TEST_CASE(a_stage_that_is_lost_goes_on_from_its_own_snapshot, AsyncSwarm) {
+  training.steps = 30;
+  start_all();
+  BOOST_TEST(run_to_step(8));
+  kill("stage1a");
+  kill("stage1b");
+  system.advance(500ms);
+  start("stage1a");
+  start("stage1b");
+  BOOST_TEST(run_to_end(300s));
+  BOOST_TEST(events->count("recovered") == 1u);
+  check_equal_replicas();
+  check_lines();
+}
+
+BOOST_FIXTURE_TEST_CASE(a_newcomer_takes_its_neighbours_weights, AsyncSwarm) {
+  training.steps = 400;
+  start_all();
+  BOOST_TEST(run_to_step(3));
+  add_peer("stage1c", 1);
+  BOOST_TEST(run_to_end(300s));
+  BOOST_REQUIRE(nodes["stage1c"].arithmetic != nullptr);
+  BOOST_TEST(nodes["stage1c"].arithmetic->updates() > 0u);
+  bool fetched = false;
+  for (const auto& state : events->loaded_states)
+    fetched |= state.node_name == "stage1c" && state.source != "seed";
+  BOOST_TEST(fetched);
+  check_equal_replicas();
+}
+
+BOOST_FIXTURE_TEST_CASE(a_slow_peer_holds_nobody_up_between_averagings, AsyncSwarm) {
+  training.background_averaging = true;
+  training.steps = 12;
+  Swarm::add_peer("stage1b", 1, {20ms, 0ms});
+  start_all();
+  BOOST_TEST(run_to_end(300s));
+  check_equal_replicas();
+  check_lines();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace swarm
