@@ -2,9 +2,9 @@
 /// coordinators decided with what peers say they did. Pure.
 ///
 /// A step may have been closed several times: by a coordinator that died before anybody committed,
-/// again after a recovery gave the first update up, or by two parts of a divided network. The closing
-/// that the final parameters descend from (lineage.h) is the step's *history*; the others are only
-/// counted.
+/// again after a recovery gave the first update up, or by two parts of a divided network. The
+/// closing that the final parameters descend from (lineage.h) is the step's *history*; the others
+/// are only counted.
 #pragma once
 
 #include <cstdint>

@@ -14,8 +14,8 @@ namespace swarm::launch {
 template <class T>
 struct Recorded {
   T record;
-  double time_s = 0;  ///< Unix time of its writer's clock.
-  size_t line = 0;    ///< Of the file, from 1.
+  double time_s = 0;   ///< Unix time of its writer's clock.
+  size_t line = 0;     ///< Of the file, from 1.
   std::string node{};  ///< Its writer.
 };
 

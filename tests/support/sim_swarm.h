@@ -72,7 +72,8 @@ class SimSwarm : public sim::Swarm {
       if (step != training.steps) continue;  // still catching up; others were checked
       auto expected = expected_parameters(static_cast<uint32_t>(node.stage), step, training.batch);
       const auto& found = node.arithmetic->parameters();
-      if (!std::equal(expected.begin(), expected.end(), found.begin())) return name + " has other parameters";
+      if (!std::equal(expected.begin(), expected.end(), found.begin()))
+        return name + " has other parameters";
       ++checked;
     }
     return "";
