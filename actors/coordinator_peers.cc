@@ -20,6 +20,14 @@ constexpr double kReportPatience_s = 5.0;
 /// both parts do apart is done twice. Then it goes on, since the others may be gone for good.
 constexpr double kMinorityPatience_s = 20.0;
 
+Verdict wait_verdict(uint32_t retry_after_ms, const std::string& reason) {
+  Verdict verdict;
+  verdict.set_verdict(Verdict::VERDICT_WAIT);
+  verdict.set_retry_after_ms(retry_after_ms);
+  verdict.set_reason(reason);
+  return verdict;
+}
+
 }  // namespace
 
 caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
@@ -127,11 +135,7 @@ proto::RegisterPeerReply CoordinatorState::verdict_for_one_ahead(Peer& peer) {
   auto patience = 2 * deps_.dht_options.announce_every + milliseconds(1'000);
   if (!longer && now() - *peer.ahead_since > patience)
     return fetch_verdict(peer, "alone with step " + std::to_string(peer.step));
-  Verdict verdict;
-  verdict.set_verdict(Verdict::VERDICT_WAIT);
-  verdict.set_retry_after_ms(100);
-  verdict.set_reason("it is ahead, at step " + std::to_string(peer.step));
-  return verdict;
+  return wait_verdict(100, "it is ahead, at step " + std::to_string(peer.step));
 }
 
 proto::RegisterPeerReply CoordinatorState::verdict_while_open(const PeerId& id, Peer& peer) {
@@ -143,24 +147,13 @@ proto::RegisterPeerReply CoordinatorState::verdict_while_open(const PeerId& id, 
   if (there && !peer.serving && !peer.commit_pending) {
     Bits bits = compare_bits(id, peer);
     if (bits == Bits::kOther) return fetch_verdict(peer, "other bits than its replicas have");
-    if (bits == Bits::kNotKnown) {
-      Verdict wait;
-      wait.set_verdict(Verdict::VERDICT_WAIT);
-      wait.set_retry_after_ms(50);
-      wait.set_reason("its replicas apply an update");
-      return wait;
-    }
+    if (bits == Bits::kNotKnown) return wait_verdict(50, "its replicas apply an update");
   }
   if (!in_step) {
     peer.serving = false;
     if (ahead && phase_ == Phase::kOpen) return verdict_for_one_ahead(peer);
-    if (step_ != applied()) {  // it could not apply the update under way: the step after may
-      Verdict wait;
-      wait.set_verdict(Verdict::VERDICT_WAIT);
-      wait.set_retry_after_ms(100);
-      wait.set_reason("an update is under way");
-      return wait;
-    }
+    if (step_ != applied())  // it could not apply the update under way: the step after may
+      return wait_verdict(100, "an update is under way");
     return fetch_verdict(
         peer, peer.has_state ? "behind, at step " + std::to_string(peer.step) : "no state yet");
   }
@@ -222,10 +215,7 @@ void CoordinatorState::ask_to_register(const Peer& peer, const std::string& reas
 }
 
 proto::RegisterPeerReply CoordinatorState::verdict_while_gathering(const PeerId& id, Peer& peer) {
-  Verdict verdict;
-  verdict.set_verdict(Verdict::VERDICT_WAIT);
-  verdict.set_retry_after_ms(100);
-  verdict.set_reason("the swarm gathers: " + gathering_reason_);
+  Verdict verdict = wait_verdict(100, "the swarm gathers: " + gathering_reason_);
   if (!plan_) return verdict;
   verdict.set_step(plan_->step);
   verdict.set_open_step(plan_->step);

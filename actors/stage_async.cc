@@ -2,6 +2,7 @@
 // and the averaging of weights.
 #include <algorithm>
 #include <caf/send.hpp>
+#include <sstream>
 
 #include "actors/local.h"
 #include "actors/stage_server_state.h"
@@ -16,14 +17,29 @@ constexpr int kStalenessEntries = 64;
 
 void StageServerState::note_updates(const LocalUpdates& updates) {
   if (updates.refused) record("update_refused", updates.refused->detail);
+  if (!updates.staleness.empty()) ++updates_made_;
   auto* histogram = period_stats_.mutable_staleness();
   for (uint64_t staleness : updates.staleness) {
     int entry = static_cast<int>(std::min<uint64_t>(staleness, kStalenessEntries - 1));
     while (histogram->size() <= entry) histogram->Add(0);
     histogram->Set(entry, histogram->Get(entry) + 1);
     period_stats_.set_sum_staleness(period_stats_.sum_staleness() + staleness);
+    staleness_sum_ += staleness;
+    ++gradients_used_;
+    staleness_max_ = std::max(staleness_max_, staleness);
     period_stats_.set_max_staleness(std::max(period_stats_.max_staleness(), staleness));
   }
+}
+
+std::string StageServerState::describe_updates() const {
+  std::ostringstream text;
+  double mean = gradients_used_ == 0
+                    ? 0
+                    : static_cast<double>(staleness_sum_) / static_cast<double>(gradients_used_);
+  text << "local updates " << updates_made_ << ", gradients' staleness mean " << mean << " max "
+       << staleness_max_ << (averaging_ ? ", averaging" : "") << (stalled_ ? ", stalled" : "")
+       << "\n";
+  return text.str();
 }
 
 /// The period gives snapshots their number and says which microbatches are too old.

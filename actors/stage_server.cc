@@ -420,6 +420,7 @@ std::string StageServerState::describe() const {
   text << "\ncoordinator "
        << (coordinator_->known() ? coordinator_->id().brief() : std::string("not known"))
        << " term " << coordinator_->term() << "\n";
+  if (asynchronous()) text << describe_updates();
   if (next_stage_) text << next_stage_->describe();
   return text.str();
 }

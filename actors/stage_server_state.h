@@ -150,6 +150,7 @@ class StageServerState {
   void end_round(const proto::EndPeriod& message, Result<proto::EndPeriodReply> reply);
   proto::EndPeriodReply period_reply();
   void enter_period(uint64_t period);
+  std::string describe_updates() const;
 
   double since(TimePoint start) const;
   TimePoint now() const;
@@ -186,9 +187,11 @@ class StageServerState {
   /// Asynchronous mode: (period, slot) -> attempt that went into an update here; the newest.
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> taken_;
   std::shared_ptr<LocalUpdater> updater_;  ///< Shared with jobs of the compute actor, used there.
-  proto::EndPeriodReply period_stats_;     ///< Since the last report.
-  bool averaging_ = false;                 ///< A round of weights is under way.
-  bool stalled_ = false;                   ///< Nothing new is computed until it is over.
+  /// Since the start, for people.
+  uint64_t updates_made_ = 0, gradients_used_ = 0, staleness_sum_ = 0, staleness_max_ = 0;
+  proto::EndPeriodReply period_stats_;  ///< Since the last report.
+  bool averaging_ = false;              ///< A round of weights is under way.
+  bool stalled_ = false;                ///< Nothing new is computed until it is over.
   TimePoint round_began_{};
   Round round_;
   bool committing_ = false;

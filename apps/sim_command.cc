@@ -19,6 +19,7 @@ struct Arguments {
   bool events = false;
   std::string drop_gradient;
   bool delayed_updates = false;
+  uint64_t max_faults = ~0ull;
 };
 
 /// "3..40" -> (3, 40). Errors: kInvalidArgument.
@@ -43,6 +44,7 @@ bool run_one(const sim::SimulationOptions& options, bool events, bool alone,
                 report.seed, sim::to_string(report.profile), report.hash, report.events.size(),
                 report.faults, report.recoveries, report.virtual_s);
   if (!report.violation) return true;
+  if (options.max_faults > sim::kMostFaults) report = sim::simulate_shortest(options);
   std::fputs(sim::explain(report).c_str(), stdout);
   return false;
 }
@@ -59,6 +61,7 @@ int run_profile(const Arguments& arguments, sim::FaultProfile profile, uint64_t 
     options.nodes = arguments.nodes;
     options.drop_gradient = arguments.drop_gradient;
     options.delayed_updates = arguments.delayed_updates;
+    options.max_faults = arguments.max_faults;
     sim::SimulationReport report;
     violations += run_one(options, arguments.events, alone, report) ? 0 : 1;
     virtual_s += report.virtual_s;
@@ -115,6 +118,8 @@ void add_sim(CLI::App& app, int& exit_code) {
   command->add_flag("--events", arguments->events, "Prints what happened, in virtual time");
   command->add_flag("--delayed-updates", arguments->delayed_updates,
                     "With training.delayed_updates");
+  command->add_option("--max-faults", arguments->max_faults,
+                      "Only the first so many of the faults that the seed draws");
   command->add_option("--drop-gradient", arguments->drop_gradient,
                       "STEP:SLOT: a deliberate defect, to see that it is found");
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });

@@ -50,12 +50,15 @@ FaultInjector::FaultInjector(Swarm& swarm, FaultProfile profile, const NetworkMo
                              uint64_t seed, Hooks hooks)
     : swarm_(swarm), profile_(profile), calm_(calm), random_(seed), hooks_(std::move(hooks)) {}
 
-void FaultInjector::plan(nanoseconds from, nanoseconds until) {
+void FaultInjector::plan(nanoseconds from, nanoseconds until, uint64_t max_faults) {
   if (profile_ == FaultProfile::kNone) return;
   const auto start = swarm_.system.now() + from;
-  const uint64_t faults = 2 + random_.below(6);
-  for (uint64_t i = 0; i < faults; ++i)
-    at(start + random_.between({}, until - from), [this] { draw_fault(); });
+  const uint64_t faults = kFewestFaults + random_.below(kMostFaults - kFewestFaults + 1);
+  std::vector<TimePoint> times;
+  for (uint64_t i = 0; i < faults; ++i) times.push_back(start + random_.between({}, until - from));
+  std::sort(times.begin(), times.end());
+  for (uint64_t i = 0; i < std::min(faults, max_faults); ++i)
+    at(times[i], [this] { draw_fault(); });
   at(start + (until - from), [this] { heal(); });
 }
 

@@ -29,6 +29,8 @@ const char* to_string(FaultProfile profile);
 Result<FaultProfile> parse_profile(const std::string& name);
 std::vector<FaultProfile> all_profiles();
 
+constexpr uint64_t kFewestFaults = 2, kMostFaults = 7;
+
 class FaultInjector {
  public:
   using TimePoint = caf::actor_clock::time_point;
@@ -42,7 +44,9 @@ class FaultInjector {
                 Hooks hooks);
 
   /// Draws what happens between now + `from` and now + `until`.
-  void plan(std::chrono::nanoseconds from, std::chrono::nanoseconds until);
+  /// At most kMostFaults; with `max_faults` only the first of the same.
+  void plan(std::chrono::nanoseconds from, std::chrono::nanoseconds until,
+            uint64_t max_faults = kMostFaults);
   /// When the next fault is due, if any.
   std::optional<TimePoint> next() const;
   /// Carries out what is due. Not from within an actor.

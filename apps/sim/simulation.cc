@@ -39,7 +39,7 @@ class Simulation {
   SimulationReport run() {
     start_all();
     const auto begin = random_.between({}, seconds(4));
-    faults_->plan(begin, begin + random_.between(seconds(2), seconds(12)));
+    faults_->plan(begin, begin + random_.between(seconds(2), seconds(12)), options_.max_faults);
     run_until([this] { return finished_ && !faults_->next(); }, kLivenessLimit,
               "the last step was not reached");
     run_until([this] { return checks_.unsettled().empty(); }, kSettleLimit, "not settled");
@@ -57,6 +57,7 @@ class Simulation {
     report.virtual_s = std::chrono::duration<double>(time()).count();
     report.mail = swarm_.system.steps();
     report.faults = faults_->count();
+    report.max_faults = options_.max_faults;
     report.recoveries = recoveries_;
     return report;
   }
@@ -200,10 +201,21 @@ SimulationReport simulate(const SimulationOptions& options) {
   return Simulation(options).run();
 }
 
+SimulationReport simulate_shortest(const SimulationOptions& options) {
+  SimulationOptions fewer = options;
+  for (fewer.max_faults = 0; fewer.max_faults < kMostFaults; ++fewer.max_faults) {
+    auto report = simulate(fewer);
+    if (report.violation) return report;
+  }
+  return simulate(options);
+}
+
 std::string explain(const SimulationReport& report, size_t tail) {
-  std::string text = "seed " + std::to_string(report.seed) + ", faults " +
-                     to_string(report.profile) + ": " + report.violation->invariant +
-                     " violated: " + report.violation->text + "\n";
+  std::string text =
+      "seed " + std::to_string(report.seed) + ", faults " + to_string(report.profile) +
+      (report.max_faults < kMostFaults ? ", --max-faults " + std::to_string(report.max_faults)
+                                       : "") +
+      ": " + report.violation->invariant + " violated: " + report.violation->text + "\n";
   const size_t from = report.events.size() > tail ? report.events.size() - tail : 0;
   for (size_t i = 0; i < report.events.size(); ++i) {
     const auto& line = report.events[i];

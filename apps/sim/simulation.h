@@ -19,6 +19,7 @@ struct SimulationOptions {
   /// "STEP:SLOT": a deliberate defect, to show that the checks find it (FaultOptions).
   std::string drop_gradient;
   bool delayed_updates = false;  ///< As TrainingOptions.
+  uint64_t max_faults = ~0ull;   ///< Only the first so many of those that the seed draws.
 };
 
 struct SimulationReport {
@@ -28,13 +29,18 @@ struct SimulationReport {
   uint64_t hash = 0;                ///< Of all events: equal for equal options.
   std::vector<std::string> events;  ///< One line each, in order.
   double virtual_s = 0;
-  uint64_t mail = 0;    ///< Pieces of mail handled by actors.
-  uint64_t faults = 0;  ///< Carried out.
+  uint64_t mail = 0;            ///< Pieces of mail handled by actors.
+  uint64_t faults = 0;          ///< Carried out.
+  uint64_t max_faults = ~0ull;  ///< As SimulationOptions.
   uint64_t recoveries = 0;
 };
 
 /// Runs to the end, or to the first violation. Requires nodes == 0 or 4 .. 64.
 SimulationReport simulate(const SimulationOptions& options);
+
+/// The same run with as few of its first faults as still violate something: the shortest story.
+/// Requires that simulate(options) violates something.
+SimulationReport simulate_shortest(const SimulationOptions& options);
 
 /// For people: what was violated, and the last events before it, the faults among the earlier ones
 /// included. Requires report.violation.

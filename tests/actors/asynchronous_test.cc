@@ -119,8 +119,11 @@ BOOST_FIXTURE_TEST_CASE(several_microbatches_make_one_update, AloneSwarm) {
   training.local_update_every = 4;
   start_all();
   BOOST_TEST(run_to_end());
-  for (const auto& [name, node] : nodes)
-    if (node.stage >= 0) BOOST_TEST(node.arithmetic->updates() == training.steps * 8u / 4u);
+  for (const auto& [name, node] : nodes) {
+    if (node.stage < 0) continue;
+    BOOST_TEST(node.arithmetic->updates() == training.steps * 8u / 4u);
+    BOOST_TEST(describe(node.stage_server).find("local updates 12,") != std::string::npos);
+  }
 }
 
 BOOST_FIXTURE_TEST_CASE(a_peer_that_dies_costs_its_updates_only, AsyncSwarm) {

@@ -69,6 +69,37 @@ BOOST_AUTO_TEST_CASE(a_gradient_that_is_left_out_is_found) {
   BOOST_TEST(explain(report).find("step 3") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_violation_is_told_with_as_few_faults_as_it_needs) {
+  SimulationOptions options;
+  options.seed = 3;
+  options.profile = FaultProfile::kKills;
+  options.drop_gradient = "2:1";
+  BOOST_REQUIRE(simulate(options).violation.has_value());
+  auto shortest = simulate_shortest(options);
+  BOOST_REQUIRE(shortest.violation.has_value());
+  BOOST_TEST(shortest.max_faults == 0u);
+  BOOST_TEST(shortest.faults == 0u);
+  BOOST_TEST(explain(shortest).find("--max-faults 0") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(the_first_faults_of_a_run_are_the_same_with_fewer_of_them) {
+  SimulationOptions options;
+  options.seed = 9;
+  options.profile = FaultProfile::kPauses;
+  auto faults_of = [](const SimulationReport& report) {
+    std::vector<std::string> lines;
+    for (const auto& line : report.events)
+      if (line.find("FAULT paused") != std::string::npos) lines.push_back(line);
+    return lines;
+  };
+  auto all = faults_of(simulate(options));
+  BOOST_REQUIRE(all.size() >= 2u);
+  options.max_faults = 1;
+  auto first = simulate(options);
+  BOOST_TEST(first.faults == 1u);
+  BOOST_TEST(faults_of(first).front() == all.front());
+}
+
 /// Runs that once violated something, and what it was.
 struct Regression {
   FaultProfile profile;
