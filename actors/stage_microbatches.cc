@@ -87,12 +87,19 @@ caf::result<Mail> StageServerState::on_forward(const Mail& mail) {
   return promise;
 }
 
+/// The queues may hold keys of microbatches that were answered meanwhile, and that may have come
+/// again since: those have a place in a queue of their own.
+bool StageServerState::is_at(const Key& key, Resident::At at) const {
+  auto resident = residents_.find(key);
+  return resident != residents_.end() && resident->second.at == at;
+}
+
 void StageServerState::pump() {
   if (computing_ || committing_ || stalled_) return;
   while (!backward_queue_.empty()) {
     Key key = backward_queue_.front();
     backward_queue_.pop_front();
-    if (residents_.count(key) != 0) return run_backward(key);
+    if (is_at(key, Resident::At::kBackwardQueue)) return run_backward(key);
   }
   for (auto it = forward_queue_.begin(); it != forward_queue_.end();) {
     Key key = *it;
@@ -103,7 +110,7 @@ void StageServerState::pump() {
       continue;
     }
     it = forward_queue_.erase(it);
-    if (resident == residents_.end()) continue;
+    if (!is_at(key, Resident::At::kForwardQueue)) continue;
     return is_last() ? run_last_stage(key) : run_forward(key);
   }
 }

@@ -100,6 +100,7 @@ class StageServerState {
 
   // microbatches
   Status check(const proto::ForwardRequest& head) const;
+  bool is_at(const Key& key, Resident::At at) const;
   void pump();
   void run_forward(const Key& key);
   void run_last_stage(const Key& key);

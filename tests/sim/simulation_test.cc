@@ -149,6 +149,12 @@ BOOST_AUTO_TEST_CASE(what_was_once_violated_holds) {
   for (const auto& [profile, seed] : kRegressions) check_seeds(profile, seed, seed);
 }
 
+BOOST_AUTO_TEST_CASE(seeds_with_delayed_updates_that_once_found_something_hold) {
+  // A microbatch was answered while its backward waited, came again, and met the old place in the
+  // queue: the process crashed.
+  check_seeds(FaultProfile::kPauses, 41028, 41028, /*delayed=*/true);
+}
+
 BOOST_AUTO_TEST_CASE(undisturbed_swarms_end_exactly) {
   check_seeds(FaultProfile::kNone, 101, 100 + kSeeds / 2);
 }
