@@ -151,6 +151,11 @@ proto::RegisterPeerReply CoordinatorState::verdict_while_open(const PeerId& id, 
   }
   if (!in_step) {
     peer.serving = false;
+    if (phase_ == Phase::kOpen && serving_peers(peer.stage).empty()) {  // nobody to fetch from
+      start_gathering("stage " + std::to_string(peer.stage) + " has no peer at step " +
+                      std::to_string(step_));
+      return verdict_while_gathering(id, peer);
+    }
     if (ahead && phase_ == Phase::kOpen) return verdict_for_one_ahead(peer);
     if (step_ != applied())  // it could not apply the update under way: the step after may
       return wait_verdict(100, "an update is under way");
