@@ -40,6 +40,15 @@ uint64_t order_of(const ClosedStep& step) {
   return newest;
 }
 
+/// "slot:attempt ..."
+std::string list(const HeldSlots& held) {
+  std::string text;
+  for (size_t i = 0; i < held.slots.size() && i < held.attempts.size(); ++i)
+    text +=
+        (i > 0 ? " " : "") + std::to_string(held.slots[i]) + ":" + std::to_string(held.attempts[i]);
+  return text.empty() ? "nothing" : text;
+}
+
 bool same_held(const HeldSlots& a, const HeldSlots& b) {
   return a.slots == b.slots && a.attempts == b.attempts;
 }
@@ -193,7 +202,8 @@ class Auditor {
     for (const HeldSlots& member : stage.members) {
       if (!(member.peer == done.held.peer)) continue;
       if (!same_held(member, done.held))
-        violation(where + " held other slots or attempts than those that were counted");
+        violation(where + " held other slots or attempts than those that were counted: " +
+                  list(done.held) + ", not " + list(member));
       return;
     }
     violation(where + " committed but was no member of the round");

@@ -153,8 +153,8 @@ BOOST_AUTO_TEST_CASE(seeds_with_delayed_updates_that_once_found_something_hold) 
   // A microbatch was answered while its backward waited, came again, and met the old place in the
   // queue: the process crashed.
   check_seeds(FaultProfile::kPauses, 41028, 41028, /*delayed=*/true);
-  // A stage's only peer had gone ahead of a swarm that gathered, its answer was lost, and it was told
-  // to fetch from nobody for ever.
+  // A stage's only peer had gone ahead of a swarm that gathered, its answer was lost, and it was
+  // told to fetch from nobody for ever.
   check_seeds(FaultProfile::kAll, 41030, 41030, /*delayed=*/true);
 }
 
