@@ -169,7 +169,9 @@ class CoordinatorState {
   bool may_save() const;
   bool everywhere(uint64_t snapshot) const;
   uint64_t applied() const { return pending_ ? pending_->step : step_; }
-  void close_answered(uint32_t stage, uint64_t round, const PeerId& id, Result<Mail> reply);
+  void close_answered(uint32_t stage, uint64_t round, uint64_t step, const PeerId& id,
+                      Result<Mail> reply);
+  void dropped_late(uint64_t step, const PeerId& id, const Result<Mail>& reply);
   void judge(uint32_t stage, StageProgress& progress);
   void judge_all();
   void abandon_round(uint32_t stage);

@@ -150,8 +150,8 @@ void CoordinatorState::send_close(uint32_t stage, StageProgress& progress, proto
     }
     peer.commit_pending |= overlapped;
     request_mail(self_, peer.proxy, mail,
-                 [this, stage, round = progress.round, id](Result<Mail> reply) {
-                   close_answered(stage, round, id, std::move(reply));
+                 [this, stage, round = progress.round, step = step_, id](Result<Mail> reply) {
+                   close_answered(stage, round, step, id, std::move(reply));
                  });
   }
 }
@@ -180,10 +180,20 @@ void CoordinatorState::judge_all() {
   }
 }
 
-void CoordinatorState::close_answered(uint32_t stage, uint64_t round, const PeerId& id,
-                                      Result<Mail> reply) {
+/// A member of a round that was given up meanwhile has dropped its sum: the ledger must not go on
+/// to count it.
+void CoordinatorState::dropped_late(uint64_t step, const PeerId& id, const Result<Mail>& reply) {
+  bool open = phase_ == Phase::kOpen && step == step_ && ledger_;
+  if (!open || !reply || !reply->as<proto::CloseStepReply>().holds_more()) return;
+  ledger_->peer_lost(id, /*may_return=*/true);
+  serve_waiting_leases();
+}
+
+void CoordinatorState::close_answered(uint32_t stage, uint64_t round, uint64_t step,
+                                      const PeerId& id, Result<Mail> reply) {
   StageProgress* found = find_round(stage, round);
-  if (found == nullptr || found->at != StageProgress::At::kAveraging) return;
+  if (found == nullptr || found->at != StageProgress::At::kAveraging)
+    return dropped_late(step, id, reply);
   StageProgress& progress = *found;
   if (auto peer = peers_.find(id); peer != peers_.end() && progress.overlapped) {
     peer->second.commit_pending = false;

@@ -143,6 +143,11 @@ const Regression kRegressions[] = {
     // longer one without a word, and replicas of both had other bits.
     {FaultProfile::kPartitions, 40296},
     {FaultProfile::kPartitions, 40298},
+    // A member dropped its sum, but the round was given up before its answer came: the ledger went
+    // on to
+    // count attempts that were in no sum any more (the slots were right; the audit saw the
+    // attempts).
+    {FaultProfile::kPartitions, 70095},
 };
 
 BOOST_AUTO_TEST_CASE(what_was_once_violated_holds) {
