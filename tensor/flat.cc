@@ -50,7 +50,7 @@ SWARM_CLONES bool all_finite(const float* x, size_t n) {
 
 uint64_t digest(const void* data, size_t size_bytes) { return XXH64(data, size_bytes, 0); }
 
-// `to` may be `from`: element i depends on element i alone, which ivdep tells the vectorizer.
+// `to` may be `from`: element i depends on element i alone, which SWARM_INDEPENDENT says.
 
 SWARM_CLONES void adamw_update(const AdamwStep& step, const float* from, float* to,
                                float* __restrict first_moment, float* __restrict second_moment,
@@ -59,7 +59,7 @@ SWARM_CLONES void adamw_update(const AdamwStep& step, const float* from, float* 
   const float rate = step.learning_rate * step.correction1;
   const float beta1 = step.beta1, beta2 = step.beta2, epsilon = step.epsilon;
   const float correction2 = step.correction2, gradient_scale = step.gradient_scale;
-#pragma GCC ivdep
+  SWARM_INDEPENDENT
   for (size_t i = 0; i < n; ++i) {
     float g = gradient[i] * gradient_scale;
     float m = beta1 * first_moment[i] + (1 - beta1) * g;
@@ -78,7 +78,7 @@ SWARM_CLONES void nesterov_update(const NesterovStep& step, const float* from, f
   const float rest1 = step.rest1, rest2 = step.rest2, gradient_scale = step.gradient_scale;
   const float gradient_rate = step.gradient_rate, momentum_rate = step.momentum_rate;
   const float correction2 = step.correction2;
-#pragma GCC ivdep
+  SWARM_INDEPENDENT
   for (size_t i = 0; i < n; ++i) {
     float g = gradient[i] * gradient_scale;
     float m = beta1 * first_moment[i] + rest1 * g;
@@ -92,7 +92,7 @@ SWARM_CLONES void nesterov_update(const NesterovStep& step, const float* from, f
 
 SWARM_CLONES void add_difference(const float* from, const float* __restrict average,
                                  const float* __restrict sent, float* to, size_t n) {
-#pragma GCC ivdep
+  SWARM_INDEPENDENT
   for (size_t i = 0; i < n; ++i) {
     float moved = from[i] + (average[i] - sent[i]);
     to[i] = from[i] == sent[i] ? average[i] : moved;
