@@ -1,6 +1,8 @@
 // Of one run and over several: numbers from files. Their text is sweep_table.cc.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "apps/sweep/sweep_table.h"
@@ -24,11 +26,99 @@ std::string text(const Json& json, const char* key) {
 
 struct StepLine {
   double time = 0, seconds = 0, loss = 0;
+  std::optional<uint64_t> step;
 };
+
+std::optional<double> median(std::vector<double> values) {
+  if (values.empty()) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+std::optional<uint64_t> step_of(const Json& json) {
+  const auto at = json.find("step");
+  if (at == json.end() || !at->is_number_unsigned()) return std::nullopt;
+  return at->get<uint64_t>();
+}
+
+/// Histograms of all stages and steps together.
+struct Staleness {
+  double sum = 0, updates = 0;
+
+  void add(const Json& stages) {
+    if (!stages.is_array()) return;
+    for (const Json& stage : stages) {
+      if (!stage.is_object()) continue;  // null: no updates
+      const auto mean = number(stage, "mean");
+      const auto histogram = stage.find("histogram");
+      if (!mean || histogram == stage.end() || !histogram->is_array()) continue;
+      double count = 0;
+      for (const Json& entry : *histogram) count += entry.is_number() ? entry.get<double>() : 0;
+      sum += *mean * count;
+      updates += count;
+    }
+  }
+  std::optional<double> mean() const {
+    return updates > 0 ? std::optional<double>(sum / updates) : std::nullopt;
+  }
+};
+
+/// `key=1.5` in an event's detail.
+std::optional<double> word(const std::string& detail, const std::string& key) {
+  const std::string words = " " + detail;
+  const size_t at = words.find(" " + key + "=");
+  if (at == words.npos) return std::nullopt;
+  const double value = std::strtod(words.c_str() + at + key.size() + 2, nullptr);
+  return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
+}
+
+/// What the `averaged` events say (docs/run_folder.md).
+struct Rounds {
+  struct Step {
+    double longest = 0;     ///< Of the peers' rounds.
+    double since_open = 0;  ///< When the last stage had its average.
+  };
+  std::vector<double> seconds, stalls;
+  std::map<uint64_t, Step> synchronous;
+
+  void add(const Json& event) {
+    if (text(event, "event") != "averaged") return;
+    const std::string detail = text(event, "detail");
+    const auto took = word(detail, "seconds"), stalled = word(detail, "stalled");
+    if (took) seconds.push_back(*took);
+    if (stalled) stalls.push_back(*stalled);
+    const auto step = step_of(event);
+    if (!step || stalled) return;
+    Step& of = synchronous[*step];
+    if (took) of.longest = std::max(of.longest, *took);
+    if (const auto open = word(detail, "seconds_since_open"))
+      of.since_open = std::max(of.since_open, *open);
+  }
+
+  /// Synchronous: nobody trains from the start of the last round until the step closes.
+  void stalls_of(const std::vector<StepLine>& steps) {
+    for (const StepLine& line : steps) {
+      const auto found = line.step ? synchronous.find(*line.step) : synchronous.end();
+      if (found == synchronous.end() || found->second.since_open == 0) continue;
+      const double drained = found->second.since_open - found->second.longest;
+      if (line.seconds > drained) stalls.push_back(line.seconds - drained);
+    }
+  }
+};
+
+Rounds read_rounds(const std::vector<std::string>& events) {
+  Rounds out;
+  for (const auto& line : events) {
+    const Json json = Json::parse(line, nullptr, false);
+    if (json.is_object()) out.add(json);
+  }
+  return out;
+}
 
 /// Only steps: the line of the final validation has no seconds and no loss.
 std::vector<StepLine> read_steps(const std::vector<std::string>& metrics, double& retries,
-                                 std::optional<double>& validation) {
+                                 std::optional<double>& validation, Staleness& stale) {
   std::vector<StepLine> steps;
   for (const auto& line : metrics) {
     const Json json = Json::parse(line, nullptr, false);
@@ -36,7 +126,8 @@ std::vector<StepLine> read_steps(const std::vector<std::string>& metrics, double
     if (const auto loss = number(json, "validation_loss")) validation = loss;
     const auto loss = number(json, "train_loss"), time = number(json, "time");
     if (!time || !loss) continue;
-    steps.push_back({*time, number(json, "seconds").value_or(0), *loss});
+    steps.push_back({*time, number(json, "seconds").value_or(0), *loss, step_of(json)});
+    if (const auto stages = json.find("staleness"); stages != json.end()) stale.add(*stages);
     const auto attempts = number(json, "attempts"), slots = number(json, "slots");
     if (attempts && slots) retries += std::max(0.0, *attempts - *slots);
   }
@@ -78,8 +169,14 @@ RunFigures read_figures(const std::string& summary_json, const std::vector<std::
     out.run_seconds = number(summary, "seconds").value_or(0);
   }
   double retries = 0;
-  const auto steps = read_steps(metrics, retries, out.validation_loss);
+  Staleness stale;
+  const auto steps = read_steps(metrics, retries, out.validation_loss, stale);
   if (steps.empty()) return out;
+  Rounds rounds = read_rounds(events);
+  rounds.stalls_of(steps);
+  out.staleness = stale.mean();
+  out.round_seconds = median(rounds.seconds);
+  out.stall_seconds = median(rounds.stalls);
   out.retries = retries;
   out.seconds = trained_seconds(steps, resumes(events));
   const size_t last = std::min(kLastSteps, steps.size());
@@ -102,9 +199,15 @@ std::optional<Spread> spread(const std::vector<double>& values) {
 }
 
 const std::vector<std::string>& column_names() {
-  static const std::vector<std::string> names = {"train_loss", "validation_loss", "seconds",
-                                                 "tokens_per_second", "retries"};
+  static const std::vector<std::string> names = {
+      "train_loss", "validation_loss", "seconds",       "tokens_per_second",
+      "retries",    "staleness",       "round_seconds", "stall_seconds"};
   return names;
+}
+
+std::vector<std::optional<double>> columns_of(const RunFigures& run) {
+  return {run.train_loss, run.validation_loss, run.seconds,       run.tokens_per_second,
+          run.retries,    run.staleness,       run.round_seconds, run.stall_seconds};
 }
 
 std::vector<Row> make_rows(const Plan& plan, const Figures& figures) {
@@ -117,9 +220,7 @@ std::vector<Row> make_rows(const Plan& plan, const Figures& figures) {
     const auto found = figures.find(cell.name);
     if (found == figures.end() || found->second.status != "finished") continue;
     ++row.finished;
-    const RunFigures& run = found->second;
-    const std::optional<double> columns[] = {run.train_loss, run.validation_loss, run.seconds,
-                                             run.tokens_per_second, run.retries};
+    const auto columns = columns_of(found->second);
     auto& mine = values[cell.setting];
     mine.resize(column_names().size());
     for (size_t i = 0; i < mine.size(); ++i)

@@ -24,7 +24,8 @@ std::string number(double value) {
 
 /// Losses need their digits, rates and times do not.
 const char* format_of(size_t column) {
-  static const char* const formats[] = {"%.4f", "%.4f", "%.1f", "%.0f", "%.1f"};
+  static const char* const formats[] = {"%.4f", "%.4f", "%.1f", "%.0f",
+                                        "%.1f", "%.2f", "%.4f", "%.5f"};
   return formats[column];
 }
 
@@ -63,10 +64,6 @@ std::string csv_line(const std::vector<std::string>& fields) {
   return out + "\n";
 }
 
-std::vector<std::optional<double>> columns_of(const RunFigures& run) {
-  return {run.train_loss, run.validation_loss, run.seconds, run.tokens_per_second, run.retries};
-}
-
 RunFigures figures_of(const Figures& figures, const Cell& cell) {
   const auto found = figures.find(cell.name);
   return found == figures.end() ? RunFigures() : found->second;
@@ -91,7 +88,8 @@ OrderedJson run_json(const Cell& cell, const RunFigures& run) {
 
 std::string to_markdown(const std::vector<Row>& rows) {
   std::vector<std::vector<std::string>> cells = {
-      {"setting", "runs", "train loss", "validation loss", "seconds", "tokens/s", "retries"}};
+      {"setting", "runs", "train loss", "validation loss", "seconds", "tokens/s", "retries",
+       "staleness", "round [s]", "stall [s]"}};
   for (const auto& row : rows) {
     cells.push_back(
         {escaped(row.setting), std::to_string(row.finished) + "/" + std::to_string(row.runs)});

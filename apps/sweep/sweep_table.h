@@ -21,7 +21,10 @@ struct RunFigures {
   std::optional<double> seconds;  ///< From the first step's opening to the last one's closing,
                                   ///< without the time between a stop and a resume.
   std::optional<double> tokens_per_second;
-  std::optional<double> retries;  ///< Attempts beyond the first of each microbatch.
+  std::optional<double> retries;        ///< Attempts beyond the first of each microbatch.
+  std::optional<double> staleness;      ///< Asynchronous: mean over all updates of all stages.
+  std::optional<double> round_seconds;  ///< Median time of an averaging round at a peer.
+  std::optional<double> stall_seconds;  ///< Median time that a round kept a peer from training.
   double run_seconds = 0;  ///< Of the last `swarm run` in the folder, start and end included.
 };
 constexpr size_t kLastSteps = 10;
@@ -43,8 +46,10 @@ struct Row {
   /// Over the finished runs; in the order of column_names().
   std::vector<std::optional<Spread>> columns;
 };
-/// train_loss, validation_loss, seconds, tokens_per_second, retries.
+/// Names of the figures above, train_loss first.
 const std::vector<std::string>& column_names();
+/// Of one run, in the same order.
+std::vector<std::optional<double>> columns_of(const RunFigures& run);
 
 /// What is known of the cells, by name; others count as not run.
 using Figures = std::map<std::string, RunFigures>;

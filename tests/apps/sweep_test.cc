@@ -279,6 +279,33 @@ BOOST_AUTO_TEST_CASE(the_time_between_a_stop_and_a_resume_is_not_trained) {
   BOOST_TEST(read_figures("", metrics, {}).seconds.value() == 2 + 4993);
 }
 
+BOOST_AUTO_TEST_CASE(asynchronous_rounds_and_staleness_come_from_events_and_histograms) {
+  const std::string stages =
+      R"("staleness":[{"mean":3,"max":4,"histogram":[0,0,1,2,1]},{"mean":0,"max":0,"histogram":[4]},null])";
+  const auto run = read_figures(
+      "", {R"({"step":0,"time":10,"train_loss":1,"seconds":2,)" + stages + "}"},
+      {R"({"event":"averaged","stage":0,"step":0,"detail":"peer=a seconds=0.5 stalled=0.25"})",
+       R"({"event":"averaged","stage":0,"step":0,"detail":"peer=b seconds=0.25 stalled=0.5"})",
+       R"({"event":"averaged","stage":1,"step":0,"detail":"peer=c seconds=1 stalled=1"})",
+       R"({"event":"averaged","stage":1,"step":0})",
+       R"({"event":"admitted","stage":1,"step":0,"detail":"seconds=9 stalled=9"})"});
+  BOOST_TEST(run.staleness.value() == 1.5);
+  BOOST_TEST(run.round_seconds.value() == 0.5);
+  BOOST_TEST(run.stall_seconds.value() == 0.5);
+}
+
+BOOST_AUTO_TEST_CASE(a_synchronous_step_stalls_from_its_last_round_to_its_close) {
+  const auto run = read_figures(
+      "", {step(0, 10, 1), step(1, 12, 1)},  // of 2 s each
+      {R"({"event":"averaged","stage":0,"step":0,"detail":"round=1 seconds=0.25"})",
+       R"({"event":"averaged","stage":1,"step":0,"detail":"round=2 seconds=0.5"})",
+       R"({"event":"averaged","stage":0,"step":0,"detail":"peers=2 seconds_since_open=1.5"})",
+       R"({"event":"averaged","stage":1,"step":0,"detail":"peers=2 seconds_since_open=1.75"})"});
+  BOOST_TEST(run.stall_seconds.value() == 2 - (1.75 - 0.5));
+  BOOST_TEST(run.round_seconds.value() == 0.375);
+  BOOST_TEST(!run.staleness.has_value());
+}
+
 BOOST_AUTO_TEST_CASE(a_run_that_left_nothing_has_no_figures) {
   for (const char* summary : {"", "[]", "{\"seconds\":\"x\",\"tokens_per_second\":null}"}) {
     const auto run = read_figures(summary, {"", "3", "{\"step\":1}"}, {});
@@ -312,19 +339,26 @@ BOOST_AUTO_TEST_CASE(a_row_counts_finished_runs_only) {
   BOOST_TEST(rows[0].columns[1].value().mean == 3);
   BOOST_TEST(!rows[1].columns[1].has_value());
 
-  BOOST_TEST(
-      to_markdown(rows) ==
-      "| setting   | runs | train loss | validation loss | seconds | tokens/s | retries |\n"
-      "|-----------|------|------------|-----------------|---------|----------|---------|\n"
-      "| beta1=0.5 | 2/3  | -          | 3.0000 ± 1.4142 | -       | -        | -       |\n"
-      "| beta1=0.9 | 0/3  | -          | -               | -       | -        | -       |\n");
-  BOOST_TEST(contains(to_csv(rows), "\nbeta1=0.5,3,2,,,3,1.4142135623730951,,,,,,\n"));
+  BOOST_TEST(to_markdown(rows) ==
+             "| setting   | runs | train loss | validation loss | seconds | tokens/s | retries | "
+             "staleness "
+             "| round [s] | stall [s] |\n"
+             "|-----------|------|------------|-----------------|---------|----------|---------|---"
+             "--------"
+             "|-----------|-----------|\n"
+             "| beta1=0.5 | 2/3  | -          | 3.0000 ± 1.4142 | -       | -        | -       | - "
+             "        "
+             "| -         | -         |\n"
+             "| beta1=0.9 | 0/3  | -          | -               | -       | -        | -       | - "
+             "        "
+             "| -         | -         |\n");
+  BOOST_TEST(contains(to_csv(rows), "\nbeta1=0.5,3,2,,,3,1.4142135623730951,,,,,,,,,,,,\n"));
   const std::string runs = runs_csv(plan, figures);
   BOOST_TEST(contains(runs,
-                      "\nbeta1-0.5_seed-1,beta1=0.5,1,finished,,2,,,,,"
+                      "\nbeta1-0.5_seed-1,beta1=0.5,1,finished,,2,,,,,,,,"
                       "optimizer.beta1=0.5 run.seed=1\n"));
-  BOOST_TEST(contains(runs, ",failed,,100,,,,\"it, \"\"diverged\"\"\","));
-  BOOST_TEST(contains(runs, "\nbeta1-0.9_seed-2,beta1=0.9,2,not run,,,,,,,"));
+  BOOST_TEST(contains(runs, ",failed,,100,,,,,,,\"it, \"\"diverged\"\"\","));
+  BOOST_TEST(contains(runs, "\nbeta1-0.9_seed-2,beta1=0.9,2,not run,,,,,,,,,,"));
   const std::string json = to_json(plan, figures);
   BOOST_TEST(contains(json, "\"deviation\": 1.4142135623730951"));
   BOOST_TEST(contains(json, "\"reason\": \"it, \\\"diverged\\\"\""));
