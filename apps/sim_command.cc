@@ -19,6 +19,7 @@ struct Arguments {
   bool events = false;
   std::string drop_gradient;
   bool delayed_updates = false;
+  bool asynchronous = false;
   uint64_t max_faults = ~0ull;
 };
 
@@ -61,6 +62,7 @@ int run_profile(const Arguments& arguments, sim::FaultProfile profile, uint64_t 
     options.nodes = arguments.nodes;
     options.drop_gradient = arguments.drop_gradient;
     options.delayed_updates = arguments.delayed_updates;
+    options.asynchronous = arguments.asynchronous;
     options.max_faults = arguments.max_faults;
     sim::SimulationReport report;
     violations += run_one(options, arguments.events, alone, report) ? 0 : 1;
@@ -116,8 +118,12 @@ void add_sim(CLI::App& app, int& exit_code) {
   command->add_option("--faults", arguments->profile,
                       "none, kills, pauses, partitions, network, restarts, all, or each");
   command->add_flag("--events", arguments->events, "Prints what happened, in virtual time");
-  command->add_flag("--delayed-updates", arguments->delayed_updates,
-                    "With training.delayed_updates");
+  auto* delayed = command->add_flag("--delayed-updates", arguments->delayed_updates,
+                                    "With training.delayed_updates");
+  command
+      ->add_flag("--async", arguments->asynchronous,
+                 "With training.mode = \"async\"; its other keys are drawn from the seed")
+      ->excludes(delayed);
   command->add_option("--max-faults", arguments->max_faults,
                       "Only the first so many of the faults that the seed draws");
   command->add_option("--drop-gradient", arguments->drop_gradient,

@@ -27,6 +27,24 @@ constexpr uint64_t kExactParameters = kParameters - 1;
 /// First token of a training sample of the fake data.
 inline int32_t sample_value(uint64_t sample) { return static_cast<int32_t>(sample * 7 % 31); }
 
+class ArithmeticStage;
+
+/// What a stage did, for checks of the asynchronous mode, whose parameters have no closed form.
+struct StageNote {
+  enum class What {
+    kTrained,   ///< The gradient of `key` entered the sum.
+    kUpdated,   ///< A local update subtracted `value` from the first parameter.
+    kSent,      ///< A round takes the parameters; `value` is the first.
+    kAveraged,  ///< A round ends: `value` is the first of the average, `sent` that of kSent.
+    kSaved,     ///< The parameters went into a state.
+  };
+  What what = What::kTrained;
+  tensor::MicrobatchKey key{};
+  float value = 0;
+  float sent = 0;
+};
+using StageNoted = std::function<void(const ArithmeticStage&, const StageNote&)>;
+
 class ArithmeticStage : public tensor::Stage {
  public:
   /// Called whenever the parameters are others: "initialized", "loaded" or "updated".
@@ -34,11 +52,12 @@ class ArithmeticStage : public tensor::Stage {
 
   /// `noise`: of this peer's rounding.
   ArithmeticStage(uint32_t stage, uint32_t num_stages, int32_t sequence, Changed changed = {},
-                  uint64_t noise = 0)
+                  uint64_t noise = 0, StageNoted noted = {})
       : stage_(stage),
         num_stages_(num_stages),
         sequence_(sequence),
         changed_(std::move(changed)),
+        noted_(std::move(noted)),
         noise_(noise) {
     parameters_.assign(kParameters, -1.0f);
     sum_.assign(kParameters, 0.0f);
@@ -62,17 +81,17 @@ class ArithmeticStage : public tensor::Stage {
     forwards_.erase(key);
     if (kept.empty()) return Error{ErrorCode::kNotFound, "no forward of that microbatch"};
     if (auto ok = tensor::check_tensor(gradient.meta, gradient.data.size()); !ok) return ok.error();
-    if (accumulate) add(kept.mapped());
+    if (accumulate) add(key, kept.mapped());
     return stage_ == 0 ? tensor::EncodedTensor{} : gradient;
   }
 
-  Result<tensor::LossResult> forward_backward(const tensor::MicrobatchKey&,
+  Result<tensor::LossResult> forward_backward(const tensor::MicrobatchKey& key,
                                               const tensor::StageInput& input, bool accumulate,
                                               bool forward_only) override {
     auto in = activations_of(input);
     if (!in) return in.error();
     auto values = values_of(input);
-    if (accumulate && !forward_only) add(values);
+    if (accumulate && !forward_only) add(key, values);
     tensor::LossResult result;
     for (int32_t v : values) result.loss_sum += v;
     if (stage_ > 0 && !forward_only) result.gradient = encode(*in, input);
@@ -103,10 +122,13 @@ class ArithmeticStage : public tensor::Stage {
 
   // Asynchronous mode: an update subtracts the mean of the sum, whatever its size.
   Result<tensor::LocalUpdate> apply_local(uint64_t samples, uint64_t) override {
+    const float first = sum_[0] / static_cast<float>(samples);
     for (uint64_t i = 0; i < kParameters; ++i)
       parameters_[i] -= sum_[i] / static_cast<float>(samples);
     clear_gradients();
-    return tensor::LocalUpdate{++updates_, 0, 1};
+    ++updates_;
+    note({StageNote::What::kUpdated, {}, first, 0});
+    return tensor::LocalUpdate{updates_, 0, 1};
   }
   uint64_t updates() const override { return updates_; }
   std::optional<uint64_t> updates_at_forward(const tensor::MicrobatchKey& key) const override {
@@ -117,12 +139,16 @@ class ArithmeticStage : public tensor::Stage {
     step_ = step;
     return {};
   }
-  Result<Buffer> to_average(tensor::AveragedPart) const override { return copy(parameters_); }
+  Result<Buffer> to_average(tensor::AveragedPart) const override {
+    note({StageNote::What::kSent, {}, parameters_[0], 0});
+    return copy(parameters_);
+  }
   Status take_average(tensor::AveragedPart, const Buffer& average, const Buffer& sent) override {
     const auto* a = reinterpret_cast<const float*>(average.data());
     const auto* s = reinterpret_cast<const float*>(sent.data());
     for (uint64_t i = 0; i < kParameters; ++i)
       parameters_[i] = parameters_[i] == s[i] ? a[i] : parameters_[i] + (a[i] - s[i]);
+    note({StageNote::What::kAveraged, {}, a[0], s[0]});
     return {};
   }
   uint64_t checksum() const override {
@@ -136,6 +162,7 @@ class ArithmeticStage : public tensor::Stage {
     state.set_stage(stage_);
     state.set_step(step_);
     state.set_payload(parameters_.data(), parameters_.size() * 4);
+    note({StageNote::What::kSaved, {}, parameters_[0], 0});
     return Buffer::from_string(state.SerializeAsString());
   }
 
@@ -182,13 +209,18 @@ class ArithmeticStage : public tensor::Stage {
     return tensor::encode(values.data(), {input.samples, input.sequence, 1}, proto::CODEC_NONE);
   }
 
-  void add(const std::vector<int32_t>& values) {
+  void note(const StageNote& note) const {
+    if (noted_) noted_(*this, note);
+  }
+
+  void add(const tensor::MicrobatchKey& key, const std::vector<int32_t>& values) {
     for (int32_t v : values)
       for (uint64_t i = 0; i < kExactParameters; ++i)
         sum_[i] +=
             static_cast<float>((v + static_cast<int32_t>(stage_)) * static_cast<int32_t>(i + 1));
     noise_ = noise_ * 6364136223846793005ull + 1442695040888963407ull;
     sum_[kExactParameters] += static_cast<float>(noise_ >> 48);
+    note({StageNote::What::kTrained, key, 0, 0});
   }
 
   static Buffer copy(const std::vector<float>& values) {
@@ -199,6 +231,7 @@ class ArithmeticStage : public tensor::Stage {
   uint32_t stage_, num_stages_;
   int32_t sequence_;
   Changed changed_;
+  StageNoted noted_;
   uint64_t noise_;
   uint64_t step_ = 0;
   std::vector<float> parameters_, sum_;

@@ -35,6 +35,7 @@ const std::vector<float>& Checks::expected(uint32_t stage, uint64_t step) {
 }
 
 void Checks::parameters(const std::string& node, const ArithmeticStage& stage, const char* how) {
+  if (asynchronous()) return periods_.parameters(node, stage);
   const auto number = static_cast<uint32_t>(swarm_.nodes.at(node).stage);
   const uint64_t step = stage.step();
   const std::string where = node + " stage " + std::to_string(number) + " step " +
@@ -46,7 +47,12 @@ void Checks::parameters(const std::string& node, const ArithmeticStage& stage, c
                      ", not " + std::to_string(right[0]));
 }
 
+void Checks::noted(const std::string& node, const ArithmeticStage& stage, const StageNote& note) {
+  if (asynchronous()) periods_.noted(node, stage, note);
+}
+
 void Checks::event(const std::string& node, const actors::Event& event) {
+  periods_.event(event);
   context_.events.push_back({time_s(), event.name, node, event.detail, event.stage, event.step});
   if (event.name == "replicas_differ")
     report("I2", node + " found replicas of stage " + std::to_string(event.stage) +
@@ -84,6 +90,7 @@ void Checks::committed(const std::string& node, const actors::CommittedStep& ste
 
 void Checks::loaded(const std::string& node, const actors::LoadedState& state) {
   audit_.loaded.push_back({state, time_s(), ++audit_.lines, node});
+  if (asynchronous()) return periods_.loaded(node, state);
   auto& reached = reached_[{state.stage, state.step}];
   if (state.source == "seed") reached.insert(state.checksum);
   if (reached.count(state.checksum) == 0)
@@ -100,6 +107,7 @@ void Checks::at_end() {
     if (replicas.try_emplace(node.stage, checksum).first->second != checksum)
       report("I2", name + " ends with another checksum than its replicas");
   }
+  if (asynchronous()) return periods_.at_end();
   context_.steps = swarm_.training.steps;
   context_.num_stages = swarm_.num_stages;
   context_.batch = swarm_.training.batch;
@@ -110,6 +118,7 @@ void Checks::at_end() {
 }
 
 void Checks::metrics(const actors::StepMetrics& line) {
+  if (asynchronous()) return periods_.metrics(line);
   if (line.term < highest_term_) return;  // of one that was replaced; its peers refuse it
   highest_term_ = line.term;
   if (last_committed_ && line.step < *last_committed_)
@@ -130,6 +139,7 @@ void Checks::snapshot(const std::string& node, const std::string& stream, uint64
 }
 
 void Checks::before_start(const std::string& node) {
+  periods_.before_start(node);
   auto disk = swarm_.disks.find(node);
   if (disk == swarm_.disks.end()) return;
   const DiskStore store(disk->second);

@@ -8,6 +8,8 @@
 ///   I5  what a peer keeps of microbatches is bounded, requests under way are bounded
 ///   I7  no step is committed after a later one unless a recovery was logged
 ///   I9  every request is answered by its deadline, every failure has a reason
+///
+/// In asynchronous mode PeriodChecks has others in place of I1, I2 and I7.
 #pragma once
 
 #include <chrono>
@@ -21,6 +23,7 @@
 #include <vector>
 
 #include "apps/launch/audit.h"
+#include "apps/sim/period_checks.h"
 #include "apps/sim/swarm.h"
 
 namespace swarm::sim {
@@ -34,13 +37,18 @@ struct Violation {
 class Checks {
  public:
   /// `swarm` outlives this.
-  explicit Checks(Swarm& swarm) : swarm_(swarm) {}
+  explicit Checks(Swarm& swarm)
+      : swarm_(swarm),
+        periods_(swarm, [this](const std::string& invariant, const std::string& text) {
+          report(invariant, text);
+        }) {}
 
   /// The first that was found.
   const std::optional<Violation>& violation() const { return violation_; }
   void report(const std::string& invariant, const std::string& text);
 
   void parameters(const std::string& node, const ArithmeticStage& stage, const char* how);
+  void noted(const std::string& node, const ArithmeticStage& stage, const StageNote& note);
   void event(const std::string& node, const actors::Event& event);
   void closed(const std::string& node, const actors::ClosedStep& step);
   void committed(const std::string& node, const actors::CommittedStep& step);
@@ -61,7 +69,10 @@ class Checks {
   double time_s() const;
   const std::vector<float>& expected(uint32_t stage, uint64_t step);
 
+  bool asynchronous() const { return swarm_.training.asynchronous(); }
+
   Swarm& swarm_;
+  PeriodChecks periods_;
   std::optional<Violation> violation_;
   std::map<uint32_t, std::vector<std::vector<float>>> expected_;  ///< By stage, step.
   /// By (stage, step, round, digest): the checksum after it.

@@ -19,6 +19,9 @@ constexpr seconds kEpoch{1'000};
 constexpr seconds kLivenessLimit{400};
 constexpr seconds kSettleLimit{150};
 constexpr milliseconds kCheckEvery{50};
+/// Asynchronous mode: its draws shift nobody else's; its periods are so much shorter than steps.
+constexpr uint64_t kAsynchronousDraws = 0xa57c;
+constexpr uint32_t kPeriodsPerStep = 3;
 
 class Simulation {
  public:
@@ -104,6 +107,22 @@ class Simulation {
                  " trainers=" + std::to_string(trainers) + " peers=" + std::to_string(peers) +
                  " stages=" + std::to_string(swarm_.num_stages) +
                  " steps=" + std::to_string(training.steps));
+    if (options_.asynchronous) draw_asynchronous();
+  }
+
+  void draw_asynchronous() {
+    Random random(options_.seed ^ kAsynchronousDraws);
+    auto& training = swarm_.training;
+    training.mode = "async";
+    training.steps *= kPeriodsPerStep;
+    training.local_update_every =
+        random.chance(0.5) ? 1 : 2 + static_cast<uint32_t>(random.below(2));
+    training.sync_every = training.batch * static_cast<uint32_t>(random.below(4));
+    training.background_averaging = random.chance(0.5);
+    log("-", "periods=" + std::to_string(training.steps) +
+                 " sync_every=" + std::to_string(training.sync_every) +
+                 " local_update_every=" + std::to_string(training.local_update_every) +
+                 (training.background_averaging ? " background_averaging" : ""));
   }
 
   void observe() {
@@ -137,6 +156,14 @@ class Simulation {
       log(node, std::string(how) + " step=" + std::to_string(stage.step()));
       checks_.parameters(node, stage, how);
     };
+    if (options_.asynchronous)
+      observer.noted = [this](const std::string& node, const ArithmeticStage& stage,
+                              const StageNote& note) {
+        if (note.what == StageNote::What::kAveraged)
+          log(node, "takes the average " + std::to_string(note.value) +
+                        " of updates=" + std::to_string(stage.updates()));
+        checks_.noted(node, stage, note);
+      };
     observer.snapshot = [this](const std::string& node, const std::string& stream, uint64_t step,
                                bool dropped) {
       log(node, (dropped ? "drops snapshots after step=" : "durable step=") + std::to_string(step));
@@ -198,6 +225,7 @@ class Simulation {
 
 SimulationReport simulate(const SimulationOptions& options) {
   SWARM_CHECK(options.nodes == 0 || (options.nodes >= 4 && options.nodes <= 64));
+  SWARM_CHECK(!(options.asynchronous && options.delayed_updates));
   return Simulation(options).run();
 }
 

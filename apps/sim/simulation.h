@@ -19,6 +19,7 @@ struct SimulationOptions {
   /// "STEP:SLOT": a deliberate defect, to show that the checks find it (FaultOptions).
   std::string drop_gradient;
   bool delayed_updates = false;  ///< As TrainingOptions.
+  bool asynchronous = false;     ///< training.mode "async"; without delayed_updates.
   uint64_t max_faults = ~0ull;   ///< Only the first so many of those that the seed draws.
 };
 
@@ -35,7 +36,8 @@ struct SimulationReport {
   uint64_t recoveries = 0;
 };
 
-/// Runs to the end, or to the first violation. Requires nodes == 0 or 4 .. 64.
+/// Runs to the end, or to the first violation. Requires nodes == 0 or 4 .. 64, and not both
+/// modes.
 SimulationReport simulate(const SimulationOptions& options);
 
 /// The same run with as few of its first faults as still violate something: the shortest story.

@@ -133,9 +133,15 @@ void Swarm::start_stage(const Process& process, Node& node) {
                                                                      const char* how) {
     if (*running && observer.parameters) observer.parameters(name, stage, how);
   };
-  auto make = [this, name = process.name, running = node.running, changed, stage = deps.stage,
+  auto noted_by_stage = [this, name = process.name, running = node.running](
+                            const ArithmeticStage& stage, const StageNote& note) {
+    if (*running && observer.noted) observer.noted(name, stage, note);
+  };
+  auto make = [this, name = process.name, running = node.running, changed, noted_by_stage,
+               stage = deps.stage,
                noise = ids_ * 7919]() -> Result<std::unique_ptr<tensor::Stage>> {
-    auto made = std::make_unique<ArithmeticStage>(stage, num_stages, kSequence, changed, noise);
+    auto made = std::make_unique<ArithmeticStage>(stage, num_stages, kSequence, changed, noise,
+                                                  noted_by_stage);
     if (*running) nodes[name].arithmetic = made.get();
     return std::unique_ptr<tensor::Stage>(std::move(made));
   };

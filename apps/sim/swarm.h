@@ -33,6 +33,7 @@ struct SwarmObserver {
   std::function<void(const std::string& node, const actors::CommittedStep&)> committed;
   std::function<void(const std::string& node, const actors::LoadedState&)> loaded;
   std::function<void(const std::string& node, const ArithmeticStage&, const char* how)> parameters;
+  std::function<void(const std::string& node, const ArithmeticStage&, const StageNote&)> noted;
   /// A snapshot was acknowledged as durable (`dropped` false), or all newer ones are to go.
   std::function<void(const std::string& node, const std::string& stream, uint64_t step,
                      bool dropped)>

@@ -1,0 +1,162 @@
+#include "apps/sim/period_checks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace swarm::sim {
+namespace {
+
+constexpr size_t kSentKept = 4;
+
+/// Means of three or six samples, or of three replicas, are rounded.
+bool about_equal(double a, double b) {
+  return std::abs(a - b) <= 1e-4 * std::max({1.0, std::abs(a), std::abs(b)});
+}
+
+/// Whether `average` is the mean of `sum` of `count` members and one value of some of the others.
+bool is_mean(double average, double sum, int count, const std::vector<const std::deque<float>*>& of,
+             size_t from) {
+  if (about_equal(average, sum / count)) return true;
+  for (size_t i = from; i < of.size(); ++i)
+    for (float value : *of[i])
+      if (is_mean(average, sum + static_cast<double>(value), count + 1, of, i + 1)) return true;
+  return false;
+}
+
+std::string text_of(uint64_t period, uint32_t slot) {
+  return "slot " + std::to_string(slot) + " of period " + std::to_string(period);
+}
+
+}  // namespace
+
+void PeriodChecks::noted(const std::string& node, const ArithmeticStage& arithmetic,
+                         const StageNote& note) {
+  Stage& stage = stages_[static_cast<uint32_t>(swarm_.nodes.at(node).stage)];
+  switch (note.what) {
+    case StageNote::What::kTrained:
+      return trained(node, stage, {note.key.step, note.key.slot});
+    case StageNote::What::kUpdated:
+      stage.updates += static_cast<double>(note.value);
+      return check_values(node, arithmetic, "a local update");
+    case StageNote::What::kSent: {
+      auto& sent = stage.sent[node];
+      sent.push_back(note.value);
+      if (sent.size() > kSentKept) sent.pop_front();
+      return;
+    }
+    case StageNote::What::kAveraged:
+      averaged(node, stage, note);
+      return check_values(node, arithmetic, "an average");
+    case StageNote::What::kSaved:
+      stage.saved.insert(arithmetic.checksum());
+      return;
+  }
+}
+
+void PeriodChecks::trained(const std::string& node, Stage& stage, const Slot& slot) {
+  stage.trained.insert(slot);
+  if (!trained_here_[node].insert(slot).second)
+    report_("I1", node + " trains on " + text_of(slot.first, slot.second) + " a second time");
+}
+
+void PeriodChecks::averaged(const std::string& node, const Stage& stage, const StageNote& note) {
+  std::vector<const std::deque<float>*> others;
+  for (const auto& [name, sent] : stage.sent)
+    if (name != node) others.push_back(&sent);
+  if (!is_mean(static_cast<double>(note.value), static_cast<double>(note.sent), 1, others, 0))
+    report_("I2", node + " takes the average " + std::to_string(note.value) + " for the " +
+                      std::to_string(note.sent) +
+                      " that it sent, which is the mean of nothing that its replicas sent");
+}
+
+/// The gradient of parameter i is (i + 1) times that of the first, of whatever samples.
+void PeriodChecks::check_values(const std::string& node, const ArithmeticStage& arithmetic,
+                                const char* how) {
+  const auto number = static_cast<uint32_t>(swarm_.nodes.at(node).stage);
+  const std::string where =
+      node + " stage " + std::to_string(number) + ", after " + how + ": first parameter ";
+  const double first = static_cast<double>(arithmetic.parameters()[0]);
+  const double most = stages_[number].updates;
+  if (!std::isfinite(first) || first > 1e-3 || (first < -most && !about_equal(first, -most)))
+    report_("I1", where + std::to_string(first) + " is not within 0 to minus all updates of the " +
+                      "stage, " + std::to_string(most));
+  for (uint64_t i = 1; i < kExactParameters; ++i) {
+    const double value =
+        static_cast<double>(arithmetic.parameters()[i]) / (1.0 + static_cast<double>(i));
+    if (about_equal(value, first)) continue;
+    return report_("I1", where + std::to_string(first) + ", but parameter " + std::to_string(i) +
+                             " tells of other samples, " + std::to_string(value));
+  }
+}
+
+void PeriodChecks::parameters(const std::string& node, const ArithmeticStage& stage) {
+  trained_here_[node].clear();
+  check_values(node, stage, "a load");
+}
+
+void PeriodChecks::event(const actors::Event& event) {
+  if (event.name == "recovered") recovered_ = ever_recovered_ = true;
+  if (event.name == "round_failed" || event.name == "member_failed" || event.name == "suspended")
+    exact_ = false;
+}
+
+void PeriodChecks::loaded(const std::string& node, const actors::LoadedState& state) {
+  if (state.source == "seed") return;
+  exact_ = false;
+  if (stages_[state.stage].saved.count(state.checksum) == 0)
+    report_("I2", node + " loaded stage " + std::to_string(state.stage) + " period " +
+                      std::to_string(state.step) + " from " + state.source +
+                      ", with a checksum that no replica saved");
+}
+
+void PeriodChecks::before_start(const std::string& node) {
+  trained_here_[node].clear();
+  exact_ = false;
+}
+
+void PeriodChecks::metrics(const actors::StepMetrics& line) {
+  for (uint32_t stage = 0; stage < swarm_.num_stages && line.step < swarm_.training.steps; ++stage)
+    for (uint32_t slot = 0; slot < slots(); ++slot)
+      if (stages_[stage].trained.count({line.step, slot}) == 0)
+        report_("I1", "period " + std::to_string(line.step) + " was closed, but no peer of stage " +
+                          std::to_string(stage) + " has trained on its slot " +
+                          std::to_string(slot));
+  closed_.insert(line.step);
+  if (line.term >= highest_term_) check_order(line);  // others were replaced; peers refuse them
+}
+
+void PeriodChecks::check_order(const actors::StepMetrics& line) {
+  const bool same = line.term == highest_term_;
+  if (last_closed_ && !recovered_) {
+    const std::string what = "period " + std::to_string(line.step) + " was closed after period " +
+                             std::to_string(*last_closed_);
+    if (line.step > *last_closed_ + 1)
+      report_("I7", what + ": those between were skipped without a logged recovery");
+    if (line.step <= *last_closed_ && same)
+      report_("I7", what + " by the same coordinator without a logged recovery");
+  }
+  highest_term_ = line.term;
+  last_closed_ = line.step;
+  recovered_ = false;
+}
+
+void PeriodChecks::at_end() {
+  for (uint64_t period = 0; period <= swarm_.training.steps; ++period)
+    if (closed_.count(period) == 0 && !ever_recovered_)
+      report_("I7", "period " + std::to_string(period) + " was never closed");
+  std::map<uint32_t, double> sum;
+  for (const auto& [name, node] : swarm_.nodes) {
+    exact_ &= node.alive;
+    if (!node.alive || node.arithmetic == nullptr) continue;
+    check_values(name, *node.arithmetic, "the end");
+    sum[static_cast<uint32_t>(node.stage)] += static_cast<double>(node.arithmetic->parameters()[0]);
+  }
+  for (const auto& [stage, value] : sum)
+    if (exact_ && !about_equal(value, -stages_[stage].updates))
+      report_("I1", "nothing failed, but the replicas of stage " + std::to_string(stage) +
+                        " have " + std::to_string(value) + " together, not the " +
+                        std::to_string(-stages_[stage].updates) + " of all their updates");
+}
+
+}  // namespace swarm::sim

@@ -1,0 +1,70 @@
+/// The invariants of the asynchronous mode (docs/asynchronous.md), where nobody knows what the
+/// parameters should be. They take the place of I1, I2 and I7 of the synchronous mode:
+///
+///   I1  a period closes when every stage has trained on each of its slots; a peer trains on a slot
+///       once; parameters are made of the updates of their stage and of nothing else, all elements
+///       of the same; while nothing fails no update is lost or counted twice
+///   I2  an average is the mean of what some replicas sent, this one's own among them; what is
+///       loaded was a replica's state, whole; replicas are equal at the end
+///   I7  periods close one after the other; they skip some or go back only with a new coordinator,
+///       and skip or go back further than any peer was told only with a recovery that was logged
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "apps/sim/swarm.h"
+
+namespace swarm::sim {
+
+/// Called from within actors; it only notes what it sees.
+class PeriodChecks {
+ public:
+  using Report = std::function<void(const std::string& invariant, const std::string& text)>;
+  /// `swarm` outlives this.
+  PeriodChecks(Swarm& swarm, Report report) : swarm_(swarm), report_(std::move(report)) {}
+
+  void noted(const std::string& node, const ArithmeticStage& stage, const StageNote& note);
+  /// They were initialized or loaded.
+  void parameters(const std::string& node, const ArithmeticStage& stage);
+  void event(const actors::Event& event);
+  void loaded(const std::string& node, const actors::LoadedState& state);
+  void metrics(const actors::StepMetrics& line);
+  /// What the node had in memory is gone.
+  void before_start(const std::string& node);
+  /// All is settled.
+  void at_end();
+
+ private:
+  using Slot = std::pair<uint64_t, uint32_t>;  // (period, slot)
+  struct Stage {
+    double updates = 0;  ///< Of the first parameter, all peers' together.
+    std::set<Slot> trained;
+    std::set<uint64_t> saved;                       ///< Checksums.
+    std::map<std::string, std::deque<float>> sent;  ///< By node: first parameters, the latest few.
+  };
+
+  void trained(const std::string& node, Stage& stage, const Slot& slot);
+  void averaged(const std::string& node, const Stage& stage, const StageNote& note);
+  void check_values(const std::string& node, const ArithmeticStage& stage, const char* how);
+  void check_order(const actors::StepMetrics& line);
+  uint32_t slots() const { return swarm_.training.batch / swarm_.training.microbatch; }
+
+  Swarm& swarm_;
+  Report report_;
+  std::map<uint32_t, Stage> stages_;
+  std::map<std::string, std::set<Slot>> trained_here_;  ///< By node, since its start.
+  std::set<uint64_t> closed_;
+  std::optional<uint64_t> last_closed_;
+  uint64_t highest_term_ = 0;
+  bool recovered_ = false;  ///< Since the last line.
+  bool ever_recovered_ = false;
+  bool exact_ = true;  ///< Nothing has happened that may lose an update or count it twice.
+};
+
+}  // namespace swarm::sim

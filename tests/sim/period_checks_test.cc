@@ -1,0 +1,213 @@
+// The checks of the asynchronous mode find what they are there to find.
+#include "apps/sim/period_checks.h"
+
+#include <boost/test/unit_test.hpp>
+
+namespace swarm::sim {
+namespace {
+
+using What = StageNote::What;
+
+/// One stage of two replicas, "a" and "b", that trains two periods of two slots.
+struct Fixture {
+  Fixture() {
+    swarm.training.mode = "async";
+    swarm.training.steps = 2;
+    swarm.training.batch = 4;
+    swarm.training.microbatch = 2;
+    swarm.num_stages = 1;
+    for (const char* name : {"a", "b"}) {
+      swarm.add_peer(name, 0);
+      swarm.nodes[name].alive = true;
+      swarm.nodes[name].arithmetic = name == std::string("a") ? &a : &b;
+    }
+    a.initialize();
+    b.initialize();
+  }
+  ~Fixture() {
+    for (auto& [name, node] : swarm.nodes) node.alive = false;
+  }
+  static StageNoted watch(Fixture* fixture, const char* name) {
+    return [fixture, name](const ArithmeticStage& stage, const StageNote& note) {
+      fixture->checks.noted(name, stage, note);
+    };
+  }
+  static void train(ArithmeticStage& stage, uint64_t period, uint32_t slot) {
+    tensor::StageInput input;
+    input.samples = 2;
+    input.sequence = 4;
+    const int32_t token = static_cast<int32_t>(3 * period + slot + 1);
+    std::string tokens;
+    for (int i = 0; i < 10; ++i) tokens.append(reinterpret_cast<const char*>(&token), 4);
+    input.tokens = Buffer::from_string(tokens);
+    BOOST_REQUIRE(stage.forward_backward({period, slot, 1}, input, true, false).ok());
+    BOOST_REQUIRE(stage.apply_local(2, period).ok());
+  }
+  void close(uint64_t period, uint64_t term = 1) {
+    actors::StepMetrics line;
+    line.step = period;
+    line.term = term;
+    checks.metrics(line);
+  }
+  void event(const char* name) { checks.event({name, -1, 0, "why"}); }
+  /// Both periods, one slot of each at each replica.
+  void train_all() {
+    for (uint64_t period : {0, 1}) {
+      train(a, period, 0);
+      train(b, period, 1);
+      close(period);
+    }
+    close(2);
+  }
+  void average(ArithmeticStage& stage, float mean) {
+    auto sent = stage.to_average(tensor::AveragedPart::kWeights);
+    BOOST_REQUIRE(sent.ok());
+    std::vector<float> values(kParameters, 0.0f);
+    for (uint64_t i = 0; i < kExactParameters; ++i) values[i] = mean * static_cast<float>(i + 1);
+    Buffer average = Buffer::from_string(
+        std::string(reinterpret_cast<const char*>(values.data()), values.size() * 4));
+    BOOST_REQUIRE(stage.take_average(tensor::AveragedPart::kWeights, average, *sent).ok());
+  }
+  std::string found() const { return violations.empty() ? "" : violations.front(); }
+
+  Swarm swarm;
+  std::vector<std::string> violations;
+  PeriodChecks checks{swarm, [this](const std::string& invariant, const std::string& text) {
+                        violations.push_back(invariant + " " + text);
+                      }};
+  ArithmeticStage a{0, 1, 4, {}, 1, watch(this, "a")};
+  ArithmeticStage b{0, 1, 4, {}, 2, watch(this, "b")};
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+BOOST_FIXTURE_TEST_SUITE(PeriodChecksTest, Fixture)
+
+BOOST_AUTO_TEST_CASE(what_is_right_is_not_complained_of) {
+  train_all();
+  const float mean = (a.parameters()[0] + b.parameters()[0]) / 2;
+  const float other = b.parameters()[0];
+  BOOST_REQUIRE(b.to_average(tensor::AveragedPart::kWeights).ok());
+  average(a, mean);
+  BOOST_TEST(b.parameters()[0] == other);
+  average(b, mean);
+  checks.at_end();
+  BOOST_TEST(found() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_slot_that_a_peer_trains_on_twice_is_found) {
+  train(a, 0, 0);
+  BOOST_TEST(found() == "");
+  train(a, 0, 0);
+  BOOST_TEST(contains(found(), "I1 a trains on slot 0 of period 0 a second time"));
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_starts_again_may_train_on_its_slots_again) {
+  train(a, 0, 0);
+  checks.before_start("a");
+  train(a, 0, 0);
+  BOOST_TEST(found() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_period_that_closes_before_its_slots_are_trained_is_found) {
+  train(a, 0, 0);
+  close(0);
+  BOOST_TEST(contains(found(), "I1 period 0 was closed, but no peer of stage 0 has trained"));
+}
+
+BOOST_AUTO_TEST_CASE(an_average_of_what_nobody_sent_is_found) {
+  train_all();
+  BOOST_REQUIRE(b.to_average(tensor::AveragedPart::kWeights).ok());
+  average(a, -1.0f);
+  BOOST_TEST(contains(found(), "I2 a takes the average"));
+}
+
+BOOST_AUTO_TEST_CASE(parameters_beyond_all_updates_are_found) {
+  train(a, 0, 0);
+  average(a, -100.0f);
+  BOOST_REQUIRE(violations.size() >= 2u);
+  BOOST_TEST(contains(violations[1], "I1 a stage 0, after an average"));
+}
+
+BOOST_AUTO_TEST_CASE(parameters_that_tell_of_different_samples_are_found) {
+  train_all();
+  auto state = a.save_state();
+  proto::StageState head;
+  BOOST_REQUIRE(head.ParseFromArray(state.data(), static_cast<int>(state.size())));
+  float half = a.parameters()[7] / 2;
+  std::memcpy(&(*head.mutable_payload())[7 * 4], &half, 4);
+  BOOST_REQUIRE(a.load_state(Buffer::from_string(head.SerializeAsString())).ok());
+  checks.parameters("a", a);
+  BOOST_TEST(contains(found(), "parameter 7 tells of other samples"));
+}
+
+BOOST_AUTO_TEST_CASE(a_state_that_nobody_saved_is_found) {
+  a.save_state();
+  actors::LoadedState state;
+  state.node_name = "b";
+  state.source = "a";
+  state.checksum = a.checksum();
+  checks.loaded("b", state);
+  BOOST_TEST(found() == "");
+  ++state.checksum;
+  checks.loaded("b", state);
+  BOOST_TEST(contains(found(), "I2 b loaded stage 0"));
+}
+
+BOOST_AUTO_TEST_CASE(a_period_that_is_skipped_is_found) {
+  train_all();
+  close(4);
+  BOOST_TEST(contains(found(), "I7 period 4 was closed after period 2"));
+}
+
+BOOST_AUTO_TEST_CASE(a_period_that_the_same_coordinator_closes_twice_is_found) {
+  train_all();
+  close(1);
+  BOOST_TEST(contains(found(), "I7 period 1 was closed after period 2"));
+}
+
+BOOST_AUTO_TEST_CASE(after_a_logged_recovery_periods_may_go_back) {
+  train_all();
+  event("recovered");
+  close(0);
+  close(1);
+  close(2);
+  BOOST_TEST(found() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_new_coordinator_may_close_again_what_the_last_one_told_nobody) {
+  train_all();
+  close(1, 2);
+  close(2, 2);
+  BOOST_TEST(found() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_period_that_never_closes_is_found) {
+  train(a, 0, 0);
+  train(b, 0, 1);
+  close(0);
+  checks.at_end();
+  BOOST_TEST(contains(found(), "I7 period 1 was never closed"));
+}
+
+BOOST_AUTO_TEST_CASE(an_update_that_is_lost_while_nothing_fails_is_found) {
+  train_all();
+  b.initialize();
+  checks.at_end();
+  BOOST_TEST(contains(found(), "I1 nothing failed, but the replicas of stage 0"));
+}
+
+BOOST_AUTO_TEST_CASE(an_update_may_be_lost_in_a_round_that_fails) {
+  train_all();
+  event("round_failed");
+  b.initialize();
+  checks.at_end();
+  BOOST_TEST(found() == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace swarm::sim
