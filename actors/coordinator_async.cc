@@ -203,6 +203,12 @@ void CoordinatorState::round_over(uint32_t stage) {
 proto::RegisterPeerReply CoordinatorState::verdict_while_periods(const PeerId& id, Peer& peer) {
   uint64_t behind = step_ < deps_.training.steps ? 1 : 0;  // after the end all are equal
   bool near = peer.has_state && peer.step + behind >= step_;
+  bool over = step_ >= deps_.training.steps && near && !peer.serving;
+  for (const PeerId& other : over ? serving_peers(peer.stage) : std::vector<PeerId>{}) {
+    uint64_t checksum = peers_.at(other).checksum;
+    if (other == id || checksum == 0 || checksum == peer.checksum) continue;
+    return fetch_verdict(peer, "it has missed the last averaging");
+  }
   if (!near && !peer.serving)
     return fetch_verdict(
         peer, peer.has_state ? "behind, at period " + std::to_string(peer.step) : "no state yet");

@@ -18,6 +18,7 @@ constexpr int kStalenessEntries = 64;
 void StageServerState::note_updates(const LocalUpdates& updates) {
   if (updates.refused) record("update_refused", updates.refused->detail);
   if (!updates.staleness.empty()) ++updates_made_;
+  if (!updates.staleness.empty()) checksum_ = 0;  // of parameters that are no more
   auto* histogram = period_stats_.mutable_staleness();
   for (uint64_t staleness : updates.staleness) {
     int entry = static_cast<int>(std::min<uint64_t>(staleness, kStalenessEntries - 1));
@@ -72,6 +73,8 @@ caf::result<Mail> StageServerState::on_end_period(const Mail& mail) {
   }
   if (averaging_)
     return to_caf(Error{ErrorCode::kOverloaded, "an earlier round is under way", 100});
+  // Taken again, a round's average would take back the updates made since.
+  if (message.round() <= round_.id) return to_caf(ErrorCode::kStaleStep, "the round is over here");
   AverageRound round;
   round.round = message.round();
   round.self = static_cast<uint32_t>(message.members_size());
