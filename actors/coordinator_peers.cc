@@ -85,7 +85,11 @@ void CoordinatorState::update_peer(Peer& peer, const proto::RegisterPeer& messag
   peer.swarm_peers = message.swarm_peers();
   peer.open_step = message.open_step();
   peer.held.clear();
-  for (const auto& held : message.held()) peer.held.emplace_back(held.slot(), held.attempt());
+  peer.losses.clear();
+  for (const auto& held : message.held()) {
+    peer.held.emplace_back(held.slot(), held.attempt());
+    if (held.samples() > 0) peer.losses.push_back(held);
+  }
   peer.has_average = message.has_average();
   peer.round = message.round();
   peer.last_gradient_norm = message.last_gradient_norm();
@@ -171,6 +175,13 @@ proto::RegisterPeerReply CoordinatorState::verdict_while_open(const PeerId& id, 
   return verdict;
 }
 
+/// The open step as this peer knows it.
+void CoordinatorState::rebuild_ledger(const PeerId& id, const Peer& peer) {
+  ledger_->rebuild(id, peer.stage, peer.held);
+  for (const auto& slot : peer.losses)
+    ledger_->rebuild_loss(slot.slot(), slot.loss_sum(), slot.samples());
+}
+
 /// A peer enters the open step. True if what it holds of it counts.
 bool CoordinatorState::admit(const PeerId& id, Peer& peer) {
   peer.serving = true;
@@ -180,7 +191,7 @@ bool CoordinatorState::admit(const PeerId& id, Peer& peer) {
     ledger_->peer_lost(id, /*may_return=*/true);  // attempts leased before do not count for it
     return true;
   }
-  ledger_->rebuild(id, peer.stage, peer.held);
+  rebuild_ledger(id, peer);
   std::set<uint32_t> held;
   for (const auto& [slot, attempt] : peer.held) held.insert(slot);
   auto counted = ledger_->counted(peer.stage)[id];

@@ -42,6 +42,7 @@ class CoordinatorState {
     uint64_t open_step = 0;  ///< Whose microbatches it serves.
     std::vector<uint64_t> snapshots;
     std::vector<std::pair<uint32_t, uint32_t>> held;  ///< (slot, attempt), as last reported.
+    std::vector<proto::HeldSlot> losses;              ///< Those of `held` whose loss it knows.
     bool has_average = false;
     uint64_t round = 0;
     double last_gradient_norm = 0;
@@ -128,6 +129,7 @@ class CoordinatorState {
   Bits compare_bits(const PeerId& id, const Peer& peer) const;
   bool few_peers_are_here(const std::vector<routing::PeerSupply>& supplies);
   void record_recovery(const routing::RecoveryPlan& plan, size_t present);
+  void rebuild_ledger(const PeerId& id, const Peer& peer);
   bool admit(const PeerId& id, Peer& peer);
   void start_gathering(const std::string& reason);
   void try_to_plan();

@@ -53,7 +53,7 @@ void CoordinatorState::open_step(uint64_t step) {
       peer.held.clear();
       continue;
     }
-    ledger_->rebuild(id, peer.stage, peer.held);  // a successor goes on where the old one was
+    rebuild_ledger(id, peer);  // a successor goes on where the old one was
     peer.held.clear();
   }
   serve_waiting_leases();

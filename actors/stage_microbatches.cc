@@ -299,10 +299,18 @@ void StageServerState::backward_done(const Key& key, bool accumulated, uint64_t 
       bool held = sum_is_the_same && held_attempt(key).has_value();
       double loss =
           is_last() ? outcome->loss_sum : resident.downstream.as<proto::ForwardReply>().loss_sum();
+      if (is_last() && held) remember_loss(key, loss);
       answer(key, make_reply(resident, loss, outcome->tensor, held));
     }
   }
   pump();
+}
+
+/// For a new coordinator: what the old one was told is gone with it.
+void StageServerState::remember_loss(const Key& key, double loss_sum) {
+  losses_.erase(losses_.begin(), losses_.lower_bound({key.step, 0}));
+  uint32_t samples = residents_.at(key).request.as<proto::ForwardRequest>().samples();
+  losses_[{key.step, key.slot}] = {loss_sum, samples};
 }
 
 Mail StageServerState::make_reply(const Resident& resident, double loss_sum,

@@ -163,6 +163,10 @@ void StageServerState::register_peer() {
     auto* held = message.add_held();
     held->set_slot(slot);
     held->set_attempt(attempt);
+    if (auto loss = losses_.find({step_, slot}); loss != losses_.end()) {
+      held->set_loss_sum(loss->second.sum);
+      held->set_samples(loss->second.samples);
+    }
   }
   message.set_has_average(round_.result.has_value());
   message.set_round(round_.id);

@@ -119,6 +119,7 @@ class StageServerState {
   void drop_residents(uint64_t before_step, const Error& error);
   bool decide_accumulate(const proto::ForwardRequest& head);
   std::optional<uint32_t> held_attempt(const Key& key) const;
+  void remember_loss(const Key& key, double loss_sum);
   void forget_held(const Key& key);
   Mail make_reply(const Resident& resident, double loss_sum, const tensor::EncodedTensor& gradient,
                   bool held) const;
@@ -184,7 +185,12 @@ class StageServerState {
   std::deque<std::pair<Key, Mail>> answered_;  ///< Latest replies, for repeats.
   uint64_t answered_bytes_ = 0;
   std::map<uint32_t, uint32_t> held_;  ///< slot -> attempt in the gradient sum.
-  uint64_t sum_epoch_ = 0;             ///< Rises when the sum is dropped.
+  struct SlotLoss {
+    double sum = 0;
+    uint32_t samples = 0;
+  };
+  std::map<std::pair<uint64_t, uint32_t>, SlotLoss> losses_;  ///< (step, slot); last stage.
+  uint64_t sum_epoch_ = 0;                                    ///< Rises when the sum is dropped.
   /// Asynchronous mode: (period, slot) -> attempt that went into an update here; the newest.
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> taken_;
   std::shared_ptr<LocalUpdater> updater_;  ///< Shared with jobs of the compute actor, used there.

@@ -1,6 +1,7 @@
 #include "routing/step_ledger.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "common/check.h"
@@ -198,6 +199,15 @@ void StepLedger::rebuild(const PeerId& peer, uint32_t stage,
     if ((slot.missing & bit(stage)) && !refused(peer, attempt))
       set_holder(slot, stage, {peer, attempt_number});
   }
+}
+
+void StepLedger::rebuild_loss(uint32_t slot_index, double loss_sum, uint32_t samples) {
+  if (slot_index >= options_.num_slots || samples == 0 || !std::isfinite(loss_sum)) return;
+  Slot& slot = slots_[slot_index];
+  if (slot.has_loss || slot.skipped) return;
+  slot.has_loss = true;
+  slot.loss_sum = loss_sum;
+  slot.samples = samples;
 }
 
 bool StepLedger::stage_full(uint32_t stage) const {

@@ -109,6 +109,11 @@ class StepLedger {
   void rebuild(const PeerId& peer, uint32_t stage,
                const std::vector<std::pair<uint32_t, uint32_t>>& held);
 
+  /// Loss of a slot that a predecessor's done() brought, as the last stage's peer remembers it.
+  /// Counts once per slot, like done()'s; validation slots, values that are not finite and slots
+  /// out of range are ignored.
+  void rebuild_loss(uint32_t slot, double loss_sum, uint32_t samples);
+
   /// Every training slot has a peer for this stage.
   bool stage_full(uint32_t stage) const;
   /// All stages full and every validation slot has its loss.

@@ -211,6 +211,21 @@ BOOST_AUTO_TEST_CASE(a_successor_rebuilds_the_matrix_from_what_peers_hold) {
   BOOST_TEST(!ledger.holder(0, 0).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_successor_knows_the_losses_that_its_predecessor_was_told) {
+  StepLedger ledger(options(2, 2));
+  ledger.rebuild(kA, 1, {{0, 1}, {1, 1}});
+  ledger.rebuild_loss(0, 6, 2);
+  ledger.rebuild_loss(0, 100, 2);  // once per slot
+  ledger.rebuild_loss(1, 100, 0);  // not known
+  ledger.rebuild_loss(1, std::nan(""), 2);
+  ledger.rebuild_loss(77, 100, 2);
+  BOOST_TEST(ledger.train_samples() == 2u);
+  BOOST_TEST(ledger.train_loss() == 3.0);
+  BOOST_TEST(ledger.done(1, 1, {}, 2, 2).ok());
+  BOOST_TEST(ledger.done(0, 1, {}, 100, 2).ok());  // comes again
+  BOOST_TEST(ledger.train_loss() == 2.0);
+}
+
 BOOST_AUTO_TEST_CASE(sixty_four_stages_fit) {
   StepLedger ledger(options(64, 1));
   SlotLease lease = lease_one(ledger);
