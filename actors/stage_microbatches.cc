@@ -131,7 +131,7 @@ bool StageServerState::decide_accumulate(const proto::ForwardRequest& head) {
   if (asynchronous()) {
     taken_[{head.step(), head.slot()}] = head.attempt();
     if (taken_.size() > kTakenKept) taken_.erase(taken_.begin());
-    return true;
+    return step_ < deps_.training.steps;  // replicas stay equal after the last averaging
   }
   held_[head.slot()] = head.attempt();
   std::string fault = std::to_string(head.step()) + ":" + std::to_string(head.slot());
