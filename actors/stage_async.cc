@@ -17,8 +17,10 @@ constexpr int kStalenessEntries = 64;
 
 void StageServerState::note_updates(const LocalUpdates& updates) {
   if (updates.refused) record("update_refused", updates.refused->detail);
-  if (!updates.staleness.empty()) ++updates_made_;
-  if (!updates.staleness.empty()) checksum_ = 0;  // of parameters that are no more
+  if (!updates.staleness.empty()) {
+    ++updates_made_;
+    checksum_ = 0;  // of parameters that are no more
+  }
   auto* histogram = period_stats_.mutable_staleness();
   for (uint64_t staleness : updates.staleness) {
     int entry = static_cast<int>(std::min<uint64_t>(staleness, kStalenessEntries - 1));

@@ -11,6 +11,15 @@ namespace {
 
 StageMask bit(uint32_t stage) { return StageMask{1} << stage; }
 
+/// Once per slot. `samples` 0: not known.
+template <class Slot>
+void take_loss(Slot& slot, double loss_sum, uint32_t samples) {
+  if (slot.has_loss || slot.skipped || samples == 0) return;
+  slot.has_loss = true;
+  slot.loss_sum = loss_sum;
+  slot.samples = samples;
+}
+
 StageMask all_stages(uint32_t num_stages) {
   return num_stages == 64 ? ~StageMask{0} : bit(num_stages) - 1;
 }
@@ -84,11 +93,7 @@ Status StepLedger::done(uint32_t slot_index, uint32_t attempt_number,
   for (const LedgerHop& hop : route)
     if (hop.held && (attempt.needs & slot.missing & bit(hop.stage)) && !refused(hop.peer, attempt))
       set_holder(slot, hop.stage, {hop.peer, hop.attempt});
-  if (!slot.has_loss && !slot.skipped && samples > 0) {
-    slot.has_loss = true;
-    slot.loss_sum = loss_sum;
-    slot.samples = samples;
-  }
+  take_loss(slot, loss_sum, samples);
   failed(slot_index, attempt_number);  // ends the lease if it is of this attempt
   return {};
 }
@@ -202,12 +207,8 @@ void StepLedger::rebuild(const PeerId& peer, uint32_t stage,
 }
 
 void StepLedger::rebuild_loss(uint32_t slot_index, double loss_sum, uint32_t samples) {
-  if (slot_index >= options_.num_slots || samples == 0 || !std::isfinite(loss_sum)) return;
-  Slot& slot = slots_[slot_index];
-  if (slot.has_loss || slot.skipped) return;
-  slot.has_loss = true;
-  slot.loss_sum = loss_sum;
-  slot.samples = samples;
+  if (slot_index >= options_.num_slots || !std::isfinite(loss_sum)) return;
+  take_loss(slots_[slot_index], loss_sum, samples);
 }
 
 bool StepLedger::stage_full(uint32_t stage) const {
