@@ -68,21 +68,40 @@ void CoordinatorState::close_period() {
   write_metrics(closing, 0);
   uint64_t every = training.sync_every == 0 ? 1 : training.sync_every / training.batch;
   bool last = next == training.steps;
-  bool average = last || next % every == 0;
+  bool average = next % every == 0;
+  opened_at_ = now();
+  if (last) return begin_last_round();
   bool save = decide_save(next);
   for (uint32_t stage = 0; stage < deps_.num_stages; ++stage)
     end_period(stage, closing.step, average, save);
-  opened_at_ = now();
-  if (last) {
-    last_round_ = true;
-    last_rounds_ = 1;
-    return;
-  }
   if (ahead_.empty()) open_next_period();
   step_ = computed_on_ = ahead_.front().step;
   ledger_ = std::move(ahead_.front().ledger);
   ahead_.pop_front();
   serve_waiting_leases();
+}
+
+/// What it leaves behind is saved when all are done: replicas' last snapshots are equal.
+void CoordinatorState::begin_last_round() {
+  last_round_ = true;
+  last_tries_.assign(deps_.num_stages, 1);
+  for (uint32_t stage = 0; stage < deps_.num_stages; ++stage)
+    end_period(stage, deps_.training.steps - 1, true, false);
+}
+
+/// After a takeover at the end: the coordinator before may have died in the last averaging.
+bool CoordinatorState::resume_last_round(uint64_t step) {
+  if (!asynchronous() || step < deps_.training.steps) return false;
+  bool equal = true;
+  for (uint32_t stage = 0; stage < deps_.num_stages; ++stage) {
+    std::set<uint64_t> checksums;
+    for (const PeerId& id : serving_peers(stage)) checksums.insert(peers_.at(id).checksum);
+    equal &= checksums.size() == 1 && *checksums.begin() != 0;
+  }
+  if (equal) return false;
+  enter_step(deps_.training.steps - 1);
+  begin_last_round();
+  return true;
 }
 
 void CoordinatorState::end_period(uint32_t stage, uint64_t period, bool average, bool save) {
@@ -91,7 +110,7 @@ void CoordinatorState::end_period(uint32_t stage, uint64_t period, bool average,
     record("averaging_skipped", static_cast<int32_t>(stage), "reason=the one before still runs");
     average = false;
   }
-  auto members = serving_peers(stage);
+  const auto members = serving_peers(stage);
   proto::EndPeriod message;
   message.set_term(term_);
   message.set_period(period);
@@ -120,6 +139,16 @@ void CoordinatorState::end_period(uint32_t stage, uint64_t period, bool average,
       period_answered(stage, round, id, std::move(reply));
     });
   }
+  if (!average || any_pending(progress)) return;
+  self_->send(self_, run_later_atom::value, LocalTask([this, stage, round] {  // nobody was asked
+                if (phase_ == Phase::kOpen && stages_[stage].round == round) round_over(stage);
+              }));
+}
+
+bool CoordinatorState::any_pending(const StageProgress& progress) {
+  return std::any_of(progress.answers.begin(), progress.answers.end(), [](const auto& one) {
+    return one.second == routing::MemberAnswer::Kind::kPending;
+  });
 }
 
 void CoordinatorState::period_answered(uint32_t stage, uint64_t round, const PeerId& id,
@@ -159,9 +188,7 @@ void CoordinatorState::period_answered(uint32_t stage, uint64_t round, const Pee
     record("member_failed", static_cast<int32_t>(stage),
            "peer=" + id.brief() + " " + to_string(reply.error()));
   }
-  for (const auto& [other, answer] : progress.answers)
-    if (answer == Kind::kPending) return;
-  round_over(stage);
+  if (!any_pending(progress)) round_over(stage);
 }
 
 /// Every member has answered, one way or the other.
@@ -170,12 +197,13 @@ void CoordinatorState::round_over(uint32_t stage) {
   bool failed = std::any_of(progress.answers.begin(), progress.answers.end(), [](const auto& one) {
     return one.second != routing::MemberAnswer::Kind::kAveraged;
   });
-  if (last_round_ && failed && last_rounds_ < kLastRounds) {
-    ++last_rounds_;
-    self_->delayed_send(self_, kLastRoundPause, run_later_atom::value, LocalTask([this, stage] {
-                          if (phase_ != Phase::kOpen || !last_round_) return;
+  if (last_round_ && failed && last_tries_[stage] < kLastRounds) {
+    ++last_tries_[stage];
+    self_->delayed_send(self_, kLastRoundPause, run_later_atom::value,
+                        LocalTask([this, stage, round = progress.round] {
+                          if (phase_ != Phase::kOpen || stages_[stage].round != round) return;
                           stages_[stage].at = StageProgress::At::kFilling;
-                          end_period(stage, deps_.training.steps - 1, true, true);
+                          end_period(stage, deps_.training.steps - 1, true, false);
                         }));
     return;
   }
@@ -190,6 +218,11 @@ void CoordinatorState::round_over(uint32_t stage) {
     ++replicas;
     checksums.insert(peer->second.checksum);
   }
+  for (const auto& [id, answer] : progress.answers) {  // who failed fetches what the others have
+    auto peer = peers_.find(id);
+    bool missed = last_round_ && replicas > 0 && answer != routing::MemberAnswer::Kind::kAveraged;
+    if (missed && peer != peers_.end()) peer->second.serving = false;
+  }
   std::string text;
   for (uint64_t checksum : checksums) text += (text.empty() ? "checksum=" : ",") + hex(checksum);
   text += " peers=" + std::to_string(replicas);
@@ -201,13 +234,18 @@ void CoordinatorState::round_over(uint32_t stage) {
 
 /// A peer that is a period behind takes part; one further behind fetches a neighbour's state.
 proto::RegisterPeerReply CoordinatorState::verdict_while_periods(const PeerId& id, Peer& peer) {
-  uint64_t behind = step_ < deps_.training.steps ? 1 : 0;  // after the end all are equal
-  bool near = peer.has_state && peer.step + behind >= step_;
-  bool over = step_ >= deps_.training.steps && near && !peer.serving;
-  for (const PeerId& other : over ? serving_peers(peer.stage) : std::vector<PeerId>{}) {
-    uint64_t checksum = peers_.at(other).checksum;
-    if (other == id || checksum == 0 || checksum == peer.checksum) continue;
-    return fetch_verdict(peer, "it has missed the last averaging");
+  const bool over = step_ >= deps_.training.steps;  // then replicas are equal
+  bool near = peer.has_state && peer.step + (over ? 0 : 1) >= step_;
+  if (over && !near) {  // if others have not missed the last averaging, it has
+    const auto serving = serving_peers(peer.stage);
+    peer.serving &= std::none_of(serving.begin(), serving.end(), [this](const PeerId& other) {
+      return peers_.at(other).step >= step_;
+    });
+  }
+  if (over && near && !peer.serving) {
+    Bits bits = compare_bits(id, peer);
+    if (bits == Bits::kOther) return fetch_verdict(peer, "it has missed the last averaging");
+    if (bits == Bits::kNotKnown) return wait_verdict(100, "its replicas have not reported yet");
   }
   if (!near && !peer.serving)
     return fetch_verdict(

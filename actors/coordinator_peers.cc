@@ -20,15 +20,15 @@ constexpr double kReportPatience_s = 5.0;
 /// both parts do apart is done twice. Then it goes on, since the others may be gone for good.
 constexpr double kMinorityPatience_s = 20.0;
 
-Verdict wait_verdict(uint32_t retry_after_ms, const std::string& reason) {
+}  // namespace
+
+Verdict CoordinatorState::wait_verdict(uint32_t retry_after_ms, const std::string& reason) {
   Verdict verdict;
   verdict.set_verdict(Verdict::VERDICT_WAIT);
   verdict.set_retry_after_ms(retry_after_ms);
   verdict.set_reason(reason);
   return verdict;
 }
-
-}  // namespace
 
 caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
   const auto& message = mail.as<proto::RegisterPeer>();
@@ -54,6 +54,7 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
             },
             [](const caf::error&) {});
   }
+  if (over_) save_late(id, peer);
   auto verdict = phase_ == Phase::kGathering ? verdict_while_gathering(id, peer)
                                              : verdict_while_open(id, peer);
   verdict.set_term(term_);
@@ -119,7 +120,7 @@ CoordinatorState::Bits CoordinatorState::compare_bits(const PeerId& id, const Pe
   Bits result = Bits::kEqual;
   for (const PeerId& other : serving_peers(peer.stage)) {
     const Peer& replica = peers_.at(other);
-    if (other == id) continue;
+    if (other == id || replica.checksum == 0) continue;  // 0: has trained since it was computed
     if (replica.checksum_step == peer.step)
       return replica.checksum == peer.checksum ? Bits::kEqual : Bits::kOther;
     result = Bits::kNotKnown;  // its commit is under way
@@ -419,7 +420,7 @@ void CoordinatorState::try_to_open() {
     }
   uint64_t step = plan_->step;
   plan_.reset();
-  open_step(step);
+  if (!resume_last_round(step)) open_step(step);
 }
 
 void CoordinatorState::peer_gone(const PeerId& id, const std::string& reason) {

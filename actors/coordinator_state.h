@@ -49,6 +49,7 @@ class CoordinatorState {
     bool reported = false;        ///< Registered since the gathering began.
     bool serving = false;         ///< Member at the open step.
     bool commit_pending = false;  ///< A commit is under way to it.
+    bool late_save = false;       ///< Was asked for the last snapshot after the end.
     uint64_t checksum = 0, checksum_step = 0;
     uint32_t swarm_peers = 0;              ///< That were here when it was told to serve last.
     std::optional<TimePoint> ahead_since;  ///< It has a later step in memory than the swarm.
@@ -123,6 +124,7 @@ class CoordinatorState {
   void update_peer(Peer& peer, const proto::RegisterPeer& message);
   proto::RegisterPeerReply verdict_while_open(const PeerId& id, Peer& peer);
   proto::RegisterPeerReply verdict_while_gathering(const PeerId& id, Peer& peer);
+  static proto::RegisterPeerReply wait_verdict(uint32_t retry_after_ms, const std::string& reason);
   proto::RegisterPeerReply fetch_verdict(const Peer& peer, const std::string& reason) const;
   proto::RegisterPeerReply verdict_for_one_ahead(Peer& peer);
   enum class Bits { kEqual, kOther, kNotKnown };
@@ -147,14 +149,18 @@ class CoordinatorState {
   void open_next_period();
   void advance_periods();
   void close_period();
+  void begin_last_round();
+  bool resume_last_round(uint64_t step);
   void end_period(uint32_t stage, uint64_t period, bool average, bool save);
   void period_answered(uint32_t stage, uint64_t round, const PeerId& id, Result<Mail> reply);
   void round_over(uint32_t stage);
   bool averaging() const;
+  static bool any_pending(const StageProgress& progress);
   proto::RegisterPeerReply verdict_while_periods(const PeerId& id, Peer& peer);
 
   // coordinator_steps.cc
   std::unique_ptr<routing::StepLedger> make_ledger(uint64_t step) const;
+  void enter_step(uint64_t step);
   void open_step(uint64_t step);
   void advance();
   void start_round(uint32_t stage);
@@ -186,6 +192,7 @@ class CoordinatorState {
   void write_metrics(const ClosingStep& closing, double gradient_norm);
   void finish();
   void save_final(const std::string& detail, int tries);
+  void save_late(const PeerId& id, Peer& peer);
   ClosingStep take_open_step();
   static bool all_averaged(const std::vector<StageProgress>& stages);
   bool nothing_counts() const;
@@ -226,7 +233,7 @@ class CoordinatorState {
   std::optional<ClosingStep> pending_;  ///< Closed, not yet committed.
   std::deque<OpenPeriod> ahead_;        ///< Asynchronous mode: periods after step_, ascending.
   std::vector<StageReports> reports_;   ///< Asynchronous mode.
-  int last_rounds_ = 0;                 ///< Tries of it so far.
+  std::vector<int> last_tries_;         ///< Of the last averaging, by stage.
   bool last_round_ = false;             ///< Every period is done; the last averaging runs.
   std::deque<WaitingLease> waiting_leases_;
   TimePoint opened_at_{};

@@ -38,15 +38,19 @@ std::unique_ptr<routing::StepLedger> CoordinatorState::make_ledger(uint64_t step
   return std::make_unique<routing::StepLedger>(options);
 }
 
-void CoordinatorState::open_step(uint64_t step) {
+void CoordinatorState::enter_step(uint64_t step) {
   step_ = step;
   computed_on_ = pending_ ? pending_->step : step;
-  ledger_ = make_ledger(step);
   stages_.assign(deps_.num_stages, StageProgress{});
   opened_at_ = now();
   diverged_ = false;
   had_history_ = true;
   phase_ = Phase::kOpen;
+}
+
+void CoordinatorState::open_step(uint64_t step) {
+  enter_step(step);
+  ledger_ = make_ledger(step);
   for (auto& [id, peer] : peers_) {
     if (asynchronous() || !peer.serving || peer.held.empty()) continue;
     if (peer.commit_pending || peer.step != step) {
@@ -425,6 +429,18 @@ void CoordinatorState::save_final(const std::string& detail, int tries) {
             if (tries >= kFinalSaves) return over();  // disks that fail for good
             later(milliseconds(1'000), tries + 1);
           });
+}
+
+/// After the end: a peer that came back too late to be asked with the others has no last snapshot.
+void CoordinatorState::save_late(const PeerId& id, Peer& peer) {
+  bool stored = std::count(peer.snapshots.begin(), peer.snapshots.end(), step_) != 0;
+  if (!peer.serving || !peer.proxy || stored || peer.late_save) return;
+  peer.late_save = true;
+  request_mail(self_, peer.proxy, make_mail(proto::SaveCheckpoint(), {}, milliseconds(60'000)),
+               [this, id](Result<Mail> reply) {
+                 auto found = peers_.find(id);
+                 if (!reply && found != peers_.end()) found->second.late_save = false;
+               });
 }
 
 }  // namespace swarm::actors

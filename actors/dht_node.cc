@@ -11,6 +11,7 @@
 #include "actors/errors.h"
 #include "actors/log.h"
 #include "actors/requests.h"
+#include "routing/replica_map.h"
 
 namespace swarm::actors {
 namespace {
@@ -25,6 +26,7 @@ using lookup_limit_atom = caf::atom_constant<caf::atom("dhtlimit")>;
 
 constexpr int kMaxRecordsPerStore = 1'024;
 constexpr size_t kMaxReplyBytes = 512u << 10;  // below the links' head limit
+constexpr size_t kReadWidth = 3;  // answers that make a get; all k where these know nothing
 constexpr auto kFirstJoinPause = std::chrono::milliseconds(100);
 constexpr auto kLastJoinPause = std::chrono::milliseconds(2'000);
 
@@ -55,7 +57,7 @@ struct Running {
   Running(routing::Lookup l, DhtKey k) : lookup(std::move(l)), key(k) {}
   routing::Lookup lookup;
   DhtKey key;
-  bool contacts_only = true;
+  bool contacts_only = true;  ///< Records are not asked for.
   bool over = false;
   bool aborted = false;  ///< The actor ends: answer kShuttingDown.
   std::map<std::string, StoredRecord> records;
@@ -93,7 +95,8 @@ class DhtNode {
   void refresh_tick();
 
   // Asking.
-  void lookup(const DhtKey& key, bool contacts_only, std::function<void(Running&)> done);
+  void lookup(const DhtKey& key, bool contacts_only, std::function<void(Running&)> done,
+              size_t width = 0);
   void pump(const RunningPtr& running);
   void learn(const RunningPtr& running, const Contact& from, const proto::DhtFindReply& reply);
   void ask(const Contact& contact, Mail mail, std::function<void(const Mail&)> ok,
@@ -105,7 +108,8 @@ class DhtNode {
 
   // Local interface.
   caf::response_promise put(const std::string& name, const DhtRecordLocal& record);
-  void put_at(Running& found, const StoredRecord& record, caf::response_promise promise);
+  void put_at(const DhtKey& key, const routing::Replicas& replicas, const StoredRecord& record,
+              caf::response_promise promise);
   caf::result<DhtRecords> get(const std::string& name);
   caf::result<std::string> lookup_text(const std::string& name);
   DhtStatus status() const;
@@ -116,6 +120,7 @@ class DhtNode {
   std::unique_ptr<routing::RoutingTable> table_;
   routing::RecordStore records_;
   std::map<NodeId, caf::actor> proxies_;
+  std::unique_ptr<routing::ReplicaMap> replicas_;
   std::map<uint64_t, RunningPtr> running_;
   uint64_t next_id_ = 1;
   std::chrono::milliseconds join_pause_ = kFirstJoinPause;
@@ -126,6 +131,7 @@ caf::behavior DhtNode::start(Self* self, DhtDeps deps) {
   self_ = self;
   deps_ = std::move(deps);
   table_ = std::make_unique<routing::RoutingTable>(deps_.self, deps_.options.k);
+  replicas_ = std::make_unique<routing::ReplicaMap>(deps_.options.k);
   const auto me = caf::actor_cast<caf::actor>(self);
   self->send(deps_.links, register_atom::value, std::string("dht"), me);
   self->send(deps_.links, subscribe_atom::value, me);
@@ -234,6 +240,7 @@ Result<proto::DhtStoreReply> DhtNode::store(const proto::DhtStore& request) {
 void DhtNode::heard_from(const Contact& contact) {
   if (contact.id == deps_.self || contact.id.is_zero() || contact.endpoint.port == 0) return;
   const size_t before = table_->size();
+  replicas_->heard_from(contact);
   auto to_ping = table_->seen(contact, now_s());
   if (to_ping) ping(*to_ping);
   if (table_->size() == before) return;
@@ -246,6 +253,7 @@ void DhtNode::heard_from(const Contact& contact) {
 void DhtNode::lost(const NodeId& id) {
   proxies_.erase(id);
   table_->failed(id);
+  replicas_->lost(id);
   if (table_->size() > 0 || joining_ || deps_.join.empty()) return;
   log_info("dht alone=true rejoining=true");
   joining_ = true;
@@ -310,8 +318,10 @@ void DhtNode::refresh_tick() {
   lookup(deps_.self, true, [](Running&) {});
   const double age_s = Seconds(deps_.options.refresh_every).count();
   if (auto key = table_->refresh_target(now, age_s)) lookup(*key, true, [](Running&) {});
+  // Who repeats a record more often than this needs no help.
   std::map<DhtKey, std::vector<StoredRecord>> by_key;
-  for (auto& [key, record] : records_.all(now)) by_key[key].push_back(record);
+  for (auto& [key, record] : records_.all(now))
+    if (record.expires_s - now > age_s) by_key[key].push_back(record);
   for (auto& [key, records] : by_key)
     for (auto& contact : table_->nearest(key, deps_.options.k))
       ask(
@@ -380,12 +390,15 @@ void DhtNode::send_to(const caf::actor& proxy, const Contact& contact, const Mai
           });
 }
 
-void DhtNode::lookup(const DhtKey& key, bool contacts_only, std::function<void(Running&)> done) {
+/// `width`: how many of the nearest must answer; 0: all k.
+void DhtNode::lookup(const DhtKey& key, bool contacts_only, std::function<void(Running&)> done,
+                     size_t width) {
   auto running = std::make_shared<Running>(
       routing::Lookup(key, deps_.self, deps_.options.k, deps_.options.alpha,
                       table_->nearest(key, deps_.options.k)),
       key);
   running->contacts_only = contacts_only;
+  if (width > 0) running->lookup.set_width(std::min<size_t>(width, deps_.options.k));
   const uint64_t id = next_id_++;
   running->done = [this, id, done = std::move(done)](Running& finished) {
     running_.erase(id);
@@ -413,6 +426,10 @@ void DhtNode::pump(const RunningPtr& running) {
           pump(running);
         });
   if (!running->lookup.finished() || running->over) return;
+  if (running->records.empty() && running->lookup.width() < deps_.options.k) {
+    running->lookup.set_width(deps_.options.k);
+    return pump(running);
+  }
   running->over = true;
   auto done = running->done;
   done(*running);
@@ -449,28 +466,34 @@ caf::response_promise DhtNode::put(const std::string& name, const DhtRecordLocal
   }
   StoredRecord stored{record.subkey, record.value, record.version,
                       now_s() + Seconds(record.ttl).count()};
-  lookup(key_of(name), true,
-         [this, stored, promise](Running& found) { put_at(found, stored, promise); });
+  const auto key = key_of(name);
+  const double max_age_s = Seconds(deps_.options.refresh_every).count();
+  if (const auto* known = replicas_->find(key, now_s(), max_age_s)) {
+    put_at(key, routing::Replicas(*known), stored, promise);
+    return promise;
+  }
+  lookup(key, true, [this, stored, promise](Running& found) mutable {
+    if (found.aborted) {
+      promise.deliver(to_caf(ErrorCode::kShuttingDown, "the dht stops"));
+      return;
+    }
+    auto replicas =
+        routing::choose_replicas(found.key, deps_.self, deps_.options.k, found.lookup.result());
+    put_at(found.key, replicas, stored, promise);
+    replicas_->set(found.key, std::move(replicas), now_s());
+  });
   return promise;
 }
 
-/// Stores at the k nearest of those that answered and this node; acknowledged by the first success.
-void DhtNode::put_at(Running& found, const StoredRecord& record, caf::response_promise promise) {
-  if (found.aborted) {
-    promise.deliver(to_caf(ErrorCode::kShuttingDown, "the dht stops"));
-    return;
-  }
-  auto replicas = found.lookup.result();
-  const auto own = routing::xor_distance(deps_.self, found.key);
-  const bool mine = replicas.size() < deps_.options.k ||
-                    own < routing::xor_distance(replicas.back().id, found.key);
-  if (mine && replicas.size() == deps_.options.k) replicas.pop_back();
+/// Acknowledged by the first success.
+void DhtNode::put_at(const DhtKey& key, const routing::Replicas& replicas,
+                     const StoredRecord& record, caf::response_promise promise) {
   struct Progress {
     size_t waiting = 0;
     bool answered = false;
   };
   auto progress = std::make_shared<Progress>();
-  progress->waiting = replicas.size() + 1;
+  progress->waiting = replicas.others.size() + 1;
   auto report = [progress, promise](bool stored) mutable {
     --progress->waiting;
     if (progress->answered) return;
@@ -479,17 +502,17 @@ void DhtNode::put_at(Running& found, const StoredRecord& record, caf::response_p
       promise.deliver(to_caf(ErrorCode::kNoLivePeer, "no dht node took the record"));
     progress->answered = stored || progress->waiting == 0;
   };
-  for (auto& contact : replicas)
+  for (auto& contact : replicas.others)
     ask(
-        contact, store_mail(found.key, {record}), [report](const Mail&) mutable { report(true); },
+        contact, store_mail(key, {record}), [report](const Mail&) mutable { report(true); },
         [report]() mutable { report(false); });
-  if (mine) records_.store(found.key, record, now_s());
-  report(mine);
+  if (replicas.mine) records_.store(key, record, now_s());
+  report(replicas.mine);
 }
 
 caf::result<DhtRecords> DhtNode::get(const std::string& name) {
   auto promise = self_->make_response_promise<DhtRecords>();
-  lookup(key_of(name), false, [this, promise](Running& found) mutable {
+  auto done = [this, promise](Running& found) mutable {
     if (found.aborted) {
       promise.deliver(to_caf(ErrorCode::kShuttingDown, "the dht stops"));
       return;
@@ -503,7 +526,8 @@ caf::result<DhtRecords> DhtNode::get(const std::string& name) {
         records.push_back({subkey, record.value, record.version, std::chrono::milliseconds(ttl)});
     }
     promise.deliver(std::move(records));
-  });
+  };
+  lookup(key_of(name), false, std::move(done), kReadWidth);
   return promise;
 }
 

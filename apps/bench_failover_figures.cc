@@ -7,26 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "apps/bench_figures.h"
+#include "common/detail_word.h"
+#include "common/statistics.h"
 #include "common/text_table.h"
 
 namespace swarm::apps {
 namespace {
 
 using launch::EventLine;
-
-/// The value of "key=value" in an event's detail; empty when there is none.
-std::string word_of(const std::string& detail, const std::string& key) {
-  const std::string start = key + "=";
-  size_t at = 0;
-  while (at < detail.size()) {
-    const size_t end = std::min(detail.find(' ', at), detail.size());
-    if (detail.compare(at, start.size(), start) == 0)
-      return detail.substr(at + start.size(), end - at - start.size());
-    at = end + 1;
-  }
-  return {};
-}
 
 void keep_first(std::optional<double>& place, double value) {
   if (!place) place = value;
@@ -37,19 +25,19 @@ void keep_first(std::optional<double>& place, double value) {
 void take(Blow& blow, double& back_at_s, const EventLine& event) {
   const double since = event.time_s - blow.at_s;
   const std::string action =
-      event.event == "timeline" ? word_of(event.detail, "action") : std::string();
+      event.event == "timeline" ? detail_word(event.detail, "action") : std::string();
   if (event.node == blow.node && (action == "start" || action == "resume")) {
     if (back_at_s == 0) back_at_s = event.time_s;
   } else if (event.node == blow.node && back_at_s > 0 &&
              (event.event == "joined" || event.event == "resumed")) {
     keep_first(blow.again_s, event.time_s - back_at_s);
-  } else if (event.event == "rerouted" && word_of(event.detail, "node") == blow.node) {
+  } else if (event.event == "rerouted" && detail_word(event.detail, "node") == blow.node) {
     ++blow.rerouted;
     keep_first(blow.seen_s, since);
-    if (word_of(event.detail, "reason") != "peer_timeout:") return;
-    const double waited = std::atof(word_of(event.detail, "waited_ms").c_str()) / 1000;
+    if (detail_word(event.detail, "reason") != "peer_timeout:") return;
+    const double waited = std::atof(detail_word(event.detail, "waited_ms").c_str()) / 1000;
     blow.deadline_s = std::max(blow.deadline_s.value_or(0), waited);
-  } else if (event.event == "rerouted_served" && word_of(event.detail, "node") == blow.node) {
+  } else if (event.event == "rerouted_served" && detail_word(event.detail, "node") == blow.node) {
     keep_first(blow.served_s, since);
   }
 }
@@ -109,7 +97,7 @@ std::vector<Blow> find_blows(std::vector<EventLine> events, const std::vector<do
   double back_at_s = 0;
   for (const auto& event : events) {
     const std::string action =
-        event.event == "timeline" ? word_of(event.detail, "action") : std::string();
+        event.event == "timeline" ? detail_word(event.detail, "action") : std::string();
     if (action == "kill" || action == "pause") {
       Blow blow;
       blow.kill = action == "kill";

@@ -18,13 +18,6 @@ std::string number(double value, int digits) {
 
 }  // namespace
 
-double quantile(std::vector<double> values, double q) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const double place = std::clamp(q, 0.0, 1.0) * static_cast<double>(values.size() - 1);
-  return values[static_cast<size_t>(std::ceil(place - 1e-9))];
-}
-
 double AveragingFigures::gigabytes_per_s() const {
   const double seconds = ours();
   return seconds > 0 ? static_cast<double>(elements) * sizeof(float) / seconds / 1e9 : 0;

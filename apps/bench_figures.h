@@ -5,12 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace swarm::apps {
+#include "common/statistics.h"
 
-/// The value at quantile `q` in [0, 1], no interpolation: 0.5 is the (upper) median, 1 the largest.
-/// 0 for no values.
-double quantile(std::vector<double> values, double q);
-inline double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
+namespace swarm::apps {
 
 /// One size and number of peers of `swarm bench averaging`. Seconds are of whole rounds: from the
 /// moment all peers are told to start until the last one has the mean.

@@ -7,6 +7,7 @@
 #include "apps/launch/launcher.h"
 #include "apps/launch/run_folder.h"
 #include "apps/train_alone.h"
+#include "common/statistics.h"
 #include "config/experiment.h"
 #include "tensor/threads.h"
 
@@ -21,11 +22,6 @@ const char* const kModel =
     "[checkpoint]\nevery_steps = 0\n";
 
 constexpr int kRounds = 3;
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 Result<double> alone(const actors::NodeOptions& options, int threads) {
   tensor::set_threads(threads);

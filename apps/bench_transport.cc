@@ -18,6 +18,7 @@
 #include "apps/launch/child_process.h"
 #include "apps/launch/run_folder.h"
 #include "apps/tool_link.h"
+#include "common/statistics.h"
 #include "config/experiment.h"
 
 namespace swarm::apps {
@@ -29,12 +30,6 @@ constexpr int kTensors = 20, kSmall = 2000, kStreams = 2;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double quantile(std::vector<double> values, double q) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(q * static_cast<double>(values.size() - 1))];
 }
 
 bool move_all(int fd, std::vector<char>& buffer, bool sending) {

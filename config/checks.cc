@@ -115,8 +115,8 @@ class Checker {
       if (links.max_backoff < links.min_backoff)
         error("links.max_backoff_ms", "expected at least links.min_backoff_ms = " +
                                           std::to_string(links.min_backoff.count()));
-      if (links.silence_limit <= links.heartbeat_every)
-        error("links.silence_limit_ms", "expected more than links.heartbeat_every_ms = " +
+      if (links.silence_limit <= 2 * links.heartbeat_every)
+        error("links.silence_limit_ms", "expected more than twice links.heartbeat_every_ms = " +
                                             std::to_string(links.heartbeat_every.count()));
     }
     if (usable("dht") && e_.base.dht.announce_ttl <= e_.base.dht.announce_every)

@@ -199,7 +199,8 @@ void add_network(ExperimentBuilder& b) {
   b.add("min_backoff_ms", AT(base.links.min_backoff), in(1, kHourMs),
         "First pause after a failed attempt; doubles up to max_backoff_ms.");
   b.add("max_backoff_ms", AT(base.links.max_backoff), in(1, kHourMs), "Longest such pause.");
-  b.add("heartbeat_every_ms", AT(base.links.heartbeat_every), in(1, kHourMs), "On an idle link.");
+  b.add("heartbeat_every_ms", AT(base.links.heartbeat_every), in(1, kHourMs),
+        "After this time without other frames; less than half of silence_limit_ms.");
   b.add("silence_limit_ms", AT(base.links.silence_limit), in(1, kHourMs),
         "A link silent for longer is cut. Shorter: frozen peers are noticed sooner, more false "
         "alarms.");

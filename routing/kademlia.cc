@@ -148,7 +148,7 @@ std::vector<Contact> RoutingTable::all() const {
 
 Lookup::Lookup(DhtKey target, NodeId self, size_t k, size_t alpha,
                const std::vector<Contact>& start)
-    : target_(target), self_(self), k_(k), alpha_(alpha) {
+    : target_(target), self_(self), k_(k), alpha_(alpha), width_(k) {
   SWARM_CHECK(k >= 1 && alpha >= 1);
   for (const Contact& contact : start) add(contact);
 }
@@ -169,7 +169,7 @@ std::vector<Contact> Lookup::next() {
   std::vector<Contact> ask;
   size_t considered = 0;
   for (auto& [distance, candidate] : by_distance_) {
-    if (considered >= k_ || in_flight_ >= alpha_) break;
+    if (considered >= width_ || in_flight_ >= alpha_) break;
     if (candidate.state == State::kFailed) continue;
     ++considered;
     if (candidate.state != State::kNew) continue;
@@ -201,7 +201,7 @@ void Lookup::failed(const NodeId& id) {
 bool Lookup::finished() const {
   size_t considered = 0;
   for (const auto& [distance, candidate] : by_distance_) {
-    if (considered >= k_) break;
+    if (considered >= width_) break;
     if (candidate.state == State::kFailed) continue;
     if (candidate.state != State::kAnswered) return false;
     ++considered;

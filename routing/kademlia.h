@@ -79,7 +79,11 @@ class Lookup {
   /// more than kMaxCandidates. Answers of contacts never asked are ignored.
   void answered(const NodeId& id, const std::vector<Contact>& closer);
   void failed(const NodeId& id);
-  /// The k nearest that are known have all answered, or nobody is left to ask.
+  /// The lookup shall end with the answers of the `width` nearest instead of k: reading needs
+  /// fewer than writing.
+  void set_width(size_t width) { width_ = width; }
+  size_t width() const { return width_; }
+  /// The `width` nearest that are known have all answered, or nobody is left to ask.
   bool finished() const;
   /// The nearest contacts that answered, at most k, nearest first.
   std::vector<Contact> result() const;
@@ -95,7 +99,7 @@ class Lookup {
   void add(const Contact& contact);
   DhtKey target_;
   NodeId self_;
-  size_t k_, alpha_, in_flight_ = 0;
+  size_t k_, alpha_, width_, in_flight_ = 0;
   std::map<NodeId, Candidate> by_distance_;
 };
 

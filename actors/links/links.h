@@ -95,7 +95,7 @@ struct LinksOptions {
   /// After a failed dial of a node, first pause; doubles with jitter up to max_backoff.
   std::chrono::milliseconds min_backoff{100};
   std::chrono::milliseconds max_backoff{5'000};
-  std::chrono::milliseconds heartbeat_every{500};
+  std::chrono::milliseconds heartbeat_every{1'000};
   /// A link silent for longer is cut. Shorter: faster detection of frozen peers, more false alarms.
   std::chrono::milliseconds silence_limit{5'000};
   /// Larger chunks are malformed when received: the same on all nodes of a run.

@@ -332,17 +332,20 @@ void LinksCore::budget_released() {
 
 void LinksCore::tick() {
   auto now = host_.now();
-  std::vector<ConnId> ids;
-  ids.reserve(conns_.size());
-  for (const auto& entry : conns_) ids.push_back(entry.first);
-  for (ConnId id : ids) {
+  auto idle = [&](const Conn& conn) {  // retired, and nothing is under way any more
+    return conn.retired_at != TimePoint{} && conn.session->dialled() &&
+           conn.session->idle_since(now - kRetiredIdle) && now - conn.retired_at > kRetiredIdle;
+  };
+  std::vector<ConnId> due;
+  for (const auto& [id, conn] : conns_) {
+    if (conn.session->due(now) || conn.session->has_output() || idle(conn)) due.push_back(id);
+  }
+  for (ConnId id : due) {
     auto it = conns_.find(id);
     if (it == conns_.end()) continue;
     auto& conn = it->second;
     conn.session->tick(now);
-    bool retired = conn.retired_at != TimePoint{} && conn.session->dialled();
-    if (retired && conn.session->idle_since(now - kRetiredIdle) &&
-        now - conn.retired_at > kRetiredIdle) {
+    if (idle(conn)) {
       conn.session->close({ErrorCode::kLinkLost, "the other link is used", 0}, false);
     }
     settle(id);

@@ -83,7 +83,7 @@ class LinksCore {
   void budget_released();
   bool known(ConnId conn) const { return conns_.count(conn) > 0; }
   bool expects_body(ConnId conn) const;
-  /// Every 20 ms or so.
+  /// Every 20 to 50 ms.
   void tick();
   /// Fails everything that waits and ends all links with a farewell.
   void shut_down();

@@ -234,7 +234,7 @@ caf::behavior memory_links(caf::stateful_actor<MemoryState>* self, LinksOptions 
       [self](kill_atom) { self->quit(caf::exit_reason::kill); },
       [self, host](tick_atom) {
         host->core().tick();
-        self->delayed_send(self, kTick, tick_atom::value);
+        self->delayed_send(self, tick_every(host->core().options()), tick_atom::value);
       },
   };
   return io.or_else(links_handlers(static_cast<caf::event_based_actor*>(self), state.core.get()));

@@ -14,6 +14,7 @@ using std::chrono::milliseconds;
 
 constexpr size_t kMaxQueuedFrames = 100'000;
 constexpr size_t kMaxServing = 100'000;
+constexpr std::chrono::seconds kProbeEvery{10};  // of the round trip
 
 uint64_t micros(TimePoint time) {
   return static_cast<uint64_t>(duration_cast<microseconds>(time.time_since_epoch()).count()) + 1;
@@ -40,7 +41,8 @@ Session::Session(std::shared_ptr<const LinksOptions> options, bool dialled,
       created_(now),
       heard_(now),
       last_mail_(now),
-      next_heartbeat_(now) {
+      next_heartbeat_(now),
+      next_probe_(now) {
   if (dialled_) enqueue_control(proto::KIND_HELLO, make_hello(*options_));
 }
 
@@ -258,6 +260,7 @@ void Session::reply(uint64_t request_id, const Error& error) {
 void Session::enqueue(OutFrame frame) {
   queued_bytes_ += frame.size();
   ++queued_frames_;
+  sent_since_heartbeat_ = true;
   queues_[static_cast<size_t>(frame.header.traffic)].push_back(std::move(frame));
 }
 
@@ -339,12 +342,33 @@ void Session::tick(TimePoint now) {
   if (!paused_ && now - heard_ > options_->silence_limit) {
     return close({ErrorCode::kLinkLost, peer_.name + " has been silent for too long", 0}, false);
   }
-  if (now >= next_heartbeat_) {
-    proto::Heartbeat beat;
-    beat.set_sent_us(micros(now));
-    enqueue_control(proto::KIND_HEARTBEAT, beat);
-    next_heartbeat_ = now + options_->heartbeat_every;
+  if (now >= next_heartbeat_) heartbeat(now);
+}
+
+bool Session::due(TimePoint now) const {
+  switch (state_) {
+    case State::kClosed:
+      return false;
+    case State::kHello:
+      return now - created_ > options_->dial_timeout;
+    case State::kUp:
+      break;
   }
+  return now >= next_heartbeat_ || (!deadlines_.empty() && deadlines_.begin()->first <= now) ||
+         now - heard_ > options_->silence_limit;
+}
+
+/// A swarm has a link between any two nodes: what is said on idle links is most of what is said.
+void Session::heartbeat(TimePoint now) {
+  const bool probe = now >= next_probe_;
+  if (probe || !sent_since_heartbeat_) {
+    proto::Heartbeat beat;
+    if (probe) beat.set_sent_us(micros(now));
+    enqueue_control(proto::KIND_HEARTBEAT, beat);
+  }
+  if (probe) next_probe_ = now + kProbeEvery;
+  sent_since_heartbeat_ = false;
+  next_heartbeat_ = now + options_->heartbeat_every;
 }
 
 void Session::close(const Error& reason, bool tell) {

@@ -76,8 +76,10 @@ class Session {
   /// Of the next chunk. Requires has_output().
   TrafficClass next_traffic() const;
 
-  /// Deadlines, heartbeats, silence. At least every 50 ms.
+  /// Deadlines, heartbeats, silence. At least every 50 ms, where due() says so.
   void tick(TimePoint now);
+  /// Whether tick() would do anything.
+  bool due(TimePoint now) const;
 
   /// Ends the link: all own requests fail with `reason`. With `tell`, an Error frame is left for
   /// next_chunk().
@@ -115,6 +117,7 @@ class Session {
   void enqueue_control(proto::MessageKind kind, const google::protobuf::Message& head);
   bool forget_queued(TrafficClass traffic, uint64_t request_id);
   void expire(TimePoint now);
+  void heartbeat(TimePoint now);
 
   std::shared_ptr<const LinksOptions> options_;  // shared by the node's links
   const bool dialled_;
@@ -142,6 +145,8 @@ class Session {
   TimePoint heard_;
   TimePoint last_mail_;
   TimePoint next_heartbeat_;
+  TimePoint next_probe_;               // the heartbeat that asks for an echo
+  bool sent_since_heartbeat_ = false;  // whatever is sent tells the other side that we live
   double round_trip_s_ = 0;
   std::array<uint64_t, kTrafficClasses> bytes_sent_{};
   std::vector<LinkEvent> events_;

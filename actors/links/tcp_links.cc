@@ -4,6 +4,7 @@
 
 #include <caf/io/broker.hpp>
 #include <caf/io/middleman.hpp>
+#include <set>
 #include <unordered_map>
 
 #include "actors/links/byte_stream.h"
@@ -50,7 +51,6 @@ class TcpHost : public ActorHost<caf::io::broker> {
     std::unique_ptr<ByteStream> stream;
     uint64_t unsent = 0;  // bytes in CAF's buffers
     bool large_reads = false;
-    bool reading = true;  // whether CAF should watch it for input
     TimePoint linger_until{};
     bool half_closed = false;
   };
@@ -58,13 +58,15 @@ class TcpHost : public ActorHost<caf::io::broker> {
   void add(ConnId conn, connection_handle handle);
   void fail_later(ConnId conn, const std::string& why);
   void pump(connection_handle handle, Socket& socket);
-  void read_on(connection_handle handle, Socket& socket);
+  void read_on(connection_handle handle);
   void half_close(connection_handle handle, Socket& socket);
   void hard_close(connection_handle handle);
 
   std::unordered_map<ConnId, connection_handle> handles_;
   std::unordered_map<connection_handle, Socket> sockets_;
-  std::vector<char> chunk_;  // reused
+  std::set<connection_handle> triggered_;  // since the last tick
+  std::set<connection_handle> lingering_;  // without a conn: to be closed at linger_until
+  std::vector<char> chunk_;                // reused
 };
 
 struct TcpState {
@@ -116,6 +118,7 @@ void TcpHost::connected(connection_handle handle) {
   ConnId conn = core_->accept();
   if (conn != 0) return add(conn, handle);
   sockets_[handle] = Socket{};
+  lingering_.insert(handle);
   self_->configure_read(handle, receive_policy::at_most(kSmallRead));
   hard_close(handle);
 }
@@ -176,17 +179,17 @@ void TcpHost::received(const caf::io::new_data_msg& message) {
 void TcpHost::set_reading(ConnId conn, bool on) {
   auto it = handles_.find(conn);
   if (it == handles_.end()) return;
-  auto& socket = sockets_.at(it->second);
-  if (on) return read_on(it->second, socket);
-  socket.reading = false;
+  if (on) return read_on(it->second);
+  triggered_.erase(it->second);
   self_->halt(it->second);
 }
 
 /// CAF forgets a trigger() that comes before the event loop has carried out a halt() of the same
 /// round: stream::activate still sees its reader, then the pending removal takes it. Nothing tells
-/// us, so tick() triggers again; where reading goes on that does nothing.
-void TcpHost::read_on(connection_handle handle, Socket& socket) {
-  socket.reading = true;
+/// us, so the next tick() triggers again, in a later round; where reading goes on that does
+/// nothing.
+void TcpHost::read_on(connection_handle handle) {
+  triggered_.insert(handle);
   self_->trigger(handle);
 }
 
@@ -197,7 +200,8 @@ void TcpHost::finish(ConnId conn, std::vector<char> farewell) {
   handles_.erase(it);
   auto& socket = sockets_.at(handle);
   socket.conn = 0;
-  read_on(handle, socket);  // to see the other side's end
+  read_on(handle);  // to see the other side's end
+  lingering_.insert(handle);
   if (farewell.empty()) return hard_close(handle);
   socket.linger_until = now() + kLinger;
   std::vector<char> bytes;
@@ -234,6 +238,8 @@ void TcpHost::closed(connection_handle handle) {
   ConnId conn = it->second.conn;
   sockets_.erase(it);
   handles_.erase(conn);
+  triggered_.erase(handle);
+  lingering_.erase(handle);
   if (conn != 0) {
     core_->closed(conn, {ErrorCode::kLinkLost, "the connection failed or was closed", 0});
   }
@@ -241,10 +247,11 @@ void TcpHost::closed(connection_handle handle) {
 
 void TcpHost::tick() {
   core_->tick();
+  for (auto handle : triggered_) self_->trigger(handle);
+  triggered_.clear();
   auto time = now();
-  for (auto& entry : sockets_) {
-    if (entry.second.reading) self_->trigger(entry.first);
-    if (entry.second.conn == 0 && entry.second.linger_until < time) hard_close(entry.first);
+  for (auto handle : lingering_) {
+    if (sockets_.at(handle).linger_until < time) hard_close(handle);
   }
 }
 
@@ -269,7 +276,7 @@ caf::behavior tcp_links(TcpBroker* self, LinksOptions options, int listen_fd) {
       },
       [self, host](tick_atom) {
         host->tick();
-        self->delayed_send(self, kTick, tick_atom::value);
+        self->delayed_send(self, tick_every(host->core().options()), tick_atom::value);
       },
   };
   return io.or_else(links_handlers(self, state.core.get()));

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "apps/launch/lineage.h"
+#include "common/detail_word.h"
 #include "common/hex.h"
 
 namespace swarm::launch {
@@ -81,8 +82,7 @@ class Auditor {
     for (const EventLine& event : context_.events) {
       const bool by_launcher = event.event == "timeline" || event.event == "chaos";
       auto did = [&](const char* action) {
-        return by_launcher &&
-               event.detail.find(std::string("action=") + action) != event.detail.npos;
+        return by_launcher && detail_word(event.detail, "action") == action;
       };
       totals.kills += did("kill");
       totals.pauses += did("pause");
@@ -104,8 +104,7 @@ class Auditor {
   }
 
   static uint64_t slots_of(const std::string& detail) {
-    const size_t found = detail.find("slots=");
-    return found == detail.npos ? 0 : std::strtoull(detail.c_str() + found + 6, nullptr, 10);
+    return std::strtoull(detail_word(detail, "slots").c_str(), nullptr, 10);
   }
 
   void index() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/detail_word.h"
 #include "config/schema.h"
 
 namespace swarm::report {
@@ -14,8 +15,7 @@ using launch::MetricsLine;
 /// "index=3 action=kill": what was done to a node.
 bool has_action(const EventLine& event, const std::string& action) {
   if (event.event != "timeline" && event.event != "chaos") return false;
-  const std::string words = " " + event.detail + " ";
-  return words.find(" action=" + action + " ") != std::string::npos;
+  return detail_word(event.detail, "action") == action;
 }
 
 bool plausible(double time_s) { return std::abs(time_s) <= launch::kMostPlausible; }

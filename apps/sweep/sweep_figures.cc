@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/sweep/sweep_table.h"
+#include "common/detail_word.h"
+#include "common/statistics.h"
 
 namespace swarm::sweep {
 namespace {
@@ -28,13 +30,6 @@ struct StepLine {
   double time = 0, seconds = 0, loss = 0;
   std::optional<uint64_t> step;
 };
-
-std::optional<double> median(std::vector<double> values) {
-  if (values.empty()) return std::nullopt;
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 std::optional<uint64_t> step_of(const Json& json) {
   const auto at = json.find("step");
@@ -64,13 +59,14 @@ struct Staleness {
   }
 };
 
-/// `key=1.5` in an event's detail.
-std::optional<double> word(const std::string& detail, const std::string& key) {
-  const std::string words = " " + detail;
-  const size_t at = words.find(" " + key + "=");
-  if (at == words.npos) return std::nullopt;
-  const double value = std::strtod(words.c_str() + at + key.size() + 2, nullptr);
-  return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
+std::optional<double> word(const std::string& detail, const char* key) {
+  const std::string text = detail_word(detail, key);
+  const double value = std::strtod(text.c_str(), nullptr);
+  return !text.empty() && std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
+}
+
+std::optional<double> median_of(const std::vector<double>& values) {
+  return values.empty() ? std::nullopt : std::optional<double>(median(values));
 }
 
 /// What the `averaged` events say (docs/run_folder.md).
@@ -107,11 +103,19 @@ struct Rounds {
   }
 };
 
-Rounds read_rounds(const std::vector<std::string>& events) {
-  Rounds out;
+struct EventFigures {
+  Rounds rounds;
+  std::vector<double> resumed;  ///< Times of `run_resumed`.
+};
+
+EventFigures read_events(const std::vector<std::string>& events) {
+  EventFigures out;
   for (const auto& line : events) {
     const Json json = Json::parse(line, nullptr, false);
-    if (json.is_object()) out.add(json);
+    if (!json.is_object()) continue;
+    out.rounds.add(json);
+    const auto time = number(json, "time");
+    if (time && text(json, "event") == "run_resumed") out.resumed.push_back(*time);
   }
   return out;
 }
@@ -132,16 +136,6 @@ std::vector<StepLine> read_steps(const std::vector<std::string>& metrics, double
     if (attempts && slots) retries += std::max(0.0, *attempts - *slots);
   }
   return steps;
-}
-
-std::vector<double> resumes(const std::vector<std::string>& events) {
-  std::vector<double> out;
-  for (const auto& line : events) {
-    const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object() || text(json, "event") != "run_resumed") continue;
-    if (const auto time = number(json, "time")) out.push_back(*time);
-  }
-  return out;
 }
 
 /// A step that a resume lies before counts with its own time only.
@@ -172,13 +166,13 @@ RunFigures read_figures(const std::string& summary_json, const std::vector<std::
   Staleness stale;
   const auto steps = read_steps(metrics, retries, out.validation_loss, stale);
   if (steps.empty()) return out;
-  Rounds rounds = read_rounds(events);
-  rounds.stalls_of(steps);
+  EventFigures seen = read_events(events);
+  seen.rounds.stalls_of(steps);
   out.staleness = stale.mean();
-  out.round_seconds = median(rounds.seconds);
-  out.stall_seconds = median(rounds.stalls);
+  out.round_seconds = median_of(seen.rounds.seconds);
+  out.stall_seconds = median_of(seen.rounds.stalls);
   out.retries = retries;
-  out.seconds = trained_seconds(steps, resumes(events));
+  out.seconds = trained_seconds(steps, seen.resumed);
   const size_t last = std::min(kLastSteps, steps.size());
   double sum = 0;
   for (size_t i = steps.size() - last; i < steps.size(); ++i) sum += steps[i].loss;

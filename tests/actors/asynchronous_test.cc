@@ -157,6 +157,39 @@ BOOST_FIXTURE_TEST_CASE(the_coordinator_dies_and_another_goes_on, AsyncSwarm) {
   check_lines();
 }
 
+BOOST_FIXTURE_TEST_CASE(a_coordinator_that_dies_in_the_last_averaging_is_followed_by_another_one,
+                        AsyncSwarm) {
+  start_all();
+  bool lost = true;
+  net.set_filter([&](const NodeId&, const ActorId& to, const actors::Mail& mail) {
+    bool last = mail.kind == proto::KIND_END_PERIOD &&
+                mail.as<proto::EndPeriod>().period() + 1 == training.steps;
+    return lost && last && to.node == nodes["stage1b"].id ? test::Fate::kDrop
+                                                          : test::Fate::kDeliver;
+  });
+  BOOST_TEST(run_to_step(training.steps - 1));
+  kill("trainer-a");
+  lost = false;
+  BOOST_TEST(run_to_end(300s));
+  check_equal_replicas();
+  check_sums();
+}
+
+BOOST_FIXTURE_TEST_CASE(who_misses_the_end_fetches_and_saves_it, AsyncSwarm) {
+  start_all();
+  BOOST_TEST(run_to_step(training.steps - 2));
+  kill("stage1b");
+  BOOST_TEST(run_to_end(300s));
+  start("stage1b");
+  system.advance(10s);
+  check_equal_replicas();
+  auto saved = [&](const actors::Event& event) {
+    return event.name == "checkpointed" && event.stage == 1 &&
+           event.step == static_cast<int64_t>(training.steps);
+  };
+  BOOST_TEST(std::count_if(events->events.begin(), events->events.end(), saved) == 2);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_stage_that_is_lost_goes_on_from_its_own_snapshot, AsyncSwarm) {
   training.steps = 30;
   start_all();

@@ -1,5 +1,6 @@
 #include "actors/dht_node.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/event_based_actor.hpp>
@@ -177,6 +178,63 @@ BOOST_AUTO_TEST_CASE(a_frozen_node_delays_a_get_by_one_timeout_only) {
   swarm.store(1, "stage/0", {"a", "x", 1, 60'000ms});
   swarm.network.silence(id_of(2));
   BOOST_TEST(swarm.get(3, "stage/0", 1'100ms).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_writer_looks_up_only_when_the_nearest_may_have_changed) {
+  Swarm swarm;
+  swarm.add_many(20);
+  size_t finds = 0, stores = 0;
+  swarm.network.set_filter([&](const NodeId&, const ActorId&, const Mail& mail) {
+    finds += mail.kind == proto::KIND_DHT_FIND ? 1 : 0;
+    stores += mail.kind == proto::KIND_DHT_STORE ? 1 : 0;
+    return test::Fate::kDeliver;
+  });
+  auto announce = [&](uint64_t version) {
+    finds = stores = 0;
+    BOOST_TEST(int(swarm.store(7, "stage/3", {"seven", "here", version, 4'000ms})) ==
+               int(ErrorCode::kNone));
+  };
+  announce(1);
+  BOOST_TEST(finds >= 8u);
+  const size_t replicas = stores;
+  BOOST_TEST(replicas >= 7u);
+  announce(2);
+  BOOST_TEST(finds == 0u);
+  BOOST_TEST(stores == replicas);
+  const auto key = routing::dht_key("run/stage/3");
+  auto distance = [&](uint64_t n) { return routing::xor_distance(id_of(n), key); };
+  NodeId nearest = distance(0);
+  for (uint64_t n = 1; n < 20; ++n) nearest = std::min(nearest, distance(n));
+  uint64_t newcomer = 100;
+  while (nearest < distance(newcomer)) ++newcomer;
+  swarm.add(newcomer, {swarm.network.endpoint(id_of(7))});
+  swarm.system.advance(300ms);
+  announce(3);
+  BOOST_TEST(finds >= 8u);
+  swarm.kill(newcomer);
+  announce(4);
+  BOOST_TEST(finds >= 8u);
+  BOOST_TEST(swarm.get(5, "stage/3")[0].version == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_asks_few_where_something_is_known_and_all_k_otherwise) {
+  Swarm swarm;
+  swarm.add_many(30);
+  swarm.store(7, "stage/3", {"seven", "here", 1, 60'000ms}, 100ms);
+  size_t finds = 0;
+  swarm.network.set_filter([&](const NodeId&, const ActorId&, const Mail& mail) {
+    finds += mail.kind == proto::KIND_DHT_FIND ? 1 : 0;
+    return test::Fate::kDeliver;
+  });
+  auto read_by_all = [&](const std::string& name, size_t records) {
+    finds = 0;
+    for (uint64_t n = 0; n < 30; ++n) BOOST_TEST(swarm.get(n, name).size() == records);
+    return finds;
+  };
+  const size_t known = read_by_all("stage/3", 1), unknown = read_by_all("stage/4", 0);
+  BOOST_TEST(known >= 28u * 3);
+  BOOST_TEST(unknown >= 30u * 8);
+  BOOST_TEST(known * 4 < unknown * 3);
 }
 
 BOOST_AUTO_TEST_CASE(islands_grow_together_at_a_refresh) {

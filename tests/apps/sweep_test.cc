@@ -1,5 +1,6 @@
 // What `swarm sweep` decides before and after its runs: the plan, the state, the table.
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
 
 #include "apps/sweep/sweep_file.h"
 #include "apps/sweep/sweep_parts.h"
@@ -192,6 +193,20 @@ BOOST_AUTO_TEST_CASE(a_base_that_is_missing_broken_or_without_nodes_is_refused) 
   BOOST_TEST(contains(parse_plan(kSweep, "s.toml", base("[data]\ntrain=[\"x\"]\n")).text(),
                       "lists no [[nodes]]"));
   BOOST_TEST(contains(load_plan("/nowhere/s.toml").text(), "cannot read the file"));
+}
+
+BOOST_AUTO_TEST_CASE(the_papers_sweeps_can_be_planned_in_both_sizes) {
+  size_t small = 0, full = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(SWARM_CONFIG "/paper")) {
+    const std::string name = entry.path().filename();
+    if (name.find('_') == name.npos) continue;  // the experiments below them
+    const auto result = load_plan(entry.path());
+    BOOST_TEST(result.ok(), result.text());
+    small += name.find("_small.toml") != name.npos;
+    full += name.find("_full.toml") != name.npos;
+  }
+  BOOST_TEST(small >= 8u);
+  BOOST_TEST(small == full);
 }
 
 BOOST_AUTO_TEST_CASE(a_sweep_too_large_to_mean_is_refused_before_it_is_made) {

@@ -180,6 +180,8 @@ BOOST_AUTO_TEST_CASE(silence_ends_a_link_and_heartbeats_keep_it) {
     pair.exchange(now);
   }
   BOOST_TEST((pair.a.state() == Session::State::kUp));
+  BOOST_TEST(pair.b.send("x", echo_mail(1)).ok());
+  pair.exchange(now);
   pair.a.tick(now + 5s);
   BOOST_TEST((pair.a.state() == Session::State::kUp));
   pair.a.tick(now + 5001ms);
@@ -194,6 +196,31 @@ BOOST_AUTO_TEST_CASE(heartbeats_measure_the_round_trip) {
   Pair::move(pair.a, pair.b, kStart + 510ms, 100);
   Pair::move(pair.b, pair.a, kStart + 520ms, 100);
   BOOST_TEST(pair.a.stats(kStart).round_trip_s == 0.020, boost::test_tools::tolerance(1e-9));
+}
+
+BOOST_AUTO_TEST_CASE(a_link_that_is_used_needs_no_heartbeats) {
+  auto heartbeats = [](bool use) {  // that a sends in 9.5 s after both sides' probes
+    Pair pair;
+    pair.up();
+    pair.a.tick(kStart + 50ms);
+    pair.b.tick(kStart + 50ms);
+    pair.exchange(kStart + 50ms);
+    int count = 0;
+    for (auto now = kStart + 100ms; now < kStart + 9600ms; now += 50ms) {
+      if (use && (now - kStart) % 200ms == 0ms) {
+        BOOST_TEST(pair.a.send("x", echo_mail(1)).ok());
+        pair.exchange(now);
+      }
+      BOOST_TEST((!pair.a.has_output()));
+      if (pair.a.due(now)) pair.a.tick(now);
+      count += pair.a.has_output() ? 1 : 0;
+      pair.b.tick(now);
+      pair.exchange(now);
+    }
+    return count;
+  };
+  BOOST_TEST(heartbeats(false) == 8);  // in the first second it has echoed
+  BOOST_TEST(heartbeats(true) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_hello_that_does_not_come_ends_the_link) {

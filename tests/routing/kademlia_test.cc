@@ -40,9 +40,11 @@ struct Network {
     }
   }
 
-  std::vector<Contact> lookup(const NodeId& from, const DhtKey& target, size_t* asked = nullptr) {
+  std::vector<Contact> lookup(const NodeId& from, const DhtKey& target, size_t* asked = nullptr,
+                              size_t width = kK) {
     RoutingTable& own = tables.at(from);
     Lookup lookup(target, from, kK, 3, own.nearest(target, kK));
+    lookup.set_width(width);
     while (!lookup.finished()) {
       std::vector<Contact> ask = lookup.next();
       BOOST_REQUIRE(!ask.empty());
@@ -147,6 +149,22 @@ BOOST_AUTO_TEST_CASE(a_lookup_finds_the_true_nearest_nodes_of_a_network) {
                boost::test_tools::per_element());
     BOOST_TEST(asked < 60u);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_narrow_lookup_asks_fewer_and_still_finds_the_nearest) {
+  Network network(200, 5);
+  std::mt19937_64 random(6);
+  size_t wide = 0, narrow = 0;
+  for (int i = 0; i < 40; ++i) {
+    NodeId from = std::next(network.tables.begin(), static_cast<long>(random() % 200))->first;
+    DhtKey target = random_id(random);
+    std::vector<NodeId> found = ids_of(network.lookup(from, target, &narrow, 3));
+    std::vector<NodeId> truth = network.truth(from, target);
+    BOOST_REQUIRE(found.size() >= 3u);
+    for (size_t n = 0; n < 3; ++n) BOOST_TEST(found[n] == truth[n]);
+    (void)network.lookup(from, target, &wide);
+  }
+  BOOST_TEST(narrow * 10 < wide * 9);
 }
 
 BOOST_AUTO_TEST_CASE(dead_contacts_are_passed_over) {
