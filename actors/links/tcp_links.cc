@@ -19,10 +19,12 @@ using caf::io::receive_policy;
 
 using resolved_atom = caf::atom_constant<caf::atom("resolved")>;
 using no_dial_atom = caf::atom_constant<caf::atom("nodial")>;
+using trigger_atom = caf::atom_constant<caf::atom("trigger")>;
 
 constexpr size_t kSmallRead = 16u << 10;
 constexpr size_t kLargeRead = 256u << 10;
 constexpr std::chrono::seconds kLinger{1};
+constexpr std::chrono::milliseconds kTriggerAgain{2};
 
 struct TcpState;
 using TcpBroker = caf::stateful_actor<TcpState, caf::io::broker>;
@@ -43,6 +45,7 @@ class TcpHost : public ActorHost<caf::io::broker> {
   void received(const caf::io::new_data_msg& message);
   void transferred(const caf::io::data_transferred_msg& message);
   void closed(connection_handle handle);
+  void trigger_again();
   void tick();
 
  private:
@@ -64,9 +67,10 @@ class TcpHost : public ActorHost<caf::io::broker> {
 
   std::unordered_map<ConnId, connection_handle> handles_;
   std::unordered_map<connection_handle, Socket> sockets_;
-  std::set<connection_handle> triggered_;  // since the last tick
-  std::set<connection_handle> lingering_;  // without a conn: to be closed at linger_until
-  std::vector<char> chunk_;                // reused
+  std::set<connection_handle> triggered_;         // to be triggered again
+  std::set<connection_handle> triggered_before_;  // were, and will be at the next tick
+  std::set<connection_handle> lingering_;         // without a conn: to be closed at linger_until
+  std::vector<char> chunk_;                       // reused
 };
 
 struct TcpState {
@@ -181,16 +185,24 @@ void TcpHost::set_reading(ConnId conn, bool on) {
   if (it == handles_.end()) return;
   if (on) return read_on(it->second);
   triggered_.erase(it->second);
+  triggered_before_.erase(it->second);
   self_->halt(it->second);
 }
 
 /// CAF forgets a trigger() that comes before the event loop has carried out a halt() of the same
 /// round: stream::activate still sees its reader, then the pending removal takes it. Nothing tells
-/// us, so the next tick() triggers again, in a later round; where reading goes on that does
-/// nothing.
+/// us, so it is triggered again soon, and once more at the next tick(), in a later round for sure;
+/// where reading goes on that does nothing.
 void TcpHost::read_on(connection_handle handle) {
+  if (triggered_.empty()) self_->delayed_send(self_, kTriggerAgain, trigger_atom::value);
   triggered_.insert(handle);
   self_->trigger(handle);
+}
+
+void TcpHost::trigger_again() {
+  for (auto handle : triggered_) self_->trigger(handle);
+  triggered_before_.insert(triggered_.begin(), triggered_.end());
+  triggered_.clear();
 }
 
 void TcpHost::finish(ConnId conn, std::vector<char> farewell) {
@@ -239,6 +251,7 @@ void TcpHost::closed(connection_handle handle) {
   sockets_.erase(it);
   handles_.erase(conn);
   triggered_.erase(handle);
+  triggered_before_.erase(handle);
   lingering_.erase(handle);
   if (conn != 0) {
     core_->closed(conn, {ErrorCode::kLinkLost, "the connection failed or was closed", 0});
@@ -247,8 +260,8 @@ void TcpHost::closed(connection_handle handle) {
 
 void TcpHost::tick() {
   core_->tick();
-  for (auto handle : triggered_) self_->trigger(handle);
-  triggered_.clear();
+  for (auto handle : triggered_before_) self_->trigger(handle);
+  triggered_before_.clear();
   auto time = now();
   for (auto handle : lingering_) {
     if (sockets_.at(handle).linger_until < time) hard_close(handle);
@@ -274,6 +287,7 @@ caf::behavior tcp_links(TcpBroker* self, LinksOptions options, int listen_fd) {
       [host](no_dial_atom, ConnId conn, const std::string& why) {
         host->core().closed(conn, {ErrorCode::kLinkLost, why, 0});
       },
+      [host](trigger_atom) { host->trigger_again(); },
       [self, host](tick_atom) {
         host->tick();
         self->delayed_send(self, tick_every(host->core().options()), tick_atom::value);
