@@ -159,14 +159,8 @@ void CoordinatorState::period_answered(uint32_t stage, uint64_t round, const Pee
   using Kind = routing::MemberAnswer::Kind;
   if (reply) {
     const auto& head = reply->as<proto::EndPeriodReply>();
-    reports_.resize(deps_.num_stages);
-    StageReports& reports = reports_[stage];
-    if (reports.staleness.size() < static_cast<size_t>(head.staleness_size()))
-      reports.staleness.resize(static_cast<size_t>(head.staleness_size()));
-    for (int i = 0; i < head.staleness_size(); ++i)
-      reports.staleness[static_cast<size_t>(i)] += head.staleness(i);
-    reports.max_staleness = std::max(reports.max_staleness, head.max_staleness());
-    reports.sum_staleness += head.sum_staleness();
+    staleness_.resize(deps_.num_stages);
+    staleness_[stage].merge(Staleness::from(head));
     if (auto peer = peers_.find(id); peer != peers_.end()) {
       peer->second.bytes_sent.assign(head.bytes_sent().begin(), head.bytes_sent().end());
       peer->second.checksum = head.checksum();

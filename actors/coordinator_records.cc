@@ -71,14 +71,9 @@ void CoordinatorState::write_metrics(const ClosingStep& closing, double gradient
   for (size_t i = 0; i < sent.size(); ++i)  // a lost node takes its counters with it
     line.bytes_sent[i] = sent[i] > bytes_before_[i] ? sent[i] - bytes_before_[i] : 0;
   bytes_before_ = sent;
-  for (const StageReports& stage : reports_) {
-    uint64_t updates = 0;
-    for (uint64_t count : stage.staleness) updates += count;
-    double mean =
-        updates == 0 ? 0 : static_cast<double>(stage.sum_staleness) / static_cast<double>(updates);
-    line.staleness.push_back({stage.staleness, mean, stage.max_staleness});
-  }
-  reports_.clear();
+  for (const Staleness& stage : staleness_)
+    line.staleness.push_back({stage.histogram, stage.mean(), stage.max});
+  staleness_.clear();
   deps_.events->metrics(line);
   if (trained) {
     last_loss_ = line.train_loss;

@@ -13,6 +13,7 @@
 
 #include "actors/coordinator.h"
 #include "actors/requests.h"
+#include "actors/staleness.h"
 #include "routing/election.h"
 #include "routing/recovery.h"
 #include "routing/round_verdict.h"
@@ -81,10 +82,6 @@ class CoordinatorState {
     std::unique_ptr<routing::StepLedger> ledger;
   };
   /// Asynchronous mode: what a stage's peers have reported since the last line of metrics.
-  struct StageReports {
-    std::vector<uint64_t> staleness;
-    uint64_t max_staleness = 0, sum_staleness = 0;
-  };
   struct Leases {
     uint64_t step = 0;
     const routing::StepLedger* ledger = nullptr;
@@ -232,9 +229,10 @@ class CoordinatorState {
   uint64_t computed_on_ = 0;            ///< Updates in the parameters that serve the open step.
   std::optional<ClosingStep> pending_;  ///< Closed, not yet committed.
   std::deque<OpenPeriod> ahead_;        ///< Asynchronous mode: periods after step_, ascending.
-  std::vector<StageReports> reports_;   ///< Asynchronous mode.
-  std::vector<int> last_tries_;         ///< Of the last averaging, by stage.
-  bool last_round_ = false;             ///< Every period is done; the last averaging runs.
+  std::vector<Staleness>
+      staleness_;                ///< Asynchronous mode: by stage, since the last line of metrics.
+  std::vector<int> last_tries_;  ///< Of the last averaging, by stage.
+  bool last_round_ = false;      ///< Every period is done; the last averaging runs.
   std::deque<WaitingLease> waiting_leases_;
   TimePoint opened_at_{};
   uint64_t rounds_ = 0;

@@ -8,12 +8,6 @@
 #include "actors/stage_server_state.h"
 
 namespace swarm::actors {
-namespace {
-
-/// The last entry of a staleness histogram counts everything from there on.
-constexpr int kStalenessEntries = 64;
-
-}  // namespace
 
 void StageServerState::note_updates(const LocalUpdates& updates) {
   if (updates.refused) record("update_refused", updates.refused->detail);
@@ -21,27 +15,16 @@ void StageServerState::note_updates(const LocalUpdates& updates) {
     ++updates_made_;
     checksum_ = 0;  // of parameters that are no more
   }
-  auto* histogram = period_stats_.mutable_staleness();
   for (uint64_t staleness : updates.staleness) {
-    int entry = static_cast<int>(std::min<uint64_t>(staleness, kStalenessEntries - 1));
-    while (histogram->size() <= entry) histogram->Add(0);
-    histogram->Set(entry, histogram->Get(entry) + 1);
-    period_stats_.set_sum_staleness(period_stats_.sum_staleness() + staleness);
-    staleness_sum_ += staleness;
-    ++gradients_used_;
-    staleness_max_ = std::max(staleness_max_, staleness);
-    period_stats_.set_max_staleness(std::max(period_stats_.max_staleness(), staleness));
+    staleness_.add(staleness);
+    period_staleness_.add(staleness);
   }
 }
 
 std::string StageServerState::describe_updates() const {
   std::ostringstream text;
-  double mean = gradients_used_ == 0
-                    ? 0
-                    : static_cast<double>(staleness_sum_) / static_cast<double>(gradients_used_);
-  text << "local updates " << updates_made_ << ", gradients' staleness mean " << mean << " max "
-       << staleness_max_ << (averaging_ ? ", averaging" : "") << (stalled_ ? ", stalled" : "")
-       << "\n";
+  text << "local updates " << updates_made_ << ", gradients' staleness " << staleness_.text()
+       << (averaging_ ? ", averaging" : "") << (stalled_ ? ", stalled" : "") << "\n";
   return text.str();
 }
 
@@ -51,8 +34,9 @@ void StageServerState::enter_period(uint64_t period) {
 }
 
 proto::EndPeriodReply StageServerState::period_reply() {
-  proto::EndPeriodReply reply = std::move(period_stats_);
-  period_stats_ = {};
+  proto::EndPeriodReply reply;
+  period_staleness_.write(reply);
+  period_staleness_ = {};
   for (uint64_t bytes : bytes_sent_) reply.add_bytes_sent(bytes);
   return reply;
 }

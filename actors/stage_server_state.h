@@ -17,6 +17,7 @@
 #include "actors/requests.h"
 #include "actors/stage_client.h"
 #include "actors/stage_server.h"
+#include "actors/staleness.h"
 
 namespace swarm::actors {
 
@@ -194,11 +195,11 @@ class StageServerState {
   /// Asynchronous mode: (period, slot) -> attempt that went into an update here; the newest.
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> taken_;
   std::shared_ptr<LocalUpdater> updater_;  ///< Shared with jobs of the compute actor, used there.
-  /// Since the start, for people.
-  uint64_t updates_made_ = 0, gradients_used_ = 0, staleness_sum_ = 0, staleness_max_ = 0;
-  proto::EndPeriodReply period_stats_;  ///< Since the last report.
-  bool averaging_ = false;              ///< A round of weights is under way.
-  bool stalled_ = false;                ///< Nothing new is computed until it is over.
+  uint64_t updates_made_ = 0;
+  Staleness staleness_;         ///< Since the start, for people.
+  Staleness period_staleness_;  ///< Since the last report.
+  bool averaging_ = false;      ///< A round of weights is under way.
+  bool stalled_ = false;        ///< Nothing new is computed until it is over.
   TimePoint round_began_{};
   Round round_;
   bool committing_ = false;
