@@ -1,7 +1,5 @@
 #include "apps/bench_figures.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 

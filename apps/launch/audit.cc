@@ -80,12 +80,8 @@ class Auditor {
   void count_events() {
     auto& totals = report_.totals;
     for (const EventLine& event : context_.events) {
-      const bool by_launcher = event.event == "timeline" || event.event == "chaos";
-      auto did = [&](const char* action) {
-        return by_launcher && detail_word(event.detail, "action") == action;
-      };
-      totals.kills += did("kill");
-      totals.pauses += did("pause");
+      totals.kills += event.has_action("kill");
+      totals.pauses += event.has_action("pause");
       totals.crashes += event.event == "process_lost";
       if (event.event == "coordinator") takeovers_.push_back(&event);
       totals.recoveries += event.event == "recovered";

@@ -6,6 +6,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "common/detail_word.h"
+
 namespace swarm::launch {
 namespace {
 
@@ -58,6 +60,10 @@ std::string EventLine::text() const {
   if (step >= 0) out += " step=" + std::to_string(step);
   if (!detail.empty()) out += " " + detail;
   return out;
+}
+
+bool EventLine::has_action(const std::string& action) const {
+  return (event == "timeline" || event == "chaos") && detail_word(detail, "action") == action;
 }
 
 std::optional<EventLine> parse_event(const std::string& line) {

@@ -20,6 +20,8 @@ struct EventLine {
   std::string json() const;
   /// "27: stage1-a: restored (stage 1, step 26): ..." for people.
   std::string text() const;
+  /// Whether the launcher (timeline, chaos) did this to the node: kill, stop, start, pause, resume.
+  bool has_action(const std::string& action) const;
 };
 /// Nothing for what is not such a line.
 std::optional<EventLine> parse_event(const std::string& line);

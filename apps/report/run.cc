@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/detail_word.h"
 #include "config/schema.h"
 
 namespace swarm::report {
@@ -11,12 +10,6 @@ namespace {
 
 using launch::EventLine;
 using launch::MetricsLine;
-
-/// "index=3 action=kill": what was done to a node.
-bool has_action(const EventLine& event, const std::string& action) {
-  if (event.event != "timeline" && event.event != "chaos") return false;
-  return detail_word(event.detail, "action") == action;
-}
 
 bool plausible(double time_s) { return std::abs(time_s) <= launch::kMostPlausible; }
 
@@ -50,8 +43,8 @@ std::optional<Lane> lane_of(const EventLine& event) {
                                                       {"tensorboard_failed", Lane::kTrouble},
                                                       {"run_resumed", Lane::kRun},
                                                       {"finished", Lane::kRun}};
-  if (has_action(event, "kill") || has_action(event, "stop")) return Lane::kKill;
-  if (has_action(event, "pause")) return Lane::kPause;
+  if (event.has_action("kill") || event.has_action("stop")) return Lane::kKill;
+  if (event.has_action("pause")) return Lane::kPause;
   const auto found = kByName.find(event.event);
   return found == kByName.end() ? std::nullopt : std::optional(found->second);
 }
