@@ -1,5 +1,6 @@
 #include "apps/launch/metrics_line.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -64,6 +65,37 @@ std::optional<MetricsLine> parse_metrics(const std::string& line) {
   if (const Json* stages = array(json, "staleness"))
     for (const auto& stage : *stages) out.staleness.push_back(staleness(stage));
   return out;
+}
+
+uint64_t StalenessTotals::add(size_t stage, const std::vector<uint64_t>& histogram) {
+  auto& all = stages[stage];
+  if (all.size() < histogram.size()) all.resize(histogram.size());
+  uint64_t count = 0;
+  for (size_t i = 0; i < histogram.size(); ++i) {
+    all[i] += histogram[i];
+    count += histogram[i];
+  }
+  updates += count;
+  return count;
+}
+
+void StalenessTotals::add(const MetricsLine& line) {
+  stages.resize(std::max(stages.size(), line.staleness.size()));
+  for (size_t stage = 0; stage < line.staleness.size(); ++stage) {
+    if (!line.staleness[stage]) continue;
+    const uint64_t count = add(stage, line.staleness[stage]->histogram);
+    sum += line.staleness[stage]->mean * static_cast<double>(count);
+  }
+}
+
+void StalenessTotals::add(const StalenessTotals& other) {
+  stages.resize(std::max(stages.size(), other.stages.size()));
+  for (size_t stage = 0; stage < other.stages.size(); ++stage) add(stage, other.stages[stage]);
+  sum += other.sum;
+}
+
+std::optional<double> StalenessTotals::mean() const {
+  return updates > 0 ? std::optional<double>(sum / static_cast<double>(updates)) : std::nullopt;
 }
 
 }  // namespace swarm::launch

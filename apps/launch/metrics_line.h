@@ -33,6 +33,22 @@ struct MetricsLine {
   std::vector<std::optional<StageStaleness>> staleness;  ///< Of each stage; asynchronous mode only.
 };
 
+/// Of several lines, runs or both together.
+struct StalenessTotals {
+  /// Updates by stage and staleness: entry [stage][k] counts those with a staleness of k.
+  std::vector<std::vector<uint64_t>> stages;
+  double sum = 0;        ///< Of all updates' staleness.
+  uint64_t updates = 0;  ///< Of all stages.
+
+  void add(const MetricsLine& line);
+  void add(const StalenessTotals& other);
+  std::optional<double> mean() const;  ///< Nothing without updates.
+
+ private:
+  /// Returns how many there are.
+  uint64_t add(size_t stage, const std::vector<uint64_t>& histogram);
+};
+
 /// Nothing for what is not an object with a `step`. Keys that are missing or not of their type
 /// leave their member as it is; numbers that are not finite or beyond kMostPlausible count as
 /// missing.

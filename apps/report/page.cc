@@ -104,20 +104,13 @@ std::string staleness_chart(const std::vector<Run>& runs, const Group& group, si
 std::string staleness(const std::vector<Run>& runs, const std::vector<Group>& groups) {
   std::string out;
   for (const auto& group : groups) {
-    std::vector<std::vector<uint64_t>> sums;
-    for (const size_t index : group.runs) {
-      const auto& totals = runs[index].staleness_totals;
-      if (sums.size() < totals.size()) sums.resize(totals.size());
-      for (size_t stage = 0; stage < totals.size(); ++stage) {
-        if (sums[stage].size() < totals[stage].size()) sums[stage].resize(totals[stage].size());
-        for (size_t i = 0; i < totals[stage].size(); ++i) sums[stage][i] += totals[stage][i];
-      }
-    }
-    const size_t stages = std::min(sums.size(), kMostStagesShown);
+    launch::StalenessTotals sums;
+    for (const size_t index : group.runs) sums.add(runs[index].staleness);
+    const size_t stages = std::min(sums.stages.size(), kMostStagesShown);
     out += staleness_chart(runs, group, stages);
     std::string histograms;
     for (size_t stage = 0; stage < stages; ++stage)
-      histograms += bars("stage " + std::to_string(stage), sums[stage], stage);
+      histograms += bars("stage " + std::to_string(stage), sums.stages[stage], stage);
     if (!histograms.empty())
       out += "<figure><figcaption>" + escape(group.label) +
              ": updates by staleness</figcaption><div class=\"row\">" + histograms +

@@ -128,15 +128,9 @@ void RunBuilder::take_metrics(const std::string& line) {
   }
   not_finite_ += !parsed->train_loss && parsed->slots > 0;
   if (parsed->time_s) times_s_.push_back(*parsed->time_s);
-  auto& all = run_.staleness_totals;
-  if (all.size() < parsed->staleness.size()) all.resize(parsed->staleness.size());
-  for (size_t stage = 0; stage < parsed->staleness.size(); ++stage) {
-    if (!parsed->staleness[stage]) continue;
-    auto& histogram = parsed->staleness[stage]->histogram;
-    if (all[stage].size() < histogram.size()) all[stage].resize(histogram.size());
-    for (size_t i = 0; i < histogram.size(); ++i) all[stage][i] += histogram[i];
-    std::vector<uint64_t>().swap(histogram);
-  }
+  run_.staleness.add(*parsed);
+  for (auto& stage : parsed->staleness)
+    if (stage) std::vector<uint64_t>().swap(stage->histogram);
   run_.lines.push_back(std::move(*parsed));
 }
 

@@ -47,10 +47,9 @@ struct Run {
   std::vector<launch::MetricsLine> lines;  ///< By step, each once; histograms moved to the totals.
   std::vector<launch::EventLine> events;   ///< Those with a lane, by time.
   std::map<std::string, uint64_t> event_counts;  ///< Of all events.
-  /// Updates by stage and staleness, of the whole run.
-  std::vector<std::vector<uint64_t>> staleness_totals;
-  std::map<std::string, std::string> settings;  ///< "model.layers" -> "4"; empty: unknown.
-  std::vector<std::string> notes;               ///< What a reader of the report must know.
+  launch::StalenessTotals staleness;             ///< Of the whole run.
+  std::map<std::string, std::string> settings;   ///< "model.layers" -> "4"; empty: unknown.
+  std::vector<std::string> notes;                ///< What a reader of the report must know.
   RunClock clock;
 };
 

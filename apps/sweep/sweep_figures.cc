@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "apps/launch/metrics_line.h"
 #include "apps/sweep/sweep_table.h"
 #include "common/detail_word.h"
 #include "common/statistics.h"
@@ -26,9 +27,10 @@ std::string text(const Json& json, const char* key) {
   return at != json.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
+/// A metrics line that trained something.
 struct StepLine {
   double time = 0, seconds = 0, loss = 0;
-  std::optional<uint64_t> step;
+  uint64_t step = 0;
 };
 
 std::optional<uint64_t> step_of(const Json& json) {
@@ -36,28 +38,6 @@ std::optional<uint64_t> step_of(const Json& json) {
   if (at == json.end() || !at->is_number_unsigned()) return std::nullopt;
   return at->get<uint64_t>();
 }
-
-/// Histograms of all stages and steps together.
-struct Staleness {
-  double sum = 0, updates = 0;
-
-  void add(const Json& stages) {
-    if (!stages.is_array()) return;
-    for (const Json& stage : stages) {
-      if (!stage.is_object()) continue;  // null: no updates
-      const auto mean = number(stage, "mean");
-      const auto histogram = stage.find("histogram");
-      if (!mean || histogram == stage.end() || !histogram->is_array()) continue;
-      double count = 0;
-      for (const Json& entry : *histogram) count += entry.is_number() ? entry.get<double>() : 0;
-      sum += *mean * count;
-      updates += count;
-    }
-  }
-  std::optional<double> mean() const {
-    return updates > 0 ? std::optional<double>(sum / updates) : std::nullopt;
-  }
-};
 
 std::optional<double> word(const std::string& detail, const char* key) {
   const std::string text = detail_word(detail, key);
@@ -95,7 +75,7 @@ struct Rounds {
   /// Synchronous: nobody trains from the start of the last round until the step closes.
   void stalls_of(const std::vector<StepLine>& steps) {
     for (const StepLine& line : steps) {
-      const auto found = line.step ? synchronous.find(*line.step) : synchronous.end();
+      const auto found = synchronous.find(line.step);
       if (found == synchronous.end() || found->second.since_open == 0) continue;
       const double drained = found->second.since_open - found->second.longest;
       if (line.seconds > drained) stalls.push_back(line.seconds - drained);
@@ -120,22 +100,26 @@ EventFigures read_events(const std::vector<std::string>& events) {
   return out;
 }
 
-/// Only steps: the line of the final validation has no seconds and no loss.
-std::vector<StepLine> read_steps(const std::vector<std::string>& metrics, double& retries,
-                                 std::optional<double>& validation, Staleness& stale) {
-  std::vector<StepLine> steps;
-  for (const auto& line : metrics) {
-    const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object()) continue;
-    if (const auto loss = number(json, "validation_loss")) validation = loss;
-    const auto loss = number(json, "train_loss"), time = number(json, "time");
-    if (!time || !loss) continue;
-    steps.push_back({*time, number(json, "seconds").value_or(0), *loss, step_of(json)});
-    if (const auto stages = json.find("staleness"); stages != json.end()) stale.add(*stages);
-    const auto attempts = number(json, "attempts"), slots = number(json, "slots");
-    if (attempts && slots) retries += std::max(0.0, *attempts - *slots);
+struct MetricsFigures {
+  std::vector<StepLine> steps;  ///< Without the line of the final validation.
+  double retries = 0;
+  std::optional<double> validation;
+  launch::StalenessTotals staleness;
+};
+
+MetricsFigures read_metrics(const std::vector<std::string>& lines) {
+  MetricsFigures out;
+  for (const auto& text : lines) {
+    const auto line = launch::parse_metrics(text);
+    if (!line) continue;
+    if (line->validation_loss) out.validation = line->validation_loss;
+    if (!line->time_s || !line->train_loss) continue;
+    out.steps.push_back({*line->time_s, line->seconds, *line->train_loss, line->step});
+    out.staleness.add(*line);
+    if (line->attempts > line->slots)
+      out.retries += static_cast<double>(line->attempts - line->slots);
   }
-  return steps;
+  return out;
 }
 
 /// A step that a resume lies before counts with its own time only.
@@ -162,16 +146,16 @@ RunFigures read_figures(const std::string& summary_json, const std::vector<std::
     out.tokens_per_second = number(summary, "tokens_per_second");
     out.run_seconds = number(summary, "seconds").value_or(0);
   }
-  double retries = 0;
-  Staleness stale;
-  const auto steps = read_steps(metrics, retries, out.validation_loss, stale);
+  const MetricsFigures measured = read_metrics(metrics);
+  out.validation_loss = measured.validation;
+  const auto& steps = measured.steps;
   if (steps.empty()) return out;
   EventFigures seen = read_events(events);
   seen.rounds.stalls_of(steps);
-  out.staleness = stale.mean();
+  out.staleness = measured.staleness.mean();
   out.round_seconds = median_of(seen.rounds.seconds);
   out.stall_seconds = median_of(seen.rounds.stalls);
-  out.retries = retries;
+  out.retries = measured.retries;
   out.seconds = trained_seconds(steps, seen.resumed);
   const size_t last = std::min(kLastSteps, steps.size());
   double sum = 0;

@@ -132,9 +132,9 @@ BOOST_AUTO_TEST_CASE(histograms_of_staleness_add_up) {
   builder.take_metrics(
       metrics(1, 2, 5, R"(,"staleness":[{"mean":0,"max":1,"histogram":[4,1]},null])"));
   const Run run = builder.finish();
-  BOOST_REQUIRE(run.staleness_totals.size() == 2u);
-  BOOST_TEST(run.staleness_totals[0] == (std::vector<uint64_t>{5, 1, 2}));
-  BOOST_TEST(run.staleness_totals[1].empty());
+  BOOST_REQUIRE(run.staleness.stages.size() == 2u);
+  BOOST_TEST(run.staleness.stages[0] == (std::vector<uint64_t>{5, 1, 2}));
+  BOOST_TEST(run.staleness.stages[1].empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_torn_last_line_is_left_out_and_told) {
