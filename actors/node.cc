@@ -183,6 +183,7 @@ class RunningNode : public Node {
     stage.num_stages = options_.num_stages;
     stage.backward = options_.backward;
     stage.compute = options_.compute;
+    stage.device = options_.device;
     stage.activation_codec = options_.activation_codec;
     stage.gradient_codec = options_.gradient_codec;
     stage.config_fingerprint = options_.config_fingerprint;

@@ -115,6 +115,7 @@ struct NodeOptions {
   std::vector<int32_t> stages;     ///< A StageServer for each; may be empty.
   bool trainer = false;            ///< Hosts a Trainer and a Coordinator (active or standby).
   int32_t threads = 1;             ///< LibTorch compute threads of the process.
+  std::string device = "cpu";      ///< Where its stages compute: tensor::parse_device().
   double delay_s = 0;              ///< Artificial, of each microbatch at each peer of the node.
   std::string log_level = "info";  ///< trace, debug, info, warn, error.
   int32_t num_stages = 1;

@@ -10,6 +10,7 @@
 #include "apps/commands.h"
 #include "apps/launch/run_folder.h"
 #include "config/experiment.h"
+#include "tensor/device.h"
 #include "tensor/gpt_stage.h"
 #include "tensor/threads.h"
 
@@ -70,6 +71,9 @@ int serve(const Arguments& a) {
   if (folder.empty()) folder = experiment.run.folder + "/" + experiment.run.name + "/nodes-here";
   actors::NodeOptions options = config::to_node_options(experiment, a.name, folder);
   if (const std::string why = apply(a, options); !why.empty()) return refuse(why);
+  if (!options.stages.empty())
+    if (const auto there = tensor::check_device(options.device); !there)
+      return refuse(there.error().detail);
   const actors::NodeDeps deps{tensor::make_gpt_stage, tensor::set_threads};
   auto node = actors::Node::start(options, deps);
   if (!node) {

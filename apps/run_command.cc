@@ -8,6 +8,7 @@
 #include "apps/launch/summary.h"
 #include "apps/run_display.h"
 #include "tensor/bigram.h"
+#include "tensor/device.h"
 
 namespace swarm::apps {
 namespace {
@@ -47,6 +48,17 @@ std::optional<double> bigram(const config::Experiment& experiment) {
   return tensor::bigram_loss(**data, experiment.base.training.validation_samples);
 }
 
+/// Empty if all nodes, which will be on this machine, find their devices.
+std::string missing_device(const config::Experiment& experiment) {
+  for (const auto& node : experiment.nodes) {
+    if (node.stages.empty()) continue;
+    const auto there =
+        tensor::check_device(node.device.empty() ? experiment.base.device : node.device);
+    if (!there) return "node " + node.name + ": " + there.error().detail;
+  }
+  return {};
+}
+
 void print_result(const launch::RunReport& report, const launch::RunState& state,
                   const std::optional<double>& baseline, const std::string& folder) {
   std::printf("%s after %.0f s, %llu steps, %.0f tokens/s", to_string(report.outcome),
@@ -69,6 +81,8 @@ int run(const Arguments& a) {
   config::Experiment experiment = *loaded.experiment;
   if (experiment.nodes.empty())
     return refuse("the file lists no [[nodes]]; `swarm node` starts single ones", kBadConfig);
+  if (const std::string why = missing_device(experiment); !why.empty())
+    return refuse(why, kBadConfig);
   std::string folder = a.resume;
   if (folder.empty()) {
     auto made = launch::make_run_folder(experiment);

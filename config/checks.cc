@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "config/nearest.h"
 #include "config/schema.h"
@@ -126,11 +127,19 @@ class Checker {
       error("estimates.max_deadline_s", "expected at least estimates.min_deadline_s = " +
                                             print_float(e_.estimates.min_deadline_s));
     if (!usable("node")) return;
+    if (const std::string why = not_a_device(e_.base.device); !why.empty())
+      error("node.device", why);
     if (const std::string why = plaintext_refused(links.listen); !why.empty())
       error("node.listen", why);
     for (const auto& endpoint : e_.base.join)
       if (endpoint.port == 0 || endpoint.host.empty())
         error("node.join", "expected HOST:PORT with a port other than 0");
+  }
+
+  /// Whether it is there is for the node to see, on its machine.
+  static std::string not_a_device(const std::string& name) {
+    const auto device = tensor::parse_device(name);
+    return device ? std::string() : device.error().detail.substr(std::strlen("device: "));
   }
 
   std::string plaintext_refused(const Endpoint& listen) const {
@@ -187,6 +196,8 @@ class Checker {
       }
       check_stages(node, place);
       check_preemptions(node, place);
+      if (const std::string why = not_a_device(node.device); !node.device.empty() && !why.empty())
+        error(place, "nodes.device", why);
       if (node.send_bytes_per_s > 0 && node.send_bytes_per_s < kMinSendRate)
         error(place, "nodes.send_bytes_per_s",
               "expected 0 or at least " + print_float(kMinSendRate) +

@@ -42,6 +42,7 @@ struct NodeSpec {
   std::vector<int32_t> stages;
   bool trainer = false;
   int32_t threads = 0;    ///< 0: as in [node].
+  std::string device;     ///< Empty: as in [node].
   std::string log_level;  ///< Empty: as in [node].
   Endpoint listen;        ///< Empty host: as in [node].
   Endpoint announce;      ///< Empty host: as in [node].

@@ -87,6 +87,7 @@ actors::NodeOptions to_node_options(const Experiment& experiment, const std::str
     options.stages = spec->stages;
     options.trainer = spec->trainer;
     if (spec->threads > 0) options.threads = spec->threads;
+    if (!spec->device.empty()) options.device = spec->device;
     if (!spec->log_level.empty()) options.log_level = spec->log_level;
     if (!spec->listen.host.empty()) options.links.listen = spec->listen;
     if (!spec->announce.host.empty()) options.links.announce = spec->announce;

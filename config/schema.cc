@@ -182,6 +182,9 @@ void add_training(ExperimentBuilder& b) {
 void add_node(ExperimentBuilder& b) {
   b.section("node", false);
   b.add("threads", AT(base.threads), in(1, 1024), "LibTorch compute threads of a process.");
+  b.add("device", AT(base.device), {},
+        "Where stages compute: cpu, cuda (the first GPU) or cuda:N. Parameters, optimizer and "
+        "averaging stay in the machine's memory.");
   b.add("listen", AT(base.links.listen), {}, "HOST:PORT; port 0 picks a free one.");
   b.add("announce", AT(base.links.announce), {},
         "HOST:PORT told to others; empty: the address listened on.");
@@ -365,6 +368,7 @@ const std::vector<Key<NodeSpec>>& node_keys() {
     b.add("stages", AT(stages), in(0, 4095), "Stages it serves; none: it only helps the DHT.");
     b.add("trainer", AT(trainer), {}, "Feeds data; a coordinator or its stand-by.");
     b.add("threads", AT(threads), in(0, 1024), "0: as node.threads.");
+    b.add("device", AT(device), {}, "\"\": as node.device.");
     b.add("log_level", AT(log_level), one_of({"", "trace", "debug", "info", "warn", "error"}),
           "\"\": as node.log_level.");
     b.add("listen", AT(listen), {}, "\"\": as node.listen.");

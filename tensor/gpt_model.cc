@@ -19,9 +19,10 @@ void set_threads(int count) {
   at::set_num_threads(count);
 }
 
-const torch::Tensor& GptModel::mask(int64_t sequence) {
+const torch::Tensor& GptModel::mask(int64_t sequence, torch::Device device) {
   if (!mask_.defined() || mask_.size(0) != sequence) {
-    mask_ = torch::full({sequence, sequence}, -std::numeric_limits<float>::infinity()).triu(1);
+    constexpr float kNever = -std::numeric_limits<float>::infinity();
+    mask_ = torch::full({sequence, sequence}, kNever, device).triu(1);
   }
   return mask_;
 }
@@ -40,12 +41,13 @@ torch::Tensor GptModel::attention(const torch::Tensor& qkv, int64_t batch, int64
   parts = parts.view({3, batch * heads, sequence, depth});
   torch::Tensor query = parts.select(0, 0), key = parts.select(0, 1), value = parts.select(0, 2);
   const double scale = 1 / std::sqrt(static_cast<double>(depth));
+  const torch::Tensor& future = mask(sequence, qkv.device());
   torch::Tensor weights;
   if (compute_ == ComputeType::kFp32) {
-    weights = torch::baddbmm(mask(sequence), query, key.transpose(1, 2), 1, scale).softmax(-1);
+    weights = torch::baddbmm(future, query, key.transpose(1, 2), 1, scale).softmax(-1);
   } else {
     torch::Tensor scores = query.bmm(key.transpose(1, 2)).to(torch::kFloat32);
-    weights = (scores * scale + mask(sequence)).softmax(-1).to(torch::kBFloat16);
+    weights = (scores * scale + future).softmax(-1).to(torch::kBFloat16);
   }
   torch::Tensor mixed = weights.bmm(value).view({batch, heads, sequence, depth});
   return mixed.transpose(1, 2).reshape({batch * sequence, width});

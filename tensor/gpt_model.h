@@ -9,8 +9,9 @@
 
 namespace swarm::tensor {
 
-/// Computes with the weights of one stage, in the order of gpt_layout(). Keeps nothing but the
-/// causal mask. Activations are float32 [B * T, D]; matrices may be bfloat16.
+/// Computes with the weights of one stage, in the order of gpt_layout(), on the device where they
+/// and the input are. Keeps nothing but the causal mask. Activations are float32 [B * T, D];
+/// matrices may be bfloat16.
 class GptModel {
  public:
   GptModel(const ModelOptions& model, bool first, bool last, LayerRange layers, ComputeType compute)
@@ -27,7 +28,7 @@ class GptModel {
   torch::Tensor attention(const torch::Tensor& qkv, int64_t batch, int64_t sequence);
   torch::Tensor linear(const torch::Tensor& x, const torch::Tensor& weight,
                        const torch::Tensor& bias) const;
-  const torch::Tensor& mask(int64_t sequence);
+  const torch::Tensor& mask(int64_t sequence, torch::Device device);
 
   const ModelOptions model_;
   const bool first_, last_;

@@ -12,6 +12,7 @@
 
 #include "common/check.h"
 #include "tensor/codec.h"
+#include "tensor/device.h"
 #include "tensor/flat.h"
 #include "tensor/gpt_model.h"
 #include "tensor/optimizer.h"
@@ -48,13 +49,20 @@ Buffer aligned_floats(const Buffer& values) {
   return moved.freeze();
 }
 
+torch::Device torch_device(const std::string& name) {
+  const auto device = parse_device(name);
+  SWARM_CHECK(device.ok());
+  return device->cuda ? torch::Device(torch::kCUDA, device->index) : torch::Device(torch::kCPU);
+}
+
 bool all_finite(const Tensor& tensor) {
+  if (!tensor.is_cpu()) return torch::isfinite(tensor).all().item<bool>();
   const Tensor values = tensor.scalar_type() == torch::kFloat32 ? tensor : tensor.to(torch::kFloat);
   if (!values.is_contiguous()) return torch::isfinite(values).all().item<bool>();
   return tensor::all_finite(values.data_ptr<float>(), static_cast<size_t>(values.numel()));
 }
 
-/// A microbatch that passed all checks.
+/// A microbatch that passed all checks, on the stage's device.
 struct Checked {
   int64_t batch = 0, sequence = 0;
   Tensor input;    // int64 [B, T] in the first stage, else float32 [B * T, D]
@@ -83,9 +91,10 @@ class TorchStage final : public GptStage {
         size_(layout_size(layout_)),
         model_(options.model, first_, last_,
                stage_layers(options.model, options.stage, options.num_stages), options.compute),
-        parameters_(layout_, options.compute),
+        device_(torch_device(options.device)),
+        parameters_(layout_, options.compute, device_),
         optimizer_(make_optimizer(options.optimizer, layout_, run_parallel)) {
-    gradients_ = torch::zeros({static_cast<int64_t>(size_)});
+    gradients_ = torch::zeros({static_cast<int64_t>(size_)}, device_);
     initialize();
   }
 
@@ -111,10 +120,10 @@ class TorchStage final : public GptStage {
   const std::vector<ParameterInfo>& layout() const override { return layout_; }
   Buffer parameters() const override { return copy(parameters_.values()); }
   size_t versions() const override;
-  Buffer gradient_sum() const override { return copy(gradients_.data_ptr<float>()); }
-  void clear_gradients() override {
-    std::memset(gradients_.data_ptr<float>(), 0, size_ * sizeof(float));
+  Buffer gradient_sum() const override {
+    return copy(gradients_.to(torch::kCPU).data_ptr<float>());
   }
+  void clear_gradients() override { gradients_.zero_(); }
   uint64_t step() const override { return step_; }
   uint64_t checksum() const override { return digest(parameters_.values(), size_ * sizeof(float)); }
 
@@ -185,9 +194,10 @@ class TorchStage final : public GptStage {
   const std::vector<ParameterInfo> layout_;
   const uint64_t size_;
   GptModel model_;
+  const torch::Device device_;
   ParameterVersions parameters_;
   const std::unique_ptr<Optimizer> optimizer_;
-  Tensor gradients_;  // [size_]
+  Tensor gradients_;  // [size_], on the device
   std::map<MicrobatchKey, Kept> kept_;
   uint64_t step_ = 0;
 };
@@ -239,8 +249,8 @@ Status TorchStage::read_tokens(const StageInput& input, Checked& out) const {
     }
     to[i] = token;
   }
-  if (first_) out.input = all.narrow(1, 0, out.sequence).contiguous();
-  if (last_) out.targets = all.narrow(1, 1, out.sequence).reshape({-1});
+  if (first_) out.input = all.narrow(1, 0, out.sequence).contiguous().to(device_);
+  if (last_) out.targets = all.narrow(1, 1, out.sequence).reshape({-1}).to(device_);
   return {};
 }
 
@@ -267,7 +277,7 @@ Result<Checked> TorchStage::check(const StageInput& input) const {
   if (!tensor::all_finite(reinterpret_cast<const float*>(values->data()), values->size() / 4)) {
     return non_finite("activations received are not finite");
   }
-  out.input = view_of(*values, {rows, width});
+  out.input = view_of(*values, {rows, width}).to(device_);
   return out;
 }
 
@@ -325,8 +335,8 @@ Result<EncodedTensor> TorchStage::do_backward(const MicrobatchKey& key,
         model_.blocks(compute_weights(), checked->input, checked->batch, checked->sequence);
     kept.version = parameters_.current();
   }
-  auto pulled =
-      pull(kept.version, kept.output, view_of(*values, {rows, width}), kept.leaf, accumulate);
+  const Tensor seed = view_of(*values, {rows, width}).to(device_);
+  auto pulled = pull(kept.version, kept.output, seed, kept.leaf, accumulate);
   if (!pulled) return pulled.error();
   if (first_) return EncodedTensor{};
   return encode_rows(*pulled, batch, sequence, gradient_codec_);
@@ -366,7 +376,7 @@ Result<Buffer> TorchStage::do_next_logits(const StageInput& input) {
   const auto& weights = compute_weights();
   Tensor x = model_.blocks(weights, checked->input, checked->batch, checked->sequence);
   x = x.view({checked->batch, checked->sequence, options_.model.width}).select(1, -1);
-  Tensor logits = model_.logits(weights, x).contiguous();
+  Tensor logits = model_.logits(weights, x).to(torch::kCPU).contiguous();
   if (!all_finite(logits)) return non_finite("logits are not finite");
   return share(logits);
 }
@@ -402,7 +412,8 @@ void TorchStage::add_gradient(size_t index, const Tensor& gradient) {
 
 EncodedTensor TorchStage::encode_rows(const Tensor& rows, int64_t batch, int64_t sequence,
                                       proto::Codec codec) const {
-  return encode(share(rows.contiguous()), {batch, sequence, options_.model.width}, codec);
+  return encode(share(rows.to(torch::kCPU).contiguous()), {batch, sequence, options_.model.width},
+                codec);
 }
 
 // ---- parameters
@@ -447,7 +458,8 @@ Result<LocalUpdate> TorchStage::apply_local(uint64_t samples, uint64_t lr_positi
   if (samples == 0) return invalid("apply_local: there are no samples to divide by");
   return guarded<LocalUpdate>([&]() -> Result<LocalUpdate> {
     // The mean and its norm exactly as a round of averaging among one peer makes them.
-    auto* g = gradients_.data_ptr<float>();
+    Tensor sum = gradients_.to(torch::kCPU);  // in place if it is there already
+    auto* g = sum.data_ptr<float>();
     tensor::scale(g, size_, static_cast<float>(1.0 / static_cast<double>(samples)));
     LocalUpdate done;
     done.gradient_norm = std::sqrt(tensor::squared_norm(g, size_));
@@ -562,6 +574,7 @@ void TorchStage::initialize() {
 
 Result<std::unique_ptr<GptStage>> open_gpt_stage(const StageOptions& options) {
   if (Status status = options.validate(); !status) return status.error();
+  if (Status status = check_device(options.device); !status) return status.error();
   auto activations = parse_codec(options.activation_codec);
   if (!activations) return activations.error();
   auto gradients = parse_codec(options.gradient_codec);

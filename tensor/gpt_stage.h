@@ -3,7 +3,10 @@
 /// Token and position embedding in the first stage; pre-norm blocks (layer norm, causal multi-head
 /// attention with one fused qkv matrix, GELU feed-forward); final norm, untied head and
 /// cross-entropy in the last. A stage uses the calling thread's LibTorch threads
-/// (tensor/threads.h), no global random state, and leaves no gradient mode behind.
+/// (tensor/threads.h), no global random state, and leaves no gradient mode behind. Passes run on
+/// options.device and the gradient sum lies there; parameters and optimizer stay in the machine's
+/// memory (a change of them costs a GPU one copy of the weights), and so is all that comes and
+/// goes.
 ///
 /// Beyond tensor/stage.h:
 ///  - kInvalidArgument also for sequence > model.sequence and batches whose largest intermediate

@@ -139,10 +139,25 @@ double clip_scale(const OptimizerOptions& options, double gradient_norm) {
   return options.clip_norm / gradient_norm;
 }
 
+Result<Device> parse_device(const std::string& name) {
+  if (name == "cpu") return Device{};
+  if (name == "cuda") return Device{true, 0};
+  const std::string prefix = "cuda:";
+  const std::string number = name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : "";
+  const bool digits = !number.empty() && number.size() <= 2 &&
+                      number.find_first_not_of("0123456789") == std::string::npos;
+  if (digits) return Device{true, static_cast<int8_t>(std::stoi(number))};
+  return Error{
+      ErrorCode::kInvalidArgument,
+      "device: expected \"cpu\", \"cuda\" or \"cuda:N\" with N below 100, found \"" + name + "\"",
+      0};
+}
+
 Status StageOptions::validate() const {
   for (const auto& errors : {model.validate(), optimizer.validate()}) {
     if (!errors.empty()) return errors.front();
   }
+  if (const auto parsed = parse_device(device); !parsed) return parsed.error();
   Rules rules;
   rules.in_range("stages (at most model.layers)", num_stages, 1, model.layers);
   rules.in_range("stage", stage, 0, int64_t{num_stages} - 1);

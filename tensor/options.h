@@ -66,6 +66,14 @@ enum class BackwardPolicy : uint8_t {
 };
 enum class ComputeType : uint8_t { kFp32, kBf16 };
 
+/// Where forward and backward run: "cpu", "cuda" (the first GPU) or "cuda:N".
+struct Device {
+  bool cuda = false;
+  int8_t index = 0;  ///< Of the GPU.
+};
+/// Of its name, whether or not there is such a device. Errors: kInvalidArgument.
+Result<Device> parse_device(const std::string& name);
+
 struct StageOptions {
   ModelOptions model;
   OptimizerOptions optimizer;
@@ -73,6 +81,7 @@ struct StageOptions {
   int32_t num_stages = 1;
   BackwardPolicy backward = BackwardPolicy::kKeep;
   ComputeType compute = ComputeType::kFp32;
+  std::string device = "cpu";  ///< See parse_device().
   /// How activations and their gradients leave this stage: "none", "fp16", "bf16".
   std::string activation_codec = "none";
   std::string gradient_codec = "none";

@@ -8,8 +8,13 @@
 
 namespace swarm::tensor {
 
-ParameterVersions::ParameterVersions(const std::vector<ParameterInfo>& layout, ComputeType compute)
-    : layout_(layout), compute_(compute), size_(layout_size(layout)), current_(make()) {}
+ParameterVersions::ParameterVersions(const std::vector<ParameterInfo>& layout, ComputeType compute,
+                                     torch::Device device)
+    : layout_(layout),
+      compute_(compute),
+      device_(device),
+      size_(layout_size(layout)),
+      current_(make()) {}
 
 ParameterVersions::Held ParameterVersions::make() const {
   auto version = std::make_shared<Version>();
@@ -32,16 +37,18 @@ Buffer ParameterVersions::share() const {
 }
 
 const std::vector<torch::Tensor>& ParameterVersions::weights(const Held& version) const {
-  if (compute_ == ComputeType::kFp32) return version->weights_;
-  if (!version->bf16_.empty()) return version->bf16_;
+  if (compute_ == ComputeType::kFp32 && device_.is_cpu()) return version->weights_;
+  if (!version->computed_.empty()) return version->computed_;
   at::NoGradGuard guard;
   for (size_t i = 0; i < layout_.size(); ++i) {
-    const torch::Tensor& weight = version->weights_[i];
     const std::string& name = layout_[i].name;
-    const bool wide = name.find("norm") != std::string::npos || name.find("embedding") == 0;
-    version->bf16_.push_back(wide ? weight : weight.detach().to(torch::kBFloat16).requires_grad_());
+    const bool wide = compute_ == ComputeType::kFp32 || name.find("norm") != std::string::npos ||
+                      name.find("embedding") == 0;
+    const auto type = wide ? torch::kFloat32 : torch::kBFloat16;
+    torch::Tensor weight = version->weights_[i].detach().to(device_, type);
+    version->computed_.push_back(weight.requires_grad_());
   }
-  return version->bf16_;
+  return version->computed_;
 }
 
 void ParameterVersions::change(const std::function<void(const float* from, float* to)>& write) {
@@ -49,7 +56,7 @@ void ParameterVersions::change(const std::function<void(const float* from, float
   if (current_.use_count() == 1) {
     std::atomic_thread_fence(std::memory_order_acquire);  // what the last holder read is behind us
     write(from, reinterpret_cast<float*>(current_->memory_.data()));
-    current_->bf16_.clear();
+    current_->computed_.clear();
     return;
   }
   Held next = make();

@@ -33,13 +33,14 @@ class ParameterVersions {
    private:
     friend class ParameterVersions;
     MutableBuffer memory_;
-    std::vector<torch::Tensor> weights_;  // leaves, views of memory_, in order of the layout
-    std::vector<torch::Tensor> bf16_;  // leaves; matrices and biases cast, norms shared; or empty
+    std::vector<torch::Tensor> weights_;   // leaves, views of memory_, in order of the layout
+    std::vector<torch::Tensor> computed_;  // leaves on the device, in its type; or empty
   };
   using Held = std::shared_ptr<Version>;
 
   /// Values are undefined until the first change(). Throws std::bad_alloc.
-  ParameterVersions(const std::vector<ParameterInfo>& layout, ComputeType compute);
+  ParameterVersions(const std::vector<ParameterInfo>& layout, ComputeType compute,
+                    torch::Device device);
 
   /// Holding it (or a Buffer of share()) keeps its memory and leaves as they are.
   const Held& current() const { return current_; }
@@ -47,8 +48,9 @@ class ParameterVersions {
   /// The current version's float32 [n], not copied. Any thread may read and release it.
   Buffer share() const;
 
-  /// Leaves that a forward computes with and a backward asks for, in the order of the layout. The
-  /// owner's thread only.
+  /// Leaves on the device that a forward computes with and a backward asks for, in the order of the
+  /// layout: float32, or with kBf16 matrices and their biases bfloat16. Made when first asked for.
+  /// The owner's thread only.
   const std::vector<torch::Tensor>& weights(const Held& version) const;
 
   /// Calls write(from, to) once: from the current version to the next. `to` is `from` if nobody
@@ -60,6 +62,7 @@ class ParameterVersions {
 
   const std::vector<ParameterInfo> layout_;
   const ComputeType compute_;
+  const torch::Device device_;
   const uint64_t size_;
   Held current_;
 };

@@ -93,6 +93,18 @@ BOOST_AUTO_TEST_CASE(a_mistyped_choice_gets_the_nearest_one) {
   BOOST_TEST(contains(error.message, "one of \"constant\", \"cosine\""));
 }
 
+BOOST_AUTO_TEST_CASE(a_device_is_checked_by_its_form) {
+  const auto error = only("[node]\ndevice = \"gpu\"\n");
+  BOOST_TEST(error.key == "node.device");
+  BOOST_TEST(contains(error.message, "expected \"cpu\", \"cuda\" or \"cuda:N\""));
+  const std::string node = "[[nodes]]\nname = \"n\"\nstages = [0]\ndevice = ";
+  BOOST_TEST(only(node + "\"cuda:x\"\ntrainer = true\n").key == "nodes.device");
+  const auto e = good(kMinimal + "[node]\ndevice = \"cuda\"\n" + node + "\"cuda:1\"\n" +
+                      "[[nodes]]\nname = \"m\"\n[[nodes]]\nname = \"t\"\ntrainer = true\n");
+  BOOST_TEST(to_node_options(e, "n", "runs/x").device == "cuda:1");
+  BOOST_TEST(to_node_options(e, "m", "runs/x").device == "cuda");
+}
+
 BOOST_AUTO_TEST_CASE(an_array_item_of_the_wrong_type_is_pointed_at) {
   const auto error = only("[model]\nlayers_per_stage = [4,\n  \"four\"]\n");
   BOOST_TEST(error.where.line == 5u);

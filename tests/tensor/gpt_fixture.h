@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/test/unit_test.hpp>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -54,12 +55,19 @@ inline Buffer bytes(const std::vector<float>& values) {
       std::string(reinterpret_cast<const char*>(values.data()), values.size() * 4));
 }
 
+/// SWARM_TEST_DEVICE=cuda runs the stages of these tests on a GPU.
+inline std::string test_device() {
+  const char* set = std::getenv("SWARM_TEST_DEVICE");
+  return set == nullptr ? "cpu" : set;
+}
+
 inline StageOptions stage_options(int32_t stage, int32_t num_stages) {
   StageOptions options;
   options.model = tiny_model();
   options.stage = stage;
   options.num_stages = num_stages;
   options.config_fingerprint = "fingerprint";
+  options.device = test_device();
   return options;
 }
 
