@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "common/check.h"
 
@@ -17,7 +18,7 @@ std::vector<double> shares(const std::vector<double>& bandwidths) {
   for (double& b : bandwidth)
     if (!std::isfinite(b) || b <= 0) b = 0;
   std::vector<double> sorted = bandwidth;
-  std::sort(sorted.rbegin(), sorted.rend());
+  std::sort(sorted.begin(), sorted.end(), std::greater<double>());
   if (sorted.front() == 0) return std::vector<double>(members, 1.0 / static_cast<double>(members));
   for (double& b : bandwidth) b /= sorted.front();  // no overflow in the sums below
   // Time T = (1 + p (m - 2)) / bandwidth is equal for all that take a part; add members from the

@@ -4,7 +4,9 @@
 
 #include <cmath>
 #include <map>
+#include <sstream>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace swarm::tensor {
@@ -48,8 +50,20 @@ class ReferenceAdamw final : public ReferenceOptimizer {
   }
 
  private:
-  static std::string key(const Tensor& parameter) {
-    return c10::guts::to_string(parameter.unsafeGetTensorImpl());
+  using States = std::decay_t<decltype(std::declval<torch::optim::AdamW&>().state())>;
+  static States::key_type key(const Tensor& parameter) {
+    return key_of<States::key_type>(parameter.unsafeGetTensorImpl());
+  }
+  /// LibTorch 1 knows a parameter by its address as text, LibTorch 2 by the address.
+  template <class Key>
+  static Key key_of(at::TensorImpl* address) {
+    if constexpr (std::is_same_v<Key, std::string>) {
+      std::ostringstream text;
+      text << address;
+      return text.str();
+    } else {
+      return address;
+    }
   }
   static std::vector<torch::optim::OptimizerParamGroup> groups(const OptimizerOptions& o,
                                                                const std::vector<Tensor>& decayed,
