@@ -17,9 +17,10 @@ caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self,
                            std::shared_ptr<storage::CheckpointStore> store, uint32_t keep) {
   install_default_handlers(self);
   return {
-      [store, keep](save_atom, const std::string& stream, uint64_t step,
-                    const Buffer& state) -> caf::result<uint64_t> {
-        auto status = store->put({stream, step}, state, keep);
+      [store, keep](save_atom, const std::string& stream, uint64_t step, const Buffer& state,
+                    bool replace) -> caf::result<uint64_t> {
+        auto status = replace ? store->put_or_replace({stream, step}, state, keep)
+                              : store->put({stream, step}, state, keep);
         if (!status) return to_caf(status.error());
         return step;
       },

@@ -1,10 +1,14 @@
 /// Writes and reads snapshots off the compute path (design Sec. 7). One per stage server.
 ///
-///   mail                                          reply                  errors
-///   (save_atom, string stream, uint64 step, Buffer) uint64 step           kIo, kInvalidArgument
-///   (load_atom, string stream, uint64 step)         Buffer                kNotFound,
-///   kCorruptCheckpoint, kIo (list_atom, string stream)                      vector<uint64_t> kIo;
-///   newest first (forget_newer_atom, string stream, uint64 step) -                     kIo
+///   mail                                                 reply           errors
+///   (save_atom, string stream, uint64 step, Buffer,
+///    bool replace)                                       uint64 step     kAlreadyExists (other
+///                                                                        content, not `replace`),
+///                                                                        kIo, kInvalidArgument
+///   (load_atom, string stream, uint64 step)              Buffer          kNotFound, kIo,
+///                                                                        kCorruptCheckpoint
+///   (list_atom, string stream)                           vector<uint64>  kIo; newest first
+///   (forget_newer_atom, string stream, uint64 step)      -               kIo
 ///
 /// Thread  detached in a running node, because the disk blocks; pooled in tests.
 /// Owns    nothing: the store is shared with the averager's state transfer (thread-safe).

@@ -297,7 +297,7 @@ caf::result<Mail> StageServerState::on_save(const Mail&) {
   return promise;
 }
 
-/// In asynchronous mode the state is numbered by the period.
+/// In asynchronous mode the state is numbered by the period, within which it goes on.
 std::function<Result<FrozenState>(tensor::Stage&)> StageServerState::freeze_job() const {
   return [period = asynchronous() ? std::optional(step_)
                                   : std::nullopt](tensor::Stage& stage) -> Result<FrozenState> {
@@ -315,7 +315,7 @@ void StageServerState::save_snapshot(std::function<void(Status)> done) {
         auto start = now();
         self_
             ->request(deps_.checkpointer, caf::infinite, save_atom::value, stream(), step,
-                      frozen->state)
+                      frozen->state, /*replace=*/asynchronous())
             .then(
                 [this, done, start](uint64_t saved) {
                   unreadable_.erase(saved);

@@ -31,6 +31,11 @@ class CheckpointStore {
   /// kInvalidArgument.
   virtual Status put(const CheckpointKey& key, const Buffer& value, uint32_t keep) = 0;
 
+  /// As put(), but other content under this key is replaced, in the same commit: at any moment the
+  /// old snapshot loads or the new one does. For states that go on within a step (asynchronous
+  /// training). Never kAlreadyExists.
+  virtual Status put_or_replace(const CheckpointKey& key, const Buffer& value, uint32_t keep) = 0;
+
   /// Exactly this one. Errors: kNotFound, kCorruptCheckpoint (a checksum differs), kIo.
   virtual Result<Buffer> get(const CheckpointKey& key) const = 0;
 

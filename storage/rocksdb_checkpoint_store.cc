@@ -125,37 +125,11 @@ class RocksdbCheckpointStore final : public CheckpointStore {
   }
 
   Status put(const CheckpointKey& key, const Buffer& value, uint32_t keep) override {
-    Status valid = check_stream(key.stream);
-    if (!valid.ok()) return valid;
-    if (keep == 0) return Error{ErrorCode::kInvalidArgument, "keep must be at least 1"};
-    if (value.size() / chunk_bytes_ >= UINT32_MAX)
-      return Error{ErrorCode::kInvalidArgument, text(key) + " has too many chunks"};
-    std::lock_guard<std::mutex> lock(write_mutex_);
-    Result<Buffer> old = get(key);
-    if (old.ok() && old->view() != value.view())
-      return Error{ErrorCode::kAlreadyExists, text(key) + " exists with different content"};
-    if (old.code() == ErrorCode::kIo) return old.error();
-    auto doomed = surplus(key, keep);
-    if (!doomed.ok()) return doomed.error();
-    rocksdb::WriteBatch batch;
-    for (uint64_t step : *doomed) remove_snapshot(batch, {key.stream, step});
-    // One that exists but is damaged is replaced: what put() acknowledges must load.
-    bool shown = doomed->empty() || doomed->front() < key.step;
-    if (old.code() == ErrorCode::kCorruptCheckpoint && shown) remove_snapshot(batch, key);
-    bool removes = batch.Count() > 0;
-    if (!old.ok() && shown) {
-      auto manifest = SnapshotManifest::describe(value, next_put_id_++, chunk_bytes_);
-      Status written = write_chunks(manifest, value);
-      if (!written.ok()) {
-        abandon(manifest.put_id);
-        return written;
-      }
-      batch.Put(manifest_key(key), manifest.encode());
-    }
-    if (batch.Count() == 0) return {};
-    Status status = commit(batch, "storing " + text(key));
-    if (status.ok() && removes) reclaim();
-    return status;
+    return store(key, value, keep, /*replace=*/false);
+  }
+
+  Status put_or_replace(const CheckpointKey& key, const Buffer& value, uint32_t keep) override {
+    return store(key, value, keep, /*replace=*/true);
   }
 
   Result<Buffer> get(const CheckpointKey& key) const override {
@@ -214,6 +188,42 @@ class RocksdbCheckpointStore final : public CheckpointStore {
   }
 
  private:
+  Status store(const CheckpointKey& key, const Buffer& value, uint32_t keep, bool replace) {
+    Status valid = check_stream(key.stream);
+    if (!valid.ok()) return valid;
+    if (keep == 0) return Error{ErrorCode::kInvalidArgument, "keep must be at least 1"};
+    if (value.size() / chunk_bytes_ >= UINT32_MAX)
+      return Error{ErrorCode::kInvalidArgument, text(key) + " has too many chunks"};
+    std::lock_guard<std::mutex> lock(write_mutex_);
+    Result<Buffer> old = get(key);
+    const bool differs = old.ok() && old->view() != value.view();
+    if (differs && !replace)
+      return Error{ErrorCode::kAlreadyExists, text(key) + " exists with different content"};
+    if (old.code() == ErrorCode::kIo) return old.error();
+    auto doomed = surplus(key, keep);
+    if (!doomed.ok()) return doomed.error();
+    rocksdb::WriteBatch batch;
+    for (uint64_t step : *doomed) remove_snapshot(batch, {key.stream, step});
+    // One that exists but is damaged is replaced: what put() acknowledges must load.
+    bool shown = doomed->empty() || doomed->front() < key.step;
+    const bool outdated = differs || old.code() == ErrorCode::kCorruptCheckpoint;
+    if (outdated && shown) remove_snapshot(batch, key);
+    bool removes = batch.Count() > 0;
+    if ((!old.ok() || differs) && shown) {
+      auto manifest = SnapshotManifest::describe(value, next_put_id_++, chunk_bytes_);
+      Status written = write_chunks(manifest, value);
+      if (!written.ok()) {
+        abandon(manifest.put_id);
+        return written;
+      }
+      batch.Put(manifest_key(key), manifest.encode());
+    }
+    if (batch.Count() == 0) return {};
+    Status status = commit(batch, "storing " + text(key));
+    if (status.ok() && removes) reclaim();
+    return status;
+  }
+
   Status write_chunks(const SnapshotManifest& manifest, const Buffer& value) {
     rocksdb::WriteOptions options;
     options.disableWAL = true;

@@ -7,6 +7,8 @@ namespace swarm::sim {
 void Disk::Change::apply(Streams& to, bool torn) const {
   auto& snapshots = to[key.stream];
   if (is_put) {
+    const auto old = snapshots.find(key.step);
+    if (torn && old != snapshots.end() && !old->second.torn) return;  // replaced in one commit
     snapshots[key.step] = {bytes, torn};
     if (!torn)  // the deletion of old ones is part of the commit that was cut short
       while (snapshots.size() > keep) snapshots.erase(snapshots.begin());
@@ -57,6 +59,16 @@ Status DiskStore::usable(const std::string& stream) const {
 }
 
 Status DiskStore::put(const storage::CheckpointKey& key, const Buffer& value, uint32_t keep) {
+  return store(key, value, keep, /*replace=*/false);
+}
+
+Status DiskStore::put_or_replace(const storage::CheckpointKey& key, const Buffer& value,
+                                 uint32_t keep) {
+  return store(key, value, keep, /*replace=*/true);
+}
+
+Status DiskStore::store(const storage::CheckpointKey& key, const Buffer& value, uint32_t keep,
+                        bool replace) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (auto ok = usable(key.stream); !ok.ok()) return ok;
   if (keep == 0) return Error{ErrorCode::kInvalidArgument, "keep must be at least 1"};
@@ -66,7 +78,7 @@ Status DiskStore::put(const storage::CheckpointKey& key, const Buffer& value, ui
     auto found = stream->second.find(key.step);
     if (found != stream->second.end() && !found->second.torn) {
       if (found->second.bytes == value.view()) return {};
-      return Error{ErrorCode::kAlreadyExists, "exists with different content"};
+      if (!replace) return Error{ErrorCode::kAlreadyExists, "exists with different content"};
     }
   }
   disk_->put(key, std::string(value.view()), keep);

@@ -58,6 +58,8 @@ class DiskStore final : public storage::CheckpointStore {
       : disk_(std::move(disk)), sync_at_once_(sync_at_once) {}
 
   Status put(const storage::CheckpointKey& key, const Buffer& value, uint32_t keep) override;
+  Status put_or_replace(const storage::CheckpointKey& key, const Buffer& value,
+                        uint32_t keep) override;
   Result<Buffer> get(const storage::CheckpointKey& key) const override;
   Result<std::vector<uint64_t>> steps(const std::string& stream) const override;
   Status drop_newer(const std::string& stream, uint64_t step) override;
@@ -68,6 +70,7 @@ class DiskStore final : public storage::CheckpointStore {
   void close();
 
  private:
+  Status store(const storage::CheckpointKey& key, const Buffer& value, uint32_t keep, bool replace);
   Status usable(const std::string& stream) const;
   void changed() {
     if (sync_at_once_) disk_->sync(disk_->changes());
@@ -83,6 +86,10 @@ class InMemoryCheckpointStore final : public storage::CheckpointStore {
  public:
   Status put(const storage::CheckpointKey& key, const Buffer& value, uint32_t keep) override {
     return store_.put(key, value, keep);
+  }
+  Status put_or_replace(const storage::CheckpointKey& key, const Buffer& value,
+                        uint32_t keep) override {
+    return store_.put_or_replace(key, value, keep);
   }
   Result<Buffer> get(const storage::CheckpointKey& key) const override { return store_.get(key); }
   Result<std::vector<uint64_t>> steps(const std::string& stream) const override {

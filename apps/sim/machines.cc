@@ -58,10 +58,10 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
                        }));
   };
   return {
-      [=](save_atom, const std::string& stream, uint64_t step,
-          const Buffer& state) -> caf::result<uint64_t> {
+      [=](save_atom, const std::string& stream, uint64_t step, const Buffer& state,
+          bool replace) -> caf::result<uint64_t> {
         auto promise = self->make_response_promise();
-        self->request(checkpointer, caf::infinite, save_atom::value, stream, step, state)
+        self->request(checkpointer, caf::infinite, save_atom::value, stream, step, state, replace)
             .then(
                 [=](uint64_t saved) mutable {
                   when_synced([=]() mutable {

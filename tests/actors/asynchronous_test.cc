@@ -1,6 +1,7 @@
 // Asynchronous mode (docs/asynchronous.md) with the real actors in virtual time.
 #include <boost/test/unit_test.hpp>
 
+#include "actors/errors.h"
 #include "tests/support/sim_swarm.h"
 
 namespace swarm {
@@ -188,6 +189,39 @@ BOOST_FIXTURE_TEST_CASE(who_misses_the_end_fetches_and_saves_it, AsyncSwarm) {
            event.step == static_cast<int64_t>(training.steps);
   };
   BOOST_TEST(std::count_if(events->events.begin(), events->events.end(), saved) == 2);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_later_state_of_a_period_takes_the_place_of_an_earlier_one, AsyncSwarm) {
+  training.steps = 30;
+  training.batch = 64;  // time enough within a period
+  checkpoint.every_steps = 0;
+  start_all();
+  BOOST_TEST(run_to_step(3));
+  const auto& peer = nodes["stage1a"];
+  auto save = [&] {
+    auto outcome = std::make_shared<std::string>();
+    system->spawn([=, target = peer.stage_server](caf::event_based_actor* self) {
+      self->request(target, caf::infinite, actors::make_mail(proto::SaveCheckpoint()))
+          .then([=](const actors::Mail&) { *outcome = "saved"; },
+                [=](const caf::error& e) { *outcome = to_string(actors::from_caf(e)); });
+    });
+    system.advance_until([&] { return !outcome->empty(); }, 1s, 100us);
+    return *outcome;
+  };
+  auto stored = [&] {
+    const auto steps = peer.store->steps("stage/1");
+    BOOST_REQUIRE((steps.ok() && !steps->empty()));
+    return std::string(peer.store->get({"stage/1", steps->front()})->view());
+  };
+  BOOST_TEST(save() == "saved");
+  const std::string first = stored();
+  const uint64_t updates = peer.arithmetic->updates(),
+                 period = peer.store->steps("stage/1")->front();
+  BOOST_TEST(system.advance_until([&] { return peer.arithmetic->updates() > updates; }, 1s, 100us));
+  BOOST_TEST(save() == "saved");
+  BOOST_TEST(peer.store->steps("stage/1")->front() == period);
+  BOOST_TEST((stored() != first));
+  BOOST_TEST(events->count("checkpoint_failed") == 0u);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_stage_that_is_lost_goes_on_from_its_own_snapshot, AsyncSwarm) {

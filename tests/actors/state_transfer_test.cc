@@ -49,6 +49,10 @@ class MapStore : public storage::CheckpointStore {
     values[{key.stream, key.step}] = value;
     return {};
   }
+  Status put_or_replace(const storage::CheckpointKey& key, const Buffer& value,
+                        uint32_t keep) override {
+    return put(key, value, keep);
+  }
   Result<Buffer> get(const storage::CheckpointKey& key) const override {
     auto it = values.find({key.stream, key.step});
     if (it == values.end()) return Error{ErrorCode::kNotFound, "no snapshot"};

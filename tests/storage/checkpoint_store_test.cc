@@ -69,6 +69,25 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(equal_content_again_is_done_and_other_content_is_r
   BOOST_TEST((fixture.store->get(key)->view() == content(1, 100'000).view()));
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(other_content_takes_the_place_of_the_old_where_that_is_asked_for, T,
+                              Implementations) {
+  T fixture;
+  auto& store = *fixture.store;
+  for (uint64_t step : {3u, 5u}) {
+    const CheckpointKey key{"stage/0", step};
+    BOOST_TEST(store.put_or_replace(key, content(1, 200'000), 2).ok());
+    BOOST_TEST(store.put_or_replace(key, content(2, 70'000), 2).ok());
+    BOOST_TEST(store.put_or_replace(key, content(2, 70'000), 2).ok());
+    BOOST_REQUIRE(store.get(key).ok());
+    BOOST_TEST((store.get(key)->view() == content(2, 70'000).view()));
+  }
+  BOOST_TEST(store.put_or_replace({"stage/0", 3}, content(3, 10), 2).ok());
+  BOOST_TEST(steps(store, "stage/0") == (std::vector<uint64_t>{5, 3}), tt::per_element());
+  BOOST_TEST(store.put_or_replace({"stage/0", 2}, content(4, 10), 2).ok());  // older than is kept
+  BOOST_TEST(steps(store, "stage/0") == (std::vector<uint64_t>{5, 3}), tt::per_element());
+  BOOST_TEST((store.get({"stage/0", 3})->view() == content(3, 10).view()));
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(only_the_newest_are_kept_per_stream, T, Implementations) {
   T fixture;
   BOOST_TEST(fixture.store->put({"other", 1}, content(1, 10), 2).ok());
