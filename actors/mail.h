@@ -46,6 +46,9 @@ Mail make_mail(T head, Buffer body = {},
 /// that are not known.
 std::unique_ptr<google::protobuf::Message> new_head(proto::MessageKind kind);
 
+/// What a request is answered with, unless by an error.
+proto::MessageKind reply_kind(proto::MessageKind request);
+
 /// "forward", "lease_reply": for logs and counters.
 const char* kind_name(proto::MessageKind kind);
 

@@ -150,6 +150,7 @@ void Session::on_heartbeat(const InFrame& frame, TimePoint now) {
   proto::Heartbeat beat;
   if (!beat.ParseFromString(frame.head)) return break_off("unreadable heartbeat");
   if (beat.sent_us() != 0) {
+    if (queued_frames_ >= kMaxQueuedFrames) return;  // it asks, but does not read
     proto::Heartbeat echo;
     echo.set_echo_us(beat.sent_us());
     return enqueue_control(proto::KIND_HEARTBEAT, echo);
@@ -164,13 +165,18 @@ void Session::on_reply(InFrame frame) {
   auto it = pending_.find(frame.header.request_id);
   if (it == pending_.end()) return;  // given up already
   uint64_t id = it->first;
+  const bool fits =
+      frame.header.kind == proto::KIND_ERROR ||
+      frame.header.kind == reply_kind(static_cast<proto::MessageKind>(it->second.kind));
   pending_.erase(it);
   auto head = parse_head(frame);
   LinkEvent event{LinkEvent::Type::kReply, id, {}, {}, {}};
-  if (!head) {
+  if (!head || !fits) {
     ++malformed_mail_;
     event.type = LinkEvent::Type::kFailed;
-    event.error = {ErrorCode::kInternal, "unreadable reply from " + peer_.name, 0};
+    event.error = {ErrorCode::kInternal,
+                   (fits ? "unreadable reply from " : "a reply of another kind from ") + peer_.name,
+                   0};
   } else if (frame.header.kind == proto::KIND_ERROR) {
     event.type = LinkEvent::Type::kFailed;
     event.error = from_proto(static_cast<const proto::Error&>(*head));
@@ -182,6 +188,7 @@ void Session::on_reply(InFrame frame) {
 }
 
 void Session::on_mail(InFrame frame) {
+  if (queued_frames_ >= 2 * kMaxQueuedFrames) return break_off("it does not read what it asks for");
   uint64_t id = frame.header.flags == kRequest ? frame.header.request_id : 0;
   auto head = parse_head(frame);
   if (id != 0 && !serving_.insert(id).second) return break_off("a request id used twice");
@@ -227,7 +234,7 @@ Result<uint64_t> Session::request(const std::string& actor, const Mail& mail, Ti
   uint64_t id = next_id_++;
   auto frame = make_frame(mail.kind, kRequest, id, mail.budget, actor, *mail.head, mail.body);
   TimePoint deadline = now + mail.budget;
-  pending_[id] = {deadline, frame.header.traffic};
+  pending_[id] = {deadline, frame.header.traffic, frame.header.kind};
   deadlines_.emplace(deadline, id);
   last_mail_ = now;
   enqueue(std::move(frame));

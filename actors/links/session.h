@@ -103,6 +103,7 @@ class Session {
   struct Pending {
     TimePoint deadline;
     TrafficClass traffic;
+    uint16_t kind;
   };
 
   void drain(const uint8_t* data, size_t size, TimePoint now);

@@ -113,6 +113,38 @@ BOOST_AUTO_TEST_CASE(a_reply_reaches_the_request_of_its_id) {
   BOOST_TEST(answers[1].error.retry_after_ms == 7u);
 }
 
+BOOST_AUTO_TEST_CASE(a_reply_of_another_kind_than_the_request_wants_fails_it) {
+  Pair pair;
+  pair.up();
+  BOOST_REQUIRE(pair.a.request("echo", echo_mail(1), kStart).ok());
+  pair.exchange();
+  auto mail = pair.b.take_events();
+  BOOST_REQUIRE(!mail.empty());
+  pair.b.reply(mail.back().request_id, make_mail(proto::Ack()));
+  pair.exchange();
+  auto answers = pair.a.take_events();
+  BOOST_REQUIRE(!answers.empty());
+  BOOST_TEST((answers.back().type == Type::kFailed));
+  BOOST_TEST(answers.back().error.detail.find("another kind") != std::string::npos);
+  BOOST_TEST((pair.a.state() == Session::State::kUp));
+}
+
+BOOST_AUTO_TEST_CASE(who_asks_for_echoes_and_never_reads_gets_no_endless_queue) {
+  Pair pair;
+  pair.up();
+  proto::Heartbeat beat;
+  beat.set_sent_us(1);
+  OutFrame frame = make_frame(proto::KIND_HEARTBEAT, kOneWay, 0, 0ms, {}, beat, {});
+  std::vector<char> bytes;
+  append_chunk(frame, 1 << 20, bytes);
+  for (int i = 0; i < 150'000; ++i) pair.b.receive(bytes.data(), bytes.size(), kStart);
+  BOOST_TEST((pair.b.state() == Session::State::kUp));
+  std::vector<char> out;
+  size_t chunks = 0;
+  while (pair.b.next_chunk(out)) ++chunks;
+  BOOST_TEST(chunks <= 100'000u);
+}
+
 BOOST_AUTO_TEST_CASE(control_overtakes_a_body_between_chunks) {
   Pair pair;
   pair.up();
