@@ -84,7 +84,8 @@ Result<std::map<std::string, Difference>> compare_states(
             compare(values, *right, part == 0 ? before : nullptr,
                     noise_in(parameter.global_name, static_cast<size_t>(model.width)));
         Difference& worst = out[parts[part].first + parameter.global_name];
-        if (!(one.relative() < worst.relative())) worst = one;  // not a number is the worst
+        // Not a number is the worst.
+        if (!std::isnan(worst.relative()) && !(one.relative() < worst.relative())) worst = one;
       }
     }
   }

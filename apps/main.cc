@@ -9,6 +9,7 @@
 int main(int argc, char** argv) {
   using namespace swarm::apps;
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGCHLD, SIG_DFL);  // ignored by a parent, it would hide how our children end
   CLI::App app("Trains models on a swarm of unreliable machines.", "swarm");
   app.require_subcommand(1);
   int exit_code = 0;

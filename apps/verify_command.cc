@@ -100,9 +100,10 @@ int verify_file(const Arguments& a) {
   auto data = tensor::open_text_data(options.data, options.model.sequence);
   if (!data) return fail(data.error());
   auto schedule = reference_options(options);
+  auto audit = launch::audit_run(*folder, *loaded.experiment);
+  if (!audit) return fail(audit.error());
+  schedule.skipped = audit->skipped;
   if (options.training.delayed_updates) {  // where the pipeline ran dry only the record can tell
-    auto audit = launch::audit_run(*folder, *loaded.experiment);
-    if (!audit) return fail(audit.error());
     schedule.computed_on = audit->computed_on;
     std::printf("%zu of %u steps were computed one update behind\n", audit->computed_on.size(),
                 a.steps);

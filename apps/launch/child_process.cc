@@ -64,10 +64,15 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argumen
 bool ChildProcess::reap() {
   if (exit_ || pid_ <= 0) return false;
   int status = 0;
-  if (::waitpid(pid_, &status, WNOHANG) != pid_) return false;
+  const pid_t got = ::waitpid(pid_, &status, WNOHANG);
+  if (got == 0 || (got < 0 && errno == EINTR)) return false;
   ExitStatus out;
-  if (WIFSIGNALED(status)) out.signal = WTERMSIG(status);
-  if (WIFEXITED(status)) out.code = WEXITSTATUS(status);
+  if (got < 0) {
+    out.code = 127;  // somebody else has collected it
+  } else {
+    if (WIFSIGNALED(status)) out.signal = WTERMSIG(status);
+    if (WIFEXITED(status)) out.code = WEXITSTATUS(status);
+  }
   exit_ = out;
   return true;
 }

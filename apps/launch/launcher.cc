@@ -109,13 +109,16 @@ RunReport Launcher::run() {
 
 /// The merged files say what earlier runs did; nodes' files are read again and known lines skipped.
 void Launcher::load_history() {
+  for (const char* name : {"/events.jsonl", "/metrics.jsonl", "/audit.jsonl"})
+    if (auto done = drop_torn_end(options_.folder + name); !done) fail(to_string(done.error()));
   auto lines = [&](const char* name) { return LineTail(options_.folder + name).poll(); };
   for (const auto& line : lines("/events.jsonl")) state_.take_event(line);
   for (const auto& line : lines("/metrics.jsonl")) state_.take_metrics(line);
   for (const auto& line : LineTail(options_.folder + "/audit.jsonl", kMaxAuditLine).poll())
     audit_.remember(line);
-  last_steps_closed_ = steps_before_ = state_.steps_closed();
-  state_.forget_finish();
+  steps_before_ = state_.steps_closed();
+  last_closings_ = state_.closings();
+  state_.forget_end();
   record("run_resumed", "run", "steps_closed=" + std::to_string(state_.steps_closed()));
 }
 
@@ -141,9 +144,9 @@ bool Launcher::start(Node& node) {
   std::vector<std::string> arguments = {
       options_.program, "node",         options_.folder + "/config.toml", "--name", node.spec.name,
       "--run-folder",   options_.folder};
-  if (node.endpoint) {
+  if (const auto listen = restart_at(node)) {
     arguments.push_back("--listen");
-    arguments.push_back(node.endpoint->text());
+    arguments.push_back(listen->text());
   }
   for (const auto& endpoint : living_endpoints(node)) {
     arguments.push_back("--join");
@@ -158,6 +161,17 @@ bool Launcher::start(Node& node) {
   node.listening = false;
   node.stop_expected = false;
   return true;
+}
+
+/// A node that starts again takes the port that others know; where it is told that by the
+/// configuration, there is nothing to add.
+std::optional<Endpoint> Launcher::restart_at(const Node& node) const {
+  const auto& base = experiment_.base.links;
+  Endpoint listen = node.spec.listen.host.empty() ? base.listen : node.spec.listen;
+  const Endpoint& announced = node.spec.announce.host.empty() ? base.announce : node.spec.announce;
+  if (!node.endpoint || listen.port != 0 || announced.port != 0) return std::nullopt;
+  listen.port = node.endpoint->port;
+  return listen;
 }
 
 std::vector<Endpoint> Launcher::living_endpoints(const Node& except) const {
@@ -323,8 +337,8 @@ bool Launcher::judge() {
     over_ = true;
   } else if (state_.diverged()) {
     fail("the model has diverged; " + state_.last_trouble());
-  } else if (state_.steps_closed() != last_steps_closed_) {
-    last_steps_closed_ = state_.steps_closed();
+  } else if (state_.closings() != last_closings_) {
+    last_closings_ = state_.closings();
     progress_at_ = Clock::now();
   } else if (std::chrono::duration<double>(Clock::now() - progress_at_).count() >
              experiment_.run.stall_limit_s) {

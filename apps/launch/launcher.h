@@ -72,6 +72,7 @@ class Launcher {
   void load_history();
   bool start_next_nodes();
   bool start(Node& node);
+  std::optional<Endpoint> restart_at(const Node& node) const;
   std::vector<Endpoint> living_endpoints(const Node& except) const;
   void poll_children();
   void on_exit(Node& node);
@@ -106,7 +107,7 @@ class Launcher {
   bool tensorboard_broken_ = false;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::chrono::steady_clock::time_point started_at_, progress_at_;
-  uint64_t last_steps_closed_ = 0, steps_before_ = 0;
+  uint64_t last_closings_ = 0, steps_before_ = 0;
   /// What chaos took comes back at a time, then counts as missing until it has settled. All times
   /// are seconds since chaos_began_at_.
   struct Return {

@@ -80,7 +80,21 @@ Status write_atomically(const std::string& path, const std::string& content) {
 Status append_line(const std::string& path, const std::string& line) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (fd < 0) return io("cannot open " + path);
+  const off_t end = ::lseek(fd, 0, SEEK_END);
   Status done = write_all(fd, line + "\n", path);
+  if (!done && end >= 0) static_cast<void>(!::ftruncate(fd, end));  // no half line stays
+  ::close(fd);
+  return done;
+}
+
+Status drop_torn_end(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return errno == ENOENT ? Status() : Status(io("cannot open " + path));
+  const off_t end = ::lseek(fd, 0, SEEK_END);
+  off_t keep = end;
+  for (char c = 0; keep > 0 && ::pread(fd, &c, 1, keep - 1) == 1 && c != '\n';) --keep;
+  Status done;
+  if (keep < end && ::ftruncate(fd, keep) != 0) done = io("cannot shorten " + path);
   ::close(fd);
   return done;
 }

@@ -32,6 +32,8 @@ Status write_atomically(const std::string& path, const std::string& content);
 
 /// One write(2) of a line to a file that only this process appends to. Errors: kIo.
 Status append_line(const std::string& path, const std::string& line);
+/// Removes a last line without an end: its writer died in it. A missing file is fine. Errors: kIo.
+Status drop_torn_end(const std::string& path);
 
 /// Ends when the process does: no second `swarm run` works in the folder. Errors: kIo (locked).
 Status lock_folder(const std::string& folder);

@@ -84,7 +84,14 @@ bool RunState::take_metrics(const std::string& line) {
   const auto json = parse_object(line);
   if (!json) return false;
   const int64_t step = integer(*json, "step");
-  if (step < 0 || !seen_steps_.insert(static_cast<uint64_t>(step)).second) return false;
+  if (step < 0) return false;
+  ++closings_;
+  if (const auto peers = json->find("live_peers"); peers != json->end() && peers->is_array()) {
+    live_peers_.clear();
+    for (const auto& count : *peers)
+      live_peers_.push_back(count.is_number_integer() ? count.get<int64_t>() : -1);
+  }
+  if (!seen_steps_.insert(static_cast<uint64_t>(step)).second) return false;
   if (const auto loss = number(*json, "train_loss")) {
     train_loss_ = loss;
     steps_closed_ = std::max(steps_closed_, static_cast<uint64_t>(step) + 1);
@@ -99,11 +106,6 @@ bool RunState::take_metrics(const std::string& line) {
     trained_seconds_ += seconds;
     trained_tokens_ += seconds * rate;
   }
-  if (const auto peers = json->find("live_peers"); peers != json->end() && peers->is_array()) {
-    live_peers_.clear();
-    for (const auto& count : *peers)
-      live_peers_.push_back(count.is_number_integer() ? count.get<int64_t>() : -1);
-  }
   return true;
 }
 
@@ -114,7 +116,7 @@ bool RunState::take_event(const std::string& line) {
   if (event->event == "finished") finished_ = true;
   if (event->event == "diverged") diverged_ = true;
   if (event->event == "diverged" || event->event == "cannot_go_on" ||
-      event->event == "process_lost")
+      event->event == "attempt_failed" || event->event == "process_lost")
     last_trouble_ = event->text();
   if (event->event == "coordinator") take_coordinator(*event);
   if (event->event == "timeline" && event->detail.rfind("index=", 0) == 0)

@@ -38,9 +38,15 @@ class RunState {
   bool take_event(const std::string& line);
 
   uint64_t steps_closed() const { return steps_closed_; }
+  /// Lines of metrics so far, those of steps done again included: it grows while anything is
+  /// trained.
+  uint64_t closings() const { return closings_; }
   bool finished() const { return finished_; }
-  /// A resumed run finishes when it says so again.
-  void forget_finish() { finished_ = false; }
+  /// A resumed run finishes, or diverges, when it says so again.
+  void forget_end() {
+    finished_ = diverged_ = false;
+    last_trouble_.clear();
+  }
   /// Of the last "cannot_go_on" or similar event; for messages.
   const std::string& last_trouble() const { return last_trouble_; }
   /// A step came to nothing but numbers that are not finite: it can never close.
@@ -70,7 +76,7 @@ class RunState {
   uint64_t steps_;
   std::set<uint64_t> seen_steps_;
   std::set<size_t> seen_events_;  ///< Hashes.
-  uint64_t steps_closed_ = 0, tokens_ = 0;
+  uint64_t steps_closed_ = 0, closings_ = 0, tokens_ = 0;
   double trained_seconds_ = 0, trained_tokens_ = 0, last_tokens_per_second_ = 0;
   std::optional<double> train_loss_, validation_loss_;
   std::vector<int64_t> live_peers_;

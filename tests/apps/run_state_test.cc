@@ -1,9 +1,14 @@
 #include "apps/launch/run_state.h"
 
+#include <unistd.h>
+
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "apps/launch/line_tail.h"
+#include "apps/launch/run_folder.h"
 #include "apps/launch/summary.h"
 #include "apps/launch/timeline.h"
 
@@ -63,6 +68,45 @@ BOOST_AUTO_TEST_CASE(each_step_counts_once) {
   BOOST_TEST(*state.train_loss() == 5.0);
   BOOST_TEST(state.progress() == "step 2/80  loss 5.000  50 tokens/s  peers 2 1");
   BOOST_TEST(state.tokens_per_second() == 50.0);
+}
+
+BOOST_AUTO_TEST_CASE(a_step_done_again_is_progress_and_says_who_serves) {
+  RunState state(2, 80);
+  state.take_metrics(metrics(0, 5.5));
+  BOOST_TEST(state.closings() == 1u);
+  BOOST_TEST(!state.take_metrics("{\"step\":0,\"train_loss\":5.0,\"live_peers\":[1,3]}"));
+  BOOST_TEST(state.closings() == 2u);
+  BOOST_TEST(state.live_peers() == (std::vector<int64_t>{1, 3}));
+  BOOST_TEST(*state.train_loss() == 5.5);
+}
+
+BOOST_AUTO_TEST_CASE(a_resumed_run_may_get_over_what_ended_it) {
+  RunState state(2, 80);
+  state.take_event("{\"time\":2.5,\"event\":\"diverged\",\"node\":\"t\",\"step\":3}");
+  BOOST_TEST(state.diverged());
+  BOOST_TEST(!state.last_trouble().empty());
+  state.forget_end();
+  BOOST_TEST(!state.diverged());
+  BOOST_TEST(state.last_trouble().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_torn_last_line_is_removed_and_a_whole_one_is_not) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("swarm-torn-" + std::to_string(::getpid())))
+          .string();
+  auto content = [&] {
+    std::ifstream file(path);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  BOOST_TEST(drop_torn_end(path).ok());  // there is none yet
+  BOOST_TEST(append_line(path, "one").ok());
+  BOOST_TEST(drop_torn_end(path).ok());
+  BOOST_TEST(content() == "one\n");
+  std::ofstream(path, std::ios::app) << "tw";
+  BOOST_TEST(drop_torn_end(path).ok());
+  BOOST_TEST(append_line(path, "two").ok());
+  BOOST_TEST(content() == "one\ntwo\n");
+  std::filesystem::remove(path);
 }
 
 BOOST_AUTO_TEST_CASE(the_last_line_brings_the_validation_loss_and_closes_no_step) {
