@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 
 #include "config/nearest.h"
 #include "config/schema.h"
@@ -22,6 +23,8 @@ bool word_at(const std::string& text, size_t at, size_t size) {
 }
 
 constexpr double kMinSendRate = 4096;
+constexpr size_t kMaxRunId = 128;          // as links take it
+constexpr uint64_t kHeadOfForward = 8192;  // of a ForwardRequest without its tokens, at most
 
 class Checker {
  public:
@@ -34,6 +37,7 @@ class Checker {
     validate("data", e_.base.data.validate());
     validate("training", e_.base.training.validate());
     check_pipeline();
+    check_microbatch();
     check_network();
     check_faults();
     check_chaos();
@@ -87,7 +91,8 @@ class Checker {
     if (!is_name(e_.run.name))
       error("run.name", "expected 1 to 64 of [A-Za-z0-9_.-], found " + quote(e_.run.name));
     if (e_.run.folder.empty()) error("run.folder", "expected a folder, found \"\"");
-    if (e_.run.id.size() > 256) error("run.id", "expected at most 256 characters");
+    if (e_.run.id.size() > kMaxRunId)
+      error("run.id", "expected at most " + std::to_string(kMaxRunId) + " characters");
   }
 
   void check_pipeline() {
@@ -108,6 +113,30 @@ class Checker {
           "stage_server.max_samples",
           "expected at least training.microbatch = " + std::to_string(e_.base.training.microbatch) +
               ", found " + std::to_string(e_.base.stage_server.max_samples));
+  }
+
+  /// Every tensor of a microbatch fits into memory's and the wire's limits.
+  void check_microbatch() {
+    if (!usable("model") || !usable("pipeline") || !usable("training") || !usable("links")) return;
+    const auto& model = e_.base.model;
+    const uint64_t samples = e_.base.training.microbatch;
+    const auto sequence = static_cast<uint64_t>(model.sequence);
+    const auto width = static_cast<uint64_t>(model.width);
+    const uint64_t most = tensor::most_samples(model, sequence);
+    if (samples > most)
+      error("training.microbatch", "expected at most " + std::to_string(most) + ", found " +
+                                       std::to_string(samples) +
+                                       ": a tensor of it would take more than 1 GiB");
+    const uint64_t head = samples * (sequence + 1) * sizeof(int32_t) + kHeadOfForward;
+    if (head > e_.base.links.max_head_bytes)
+      error("links.max_head_bytes", "expected at least " + std::to_string(head) +
+                                        ", for the tokens of a microbatch; found " +
+                                        std::to_string(e_.base.links.max_head_bytes));
+    const uint64_t body = samples * sequence * width * sizeof(float);
+    if (e_.base.num_stages > 1 && body > e_.base.links.max_body_bytes)
+      error("links.max_body_bytes", "expected at least " + std::to_string(body) +
+                                        ", for the activations of a microbatch; found " +
+                                        std::to_string(e_.base.links.max_body_bytes));
   }
 
   void check_network() {
@@ -131,6 +160,8 @@ class Checker {
       error("node.device", why);
     if (const std::string why = plaintext_refused(links.listen); !why.empty())
       error("node.listen", why);
+    if (links.listen.host.empty())
+      error("node.listen", "expected HOST:PORT; \"127.0.0.1:0\" takes any free port");
     for (const auto& endpoint : e_.base.join)
       if (endpoint.port == 0 || endpoint.host.empty())
         error("node.join", "expected HOST:PORT with a port other than 0");
@@ -254,6 +285,11 @@ class Checker {
                   " (training.min_peers_per_stage)");
     if (!trainer)
       error(draft_.places.nodes[0], "nodes.trainer", "no node is a trainer; one must be");
+    const uint32_t all = std::accumulate(peers.begin(), peers.end(), 0u);
+    if (e_.base.training.min_peers > all)
+      error("training.min_peers", "expected at most " + std::to_string(all) +
+                                      ", the stages that [[nodes]] serve together; training would "
+                                      "never begin");
   }
 
   void check_timeline() {

@@ -78,17 +78,17 @@ void add_run(ExperimentBuilder& b) {
 void add_model(ExperimentBuilder& b) {
   b.section("model", true);
   b.add("layers", AT(base.model.layers), in(1, 4096), "Transformer blocks of the whole model.");
-  b.add("width", AT(base.model.width), in(1, 1 << 20), "Hidden size; divisible by heads.");
+  b.add("width", AT(base.model.width), in(1, 1 << 16), "Hidden size; divisible by heads.");
   b.add("heads", AT(base.model.heads), in(1, 4096), "Attention heads.");
-  b.add("ffn", AT(base.model.ffn), in(1, 1 << 22), "Hidden size of the feed-forward part.");
-  b.add("sequence", AT(base.model.sequence), in(1, 1 << 20), "Tokens per sample.");
+  b.add("ffn", AT(base.model.ffn), in(1, 1 << 20), "Hidden size of the feed-forward part.");
+  b.add("sequence", AT(base.model.sequence), in(1, 1 << 17), "Tokens per sample.");
   b.add("vocabulary", AT(base.model.vocabulary), in(256, 1 << 20),
         "Tokens known; 256 for the byte tokenizer.");
-  b.add("layers_per_stage", AT(base.model.layers_per_stage), in(0, 4096),
+  b.add("layers_per_stage", AT(base.model.layers_per_stage), in(1, 4096),
         "Blocks of each stage, first stage first. Empty: as even as possible, earlier stages get "
         "the remainder.");
   b.section("pipeline", true);
-  b.add("stages", AT(base.num_stages), in(1, 4096), "Parts the model is cut into.");
+  b.add("stages", AT(base.num_stages), in(1, 64), "Parts the model is cut into.");
   b.add("backward", AT(base.backward), one_of({"keep", "recompute"}),
         "keep: the autograd graph is kept until the gradient is back (fast). recompute: only the "
         "stage's input is (little memory).");
@@ -176,7 +176,7 @@ void add_training(ExperimentBuilder& b) {
   b.add("gradients", AT(base.gradient_codec), one_of(kCodecs),
         "How gradients of activations travel.");
   b.add("averaging", AT(base.averager.codec), one_of(kCodecs),
-        "How parameter gradients travel between the peers of a stage.");
+        "How parameter gradients (async: weights, moments) travel between the peers of a stage.");
 }
 
 void add_node(ExperimentBuilder& b) {
@@ -204,7 +204,7 @@ void add_network(ExperimentBuilder& b) {
   b.add("max_backoff_ms", AT(base.links.max_backoff), in(1, kHourMs), "Longest such pause.");
   b.add("heartbeat_every_ms", AT(base.links.heartbeat_every), in(1, kHourMs),
         "After this time without other frames; less than half of silence_limit_ms.");
-  b.add("silence_limit_ms", AT(base.links.silence_limit), in(1, kHourMs),
+  b.add("silence_limit_ms", AT(base.links.silence_limit), in(250, kHourMs),
         "A link silent for longer is cut. Shorter: frozen peers are noticed sooner, more false "
         "alarms.");
   b.add("max_chunk_bytes", AT(base.links.max_chunk_bytes), in(1024, 1 << 26),
@@ -245,11 +245,11 @@ void add_roles(ExperimentBuilder& b) {
         "Values per message of an all-reduce.");
   b.add("chunks_in_flight", AT(base.averager.chunks_in_flight), in(1, 4096), "Per member.");
   b.add("min_deadline_ms", AT(base.averager.min_deadline), in(1, kHourMs),
-        "A round is given at least this long.");
+        "A round is given at least this long; a quarter of it once three rounds are known.");
   b.add("state_ttl_ms", AT(base.averager.state_ttl), in(1, kHourMs),
         "A frozen state that nobody downloads is dropped after this.");
   b.add("state_chunk_bytes", AT(base.averager.state_chunk_bytes), in(1024, 1 << 28),
-        "Of a state download.");
+        "Of a state download; at most 4 MiB are used.");
   b.add("state_chunks_in_flight", AT(base.averager.state_chunks_in_flight), in(1, 4096),
         "Per source.");
   b.section("checkpoint", false);
@@ -260,7 +260,7 @@ void add_roles(ExperimentBuilder& b) {
   b.add("max_in_flight", AT(base.trainer_options.max_in_flight), in(1, 100000),
         "Microbatches under way per trainer.");
   b.add("poll_every_ms", AT(base.trainer_options.poll_every), in(1, kHourMs),
-        "When the coordinator has nothing to lease.");
+        "Pause after a failed lease or microbatch, and while no peer of the first stage is known.");
   b.section("coordinator", false);
   b.add("tick_ms", AT(base.coordinator.tick), in(1, kHourMs), "Between looks at the open step.");
   b.add("lease_limit_ms", AT(base.coordinator.lease_limit), in(1, 24 * kHourMs),
@@ -299,11 +299,13 @@ void add_chaos(ExperimentBuilder& b) {
   b.section("chaos", false);
   b.add("seed", AT(chaos.seed), in(0, kHuge), "Of the schedule: the same seed, the same faults.");
   b.add("kill_every_s", AT(chaos.kill_every_s), in(0, 1e6),
-        "One node is killed (SIGKILL) at a random moment of each such window; 0: none.");
+        "One node is killed (SIGKILL) at a random moment of each such window, 0.05 or longer; 0: "
+        "none.");
   b.add("restart_after_s", AT(chaos.restart_after_s), in(0, 1e6),
         "From the kill to the node's next start.");
   b.add("pause_every_s", AT(chaos.pause_every_s), in(0, 1e6),
-        "One node is stopped (SIGSTOP) at a random moment of each such window; 0: none.");
+        "One node is stopped (SIGSTOP) at a random moment of each such window, 0.05 or longer; 0: "
+        "none.");
   b.add("pause_for_s", AT(chaos.pause_for_s), in(0, 1e6), "From SIGSTOP to SIGCONT.");
   b.add("start_after_s", AT(chaos.start_after_s), in(0, 1e9),
         "From the first finished step to the first window.");
@@ -365,7 +367,7 @@ const std::vector<Key<NodeSpec>>& node_keys() {
     b.section("nodes", false);
     b.add("name", AT(name), {}, "Unique; 1 to 64 of [A-Za-z0-9_.-]. Must be set.");
     b.add("count", AT(count), in(1, 10000), "More than 1: nodes NAME-0, NAME-1, ...");
-    b.add("stages", AT(stages), in(0, 4095), "Stages it serves; none: it only helps the DHT.");
+    b.add("stages", AT(stages), in(0, 63), "Stages it serves; none: it only helps the DHT.");
     b.add("trainer", AT(trainer), {}, "Feeds data; a coordinator or its stand-by.");
     b.add("threads", AT(threads), in(0, 1024), "0: as node.threads.");
     b.add("device", AT(device), {}, "\"\": as node.device.");
@@ -377,8 +379,10 @@ const std::vector<Key<NodeSpec>>& node_keys() {
         "delay_s", AT(delay_s), in(0, 3600),
         "Artificial: every microbatch takes each of the node's peers this much longer, half of it "
         "in the forward and half in the backward pass.");
-    b.add("send_bytes_per_s", AT(send_bytes_per_s), in(0, 1e12),
-          "Artificial: the node sends no more than this on all its links together; 0: no limit.");
+    b.add(
+        "send_bytes_per_s", AT(send_bytes_per_s), in(0, 1e12),
+        "Artificial: the node sends no more than this on all its links together, 4096 or more; 0: "
+        "no limit.");
     b.add(
         "preempt", AT(preempt), {},
         "When the node is taken away and for how long, in seconds since the start of `swarm run`.");

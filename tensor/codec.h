@@ -10,12 +10,11 @@
 #include "common/buffer.h"
 #include "common/result.h"
 #include "swarm/tensor.pb.h"
+#include "tensor/options.h"
 #include "tensor/stage.h"
 
 namespace swarm::tensor {
 
-/// No tensor is larger, decoded or encoded [bytes].
-constexpr uint64_t kMaxTensorBytes = 1ull << 30;
 constexpr int kMaxTensorDims = 8;
 
 /// "none", "fp16" or "bf16". Errors: kInvalidArgument.

@@ -212,10 +212,7 @@ Status TorchStage::check_sizes(const StageInput& input) const {
     return invalid("microbatch: sequence " + std::to_string(input.sequence) +
                    " is longer than the model's " + std::to_string(model.sequence));
   }
-  const uint64_t sequence = input.sequence;
-  uint64_t widest = static_cast<uint64_t>(std::max({model.width * 3, model.ffn, model.vocabulary}));
-  widest = std::max(widest, sequence * static_cast<uint64_t>(model.heads));
-  if (input.samples > kMaxTensorBytes / sizeof(float) / widest / sequence) {
+  if (input.samples > most_samples(model, input.sequence)) {
     return invalid("microbatch: " + std::to_string(input.samples) +
                    " samples need tensors larger than " + std::to_string(kMaxTensorBytes) +
                    " bytes");

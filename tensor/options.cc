@@ -70,6 +70,12 @@ std::vector<Error> ModelOptions::validate() const {
   return rules.take();
 }
 
+uint64_t most_samples(const ModelOptions& model, uint64_t sequence) {
+  auto widest = static_cast<uint64_t>(std::max({model.width * 3, model.ffn, model.vocabulary}));
+  widest = std::max(widest, sequence * static_cast<uint64_t>(model.heads));
+  return kMaxTensorBytes / sizeof(float) / widest / sequence;
+}
+
 LayerRange stage_layers(const ModelOptions& model, int32_t stage, int32_t num_stages) {
   SWARM_CHECK(num_stages >= 1 && num_stages <= model.layers);
   SWARM_CHECK(stage >= 0 && stage < num_stages);

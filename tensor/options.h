@@ -9,6 +9,9 @@
 
 namespace swarm::tensor {
 
+/// No tensor is larger, decoded or encoded [bytes].
+constexpr uint64_t kMaxTensorBytes = 1ull << 30;
+
 /// A GPT-like decoder with pre-norm blocks and learned positions.
 struct ModelOptions {
   int32_t layers = 8;   ///< L: transformer blocks of the whole model.
@@ -22,6 +25,10 @@ struct ModelOptions {
   uint64_t seed = 1;  ///< Of the initial weights.
   std::vector<Error> validate() const;
 };
+
+/// Samples of `sequence` tokens that a microbatch may have, so that no intermediate tensor of a
+/// stage passes kMaxTensorBytes. Requires a valid model.
+uint64_t most_samples(const ModelOptions& model, uint64_t sequence);
 
 /// Blocks [first, first + count) belong to `stage`. Requires valid arguments, num_stages <= layers.
 struct LayerRange {

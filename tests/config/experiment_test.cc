@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_type_says_what_was_expected_and_found) {
   const auto error = only("[model]\n  width = \"wide\"\n");
   BOOST_TEST(error.where.line == 4u);
   BOOST_TEST(error.where.column == 11u);
-  BOOST_TEST(error.message == "expected an integer from 1 to 1048576, found the string \"wide\"");
+  BOOST_TEST(error.message == "expected an integer from 1 to 65536, found the string \"wide\"");
   BOOST_TEST(contains(only("[model]\nwidth = 3.5\n").message, "found the number 3.5"));
   BOOST_TEST(contains(only("[node]\nallow_plaintext = 1\n").message, "expected true or false"));
   BOOST_TEST(contains(only("[model]\nwidth = 1979-05-27\n").message, "date"));
@@ -81,6 +81,8 @@ BOOST_AUTO_TEST_CASE(a_wrong_type_says_what_was_expected_and_found) {
 
 BOOST_AUTO_TEST_CASE(a_value_out_of_range_is_refused) {
   BOOST_TEST(contains(only("[model]\nlayers = 0\n").message, "from 1 to 4096"));
+  // A slot's stages are the bits of 64: more would end the coordinator.
+  BOOST_TEST(only("[model]\nlayers = 65\n[pipeline]\nstages = 65\n").key == "pipeline.stages");
   BOOST_TEST(contains(only("[training]\nsteps = 99999999999\n").key, "training.steps"));
   BOOST_TEST(contains(only("[training]\nsteps = -1\n").key, "training.steps"));
   BOOST_TEST(contains(only("[optimizer]\nlearning_rate = nan\n").key, "learning_rate"));
@@ -91,6 +93,30 @@ BOOST_AUTO_TEST_CASE(a_mistyped_choice_gets_the_nearest_one) {
   const auto error = only("[optimizer]\nschedule = \"cosin\"\n");
   BOOST_TEST(error.suggestion == "cosine");
   BOOST_TEST(contains(error.message, "one of \"constant\", \"cosine\""));
+}
+
+BOOST_AUTO_TEST_CASE(a_microbatch_must_fit_into_tensors_and_frames) {
+  const auto tensor = only(
+      "[model]\nwidth = 768\nheads = 12\nsequence = 1024\n[training]\nmicrobatch = 32\nbatch = 32\n"
+      "validation_samples = 32\n");
+  BOOST_TEST(tensor.key == "training.microbatch");
+  BOOST_TEST(contains(tensor.message, "expected at most 21, found 32"));
+  const std::string many =
+      "[model]\nsequence = 1024\nheads = 1\nwidth = 8\nffn = 8\n"
+      "[training]\nmicrobatch = 256\nbatch = 256\nvalidation_samples = 256\n[links]\n";
+  BOOST_TEST(only(many).key == "links.max_head_bytes");
+  BOOST_TEST(only(many + "max_head_bytes = 2000000\nmax_body_bytes = 1000\n"
+                         "[pipeline]\nstages = 2\n")
+                 .key == "links.max_body_bytes");
+}
+
+BOOST_AUTO_TEST_CASE(what_could_never_begin_is_refused) {
+  BOOST_TEST(only("[run]\nid = \"" + std::string(129, 'x') + "\"\n").key == "run.id");
+  BOOST_TEST(only("[node]\nlisten = \"\"\n").key == "node.listen");
+  BOOST_TEST(only("[links]\nsilence_limit_ms = 100\n").key == "links.silence_limit_ms");
+  BOOST_TEST(only("[training]\nmin_peers = 2\n"
+                  "[[nodes]]\nname = \"n\"\nstages = [0]\ntrainer = true\n")
+                 .key == "training.min_peers");
 }
 
 BOOST_AUTO_TEST_CASE(a_device_is_checked_by_its_form) {
