@@ -52,8 +52,9 @@ std::optional<double> median_of(const std::vector<double>& values) {
 /// What the `averaged` events say (docs/run_folder.md).
 struct Rounds {
   struct Step {
-    double longest = 0;     ///< Of the peers' rounds.
-    double since_open = 0;  ///< When the last stage had its average.
+    double longest = 0;       ///< Of the peers' rounds.
+    double since_open = 0;    ///< When the last stage had its average.
+    bool overlapped = false;  ///< With the next step: nobody waited.
   };
   std::vector<double> seconds, stalls;
   std::map<uint64_t, Step> synchronous;
@@ -68,6 +69,7 @@ struct Rounds {
     if (!step || stalled) return;
     Step& of = synchronous[*step];
     if (took) of.longest = std::max(of.longest, *took);
+    if (word(detail, "overlapped")) of.overlapped = true;
     if (const auto open = word(detail, "seconds_since_open"))
       of.since_open = std::max(of.since_open, *open);
   }
@@ -77,6 +79,7 @@ struct Rounds {
     for (const StepLine& line : steps) {
       const auto found = synchronous.find(line.step);
       if (found == synchronous.end() || found->second.since_open == 0) continue;
+      if (found->second.overlapped) continue;
       const double drained = found->second.since_open - found->second.longest;
       if (line.seconds > drained) stalls.push_back(line.seconds - drained);
     }
@@ -113,9 +116,9 @@ MetricsFigures read_metrics(const std::vector<std::string>& lines) {
     const auto line = launch::parse_metrics(text);
     if (!line) continue;
     if (line->validation_loss) out.validation = line->validation_loss;
+    out.staleness.add(*line);  // the last updates are reported with the final validation
     if (!line->time_s || !line->train_loss) continue;
     out.steps.push_back({*line->time_s, line->seconds, *line->train_loss, line->step});
-    out.staleness.add(*line);
     if (line->attempts > line->slots)
       out.retries += static_cast<double>(line->attempts - line->slots);
   }

@@ -12,6 +12,7 @@
 
 #include "apps/sweep/sweep_parts.h"
 #include "common/hex.h"
+#include "config/schema.h"
 #include "config/value.h"
 
 namespace swarm::sweep {
@@ -178,8 +179,26 @@ class Planner {
                 "sweep.base",
                 plan_.base + " lists no [[nodes]]; a sweep runs whole swarms",
                 {}});
-      experiments_.push_back(config::to_toml(*loaded.experiment));
+      experiments_.push_back(identity(*loaded.experiment));
     }
+  }
+
+  /// All keys that are not at their default, so that a key of a later version changes nothing.
+  static std::string identity(const config::Experiment& experiment) {
+    static const config::Experiment defaults;
+    static const config::NodeSpec plain;
+    std::string out;
+    for (const auto& key : config::experiment_keys())
+      if (key.print(experiment) != key.print(defaults))
+        out += key.path() + "=" + key.print(experiment) + "\n";
+    for (const auto& node : experiment.nodes)
+      for (const auto& key : config::node_keys())
+        if (key.print(node) != key.print(plain))
+          out += node.name + "." + key.name + "=" + key.print(node) + "\n";
+    for (const auto& event : experiment.timeline)
+      for (const auto& key : config::timeline_keys())
+        out += "timeline." + key.name + "=" + key.print(event) + "\n";
+    return out;
   }
 
   /// "--set KEY" is a place in this file.
@@ -207,7 +226,7 @@ class Planner {
   Parts parts_;
   const LoadBase& load_;
   Plan plan_;
-  std::vector<std::string> experiments_;  // of each setting, as TOML
+  std::vector<std::string> experiments_;  // identity() of each setting
 };
 
 PlanResult fail(const Location& where, const std::string& message) {

@@ -32,7 +32,7 @@ struct Cell {
   size_t setting = 0;
   uint64_t seed = 1;
   std::vector<std::string> overrides;  ///< "key=value": what `swarm run --set` takes.
-  std::string hash;                    ///< Over all keys of its experiment.
+  std::string hash;  ///< Over the keys of its experiment that are not at their default.
 };
 
 struct Plan {

@@ -113,6 +113,7 @@ BOOST_AUTO_TEST_CASE(a_cell_is_another_when_any_key_of_its_experiment_is) {
   };
   const std::string first = hash(kSweep, kBase);
   BOOST_TEST(first == hash(kSweep, kBase));
+  BOOST_TEST(first == hash(kSweep, kBase + "delay_s=0\n"));  // as a later version might add
   BOOST_TEST(first != hash(kSweep, kBase + "delay_s=1\n"));
   BOOST_TEST(first != hash(kSweep + "seeds=[2]\n", kBase));
   BOOST_TEST(first != hash(kSweep + "[set]\ntraining.steps=5\n", kBase));
@@ -319,6 +320,15 @@ BOOST_AUTO_TEST_CASE(a_synchronous_step_stalls_from_its_last_round_to_its_close)
   BOOST_TEST(run.stall_seconds.value() == 2 - (1.75 - 0.5));
   BOOST_TEST(run.round_seconds.value() == 0.375);
   BOOST_TEST(!run.staleness.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_round_beside_the_next_step_stalls_nobody) {
+  const auto run = read_figures(
+      "", {step(0, 10, 1)},
+      {R"({"event":"averaged","stage":0,"step":0,"detail":"round=1 seconds=0.25"})",
+       R"({"event":"averaged","stage":0,"step":0,"detail":"peers=2 seconds_since_open=1.5 overlapped=1"})"});
+  BOOST_TEST(!run.stall_seconds.has_value());
+  BOOST_TEST(run.round_seconds.value() == 0.25);
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_left_nothing_has_no_figures) {
