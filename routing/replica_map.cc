@@ -39,8 +39,8 @@ void ReplicaMap::heard_from(const Contact& contact) {
     const Replicas& replicas = it->second.replicas;
     auto distance = [&](const Contact& of) { return xor_distance(of.id, it->first); };
     const size_t places = k_ - (replicas.mine ? 1 : 0);
-    const bool nearer =
-        replicas.others.size() < places || distance(contact) < distance(replicas.others.back());
+    const bool nearer = replicas.others.empty() || replicas.others.size() < places ||
+                        distance(contact) < distance(replicas.others.back());
     it = nearer && !holds(replicas, contact.id) ? entries_.erase(it) : std::next(it);
   }
 }

@@ -70,6 +70,14 @@ BOOST_AUTO_TEST_CASE(anybody_is_near_enough_where_places_are_free) {
   BOOST_TEST(!knows(map));
 }
 
+BOOST_AUTO_TEST_CASE(a_single_place_may_be_the_writers_own) {
+  ReplicaMap map(1);
+  map.set(kKey, choose_replicas(kKey, node(3), 1, {}), 100);
+  map.heard_from(contact(7));
+  map.heard_from(contact(2));
+  BOOST_TEST(!knows(map));
+}
+
 BOOST_AUTO_TEST_CASE(a_lost_replica_makes_them_wrong) {
   auto map = map_of(false);
   map.lost(node(5));
