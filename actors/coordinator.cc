@@ -32,6 +32,9 @@ void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
   deps_ = std::move(deps);
   install_default_handlers(self_);
   started_at_ = now();
+  // Above whatever an earlier life of this actor published: records of higher versions win.
+  publications_ = static_cast<uint64_t>(
+      std::chrono::duration_cast<milliseconds>(started_at_.time_since_epoch()).count());
   caf::actor me = caf::actor_cast<caf::actor>(self_);
   self_->send(deps_.links, register_atom::value, deps_.id.actor, me);
   self_->send(deps_.links, subscribe_atom::value, me);
@@ -225,11 +228,28 @@ caf::result<Mail> CoordinatorState::on_lease(const Mail& mail) {
   auto [it, is_new] = trainers_.try_emplace(trainer->id);
   if (is_new) record("trainer_joined", -1, "node=" + trainer->node_name);
   it->second.assign(message.bytes_sent().begin(), message.bytes_sent().end());
+  end_older_leases(trainer->id);
   auto promise = self_->make_response_promise();
   uint32_t max_slots = std::min<uint32_t>(message.max_slots(), 64);
   waiting_leases_.push_back({trainer->id, max_slots, now() + kLeaseWait, promise});
   serve_waiting_leases();
   return promise;
+}
+
+/// A node has one trainer, which waits for one lease. What was leased to the actor before it (it
+/// failed and was started again, the link stayed up) is free; what it asked for before is void.
+void CoordinatorState::end_older_leases(const ActorId& trainer) {
+  for (auto it = trainers_.begin(); it != trainers_.end();) {
+    const bool before = it->first.node == trainer.node && it->first != trainer;
+    if (before)
+      for (routing::StepLedger* ledger : ledgers()) ledger->trainer_lost(it->first);
+    it = before ? trainers_.erase(it) : std::next(it);
+  }
+  for (auto it = waiting_leases_.begin(); it != waiting_leases_.end();) {
+    const bool before = it->trainer.node == trainer.node;
+    if (before) it->promise.deliver(lease_reply({step_, nullptr, {}}));
+    it = before ? waiting_leases_.erase(it) : std::next(it);
+  }
 }
 
 Mail CoordinatorState::lease_reply(const Leases& leases) const {

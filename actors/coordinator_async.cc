@@ -54,7 +54,23 @@ void CoordinatorState::advance_periods() {
   }
   if (phase_ != Phase::kOpen || !last_round_ || averaging()) return;
   last_round_ = false;
+  ask_who_missed_the_last_round();
   open_step(deps_.training.steps);
+}
+
+/// Who failed it, or came in while it ran, fetches what the others of its stage have.
+void CoordinatorState::ask_who_missed_the_last_round() {
+  using Kind = routing::MemberAnswer::Kind;
+  for (auto& [id, peer] : peers_) {
+    const auto& answers = stages_[peer.stage].answers;
+    const bool any = std::any_of(answers.begin(), answers.end(),
+                                 [](const auto& one) { return one.second == Kind::kAveraged; });
+    const auto own = answers.find(id);
+    const bool has = own != answers.end() && own->second == Kind::kAveraged;
+    if (!peer.serving || !any || has) continue;
+    peer.serving = false;
+    ask_to_register(peer, "it has missed the last averaging");
+  }
 }
 
 /// The oldest period is done: its line of metrics, its averaging, and on to the next.
@@ -65,6 +81,7 @@ void CoordinatorState::close_period() {
   closing.step = closing.computed_on = step_;
   closing.ledger = std::move(ledger_);
   closing.opened_at = opened_at_;
+  closing.closed_at = now();
   write_metrics(closing, 0);
   uint64_t every = training.sync_every == 0 ? 1 : training.sync_every / training.batch;
   bool last = next == training.steps;
@@ -185,6 +202,17 @@ void CoordinatorState::period_answered(uint32_t stage, uint64_t round, const Pee
   if (!any_pending(progress)) round_over(stage);
 }
 
+/// The actor is gone, maybe without its link: its answer may never come.
+void CoordinatorState::member_gone(uint32_t stage, const PeerId& id) {
+  StageProgress& progress = stages_[stage];
+  auto member = progress.answers.find(id);
+  bool pending = progress.at == StageProgress::At::kAveraging && member != progress.answers.end() &&
+                 member->second == routing::MemberAnswer::Kind::kPending;
+  if (!pending) return;
+  member->second = routing::MemberAnswer::Kind::kFailed;
+  if (!any_pending(progress)) round_over(stage);
+}
+
 /// Every member has answered, one way or the other.
 void CoordinatorState::round_over(uint32_t stage) {
   StageProgress& progress = stages_[stage];
@@ -212,11 +240,6 @@ void CoordinatorState::round_over(uint32_t stage) {
     ++replicas;
     checksums.insert(peer->second.checksum);
   }
-  for (const auto& [id, answer] : progress.answers) {  // who failed fetches what the others have
-    auto peer = peers_.find(id);
-    bool missed = last_round_ && replicas > 0 && answer != routing::MemberAnswer::Kind::kAveraged;
-    if (missed && peer != peers_.end()) peer->second.serving = false;
-  }
   std::string text;
   for (uint64_t checksum : checksums) text += (text.empty() ? "checksum=" : ",") + hex(checksum);
   text += " peers=" + std::to_string(replicas);
@@ -226,10 +249,12 @@ void CoordinatorState::round_over(uint32_t stage) {
   advance();
 }
 
-/// A peer that is a period behind takes part; one further behind fetches a neighbour's state.
+/// A peer that is a period behind takes part; one further behind fetches a neighbour's state. What
+/// it has fetched will do, however long that took.
 proto::RegisterPeerReply CoordinatorState::verdict_while_periods(const PeerId& id, Peer& peer) {
   const bool over = step_ >= deps_.training.steps;  // then replicas are equal
-  bool near = peer.has_state && peer.step + (over ? 0 : 1) >= step_;
+  const bool fetched = !over && peer.fetch_from && peer.step + 1 >= *peer.fetch_from;
+  bool near = peer.has_state && (peer.step + (over ? 0 : 1) >= step_ || fetched);
   if (over && !near) {  // if others have not missed the last averaging, it has
     const auto serving = serving_peers(peer.stage);
     peer.serving &= std::none_of(serving.begin(), serving.end(), [this](const PeerId& other) {
@@ -241,9 +266,12 @@ proto::RegisterPeerReply CoordinatorState::verdict_while_periods(const PeerId& i
     if (bits == Bits::kOther) return fetch_verdict(peer, "it has missed the last averaging");
     if (bits == Bits::kNotKnown) return wait_verdict(100, "its replicas have not reported yet");
   }
-  if (!near && !peer.serving)
+  if (!near && !peer.serving) {
+    peer.fetch_from = step_;
     return fetch_verdict(
         peer, peer.has_state ? "behind, at period " + std::to_string(peer.step) : "no state yet");
+  }
+  peer.fetch_from.reset();
   if (!peer.serving) admit(id, peer);
   Verdict verdict;
   verdict.set_verdict(Verdict::VERDICT_SERVE);

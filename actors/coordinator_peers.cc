@@ -39,6 +39,7 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
                   "there are " + std::to_string(deps_.num_stages) + " stages");
   if (message.foreign_term() >= term_) raise_term(message.foreign_term());
   PeerId id = address->id;
+  end_its_predecessors(id);
   auto [it, is_new] = peers_.try_emplace(id);
   Peer& peer = it->second;
   peer.address = *address;
@@ -62,6 +63,18 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
   verdict.set_peers(static_cast<uint32_t>(std::count_if(
       peers_.begin(), peers_.end(), [](const auto& entry) { return entry.second.reported; })));
   return make_mail(std::move(verdict));
+}
+
+/// A node's link stays up when one of its actors is started again: the actor before it is gone.
+void CoordinatorState::end_its_predecessors(const PeerId& id) {
+  auto role = [](const std::string& actor) {  // "stage.0.1", the second life of "stage.0"
+    return actor.substr(0, actor.find('.', actor.find('.') + 1));
+  };
+  std::vector<PeerId> before;
+  for (const auto& [other, peer] : peers_)
+    if (other != id && other.node == id.node && role(other.actor) == role(id.actor))
+      before.push_back(other);
+  for (const PeerId& other : before) peer_gone(other, "its role was started again");
 }
 
 /// All who knew of earlier terms were gone when this one took over: rounds and attempts must not
@@ -218,6 +231,7 @@ void CoordinatorState::start_gathering(const std::string& reason) {
   for (auto& [id, peer] : peers_) {
     peer.serving = peer.commit_pending = peer.reported = false;
     peer.ahead_since.reset();
+    peer.fetch_from.reset();
     ask_to_register(peer, reason);
   }
 }
@@ -327,9 +341,9 @@ void CoordinatorState::try_to_plan() {
     waiting_for_ = "every peer has lost its state; waiting for one that has a snapshot";
     return;
   }
-  if (plan->fresh && supplies.size() < deps_.training.min_peers) {
+  if (plan->step == 0 && supplies.size() < deps_.training.min_peers) {
     waiting_for_ = "waiting for " + std::to_string(deps_.training.min_peers - supplies.size()) +
-                   " more peers to begin a new run (training.min_peers)";
+                   " more peers to begin at step 0 (training.min_peers)";
     return;
   }
   plan_ = std::move(*plan);
@@ -354,7 +368,8 @@ bool CoordinatorState::few_peers_are_here(const std::vector<routing::PeerSupply>
 }
 
 /// Says when a step number may go back: a stage has lost its state, this coordinator has met
-/// another history, or peers are missing that may have got further.
+/// another history, peers have got further but not in every stage, or some are missing that may
+/// have.
 void CoordinatorState::record_recovery(const routing::RecoveryPlan& plan, size_t present) {
   std::set<uint32_t> in_memory;  // stages that have the step without reading a disk
   for (const auto& [id, action] : plan.actions)
@@ -364,9 +379,13 @@ void CoordinatorState::record_recovery(const routing::RecoveryPlan& plan, size_t
   bool other =
       applied_before_ && (plan.step < *applied_before_ || plan.step > *applied_before_ + 1);
   bool missing = present < swarm_peers_;
-  if (plan.fresh || !(read || other || missing)) return;
+  uint64_t newest = plan.step;  // some have it in memory, but not every stage
+  for (const auto& [id, peer] : peers_)
+    if (peer.reported && peer.has_state && !asynchronous()) newest = std::max(newest, peer.step);
+  if (plan.fresh || !(read || other || missing || newest > plan.step)) return;
   std::string detail;
-  if (applied_before_) detail = "from_step=" + std::to_string(*applied_before_) + " ";
+  if (applied_before_ || newest > plan.step)
+    detail = "from_step=" + std::to_string(newest > plan.step ? newest : *applied_before_) + " ";
   if (missing)
     detail += "peers=" + std::to_string(present) + "_of_" + std::to_string(swarm_peers_) + " ";
   record("recovered", -1, detail + "reason=" + gathering_reason_);
@@ -395,10 +414,14 @@ bool CoordinatorState::finish_half_committed_step() {
       last_round[peer.stage] = std::max(last_round[peer.stage], peer.round);
   bool sent = false;
   for (auto& [id, peer] : peers_) {
+    if (peer.commit_pending) {  // told before; its answer, or the end of its link, comes
+      sent = true;
+      continue;
+    }
     auto round = last_round.find(peer.stage);
     bool behind = peer.has_state && peer.step + 1 == newest && peer.has_average;
     if (!behind || there.count(peer.stage) != 0 || round == last_round.end()) continue;
-    if (peer.round != round->second || !peer.proxy || peer.commit_pending) continue;
+    if (peer.round != round->second || !peer.proxy) continue;
     proto::CommitStep commit;
     commit.set_term(term_);
     commit.set_step(peer.step);
@@ -418,6 +441,22 @@ void CoordinatorState::try_to_open() {
                      std::to_string(plan_->step);
       return;
     }
+  // Not those that were planned with: they may follow another coordinator by now, and begin there.
+  const auto serving = static_cast<size_t>(std::count_if(
+      peers_.begin(), peers_.end(), [](const auto& entry) { return entry.second.serving; }));
+  if (plan_->step == 0 && serving < deps_.training.min_peers) {
+    waiting_for_ = "waiting for " + std::to_string(deps_.training.min_peers - serving) +
+                   " more peers to have drawn their weights (training.min_peers)";
+    return;
+  }
+  const bool last_round = asynchronous() && plan_->step >= deps_.training.steps;
+  if (last_round && since(gathering_since_) < kReportPatience_s) {  // it is for all who are here
+    for (const auto& [id, peer] : peers_) {
+      if (!peer.reported || !peer.has_state || peer.serving) continue;
+      waiting_for_ = "waiting for " + peer.address.node_name + " before the last averaging";
+      return;
+    }
+  }
   uint64_t step = plan_->step;
   plan_.reset();
   if (!resume_last_round(step)) open_step(step);
@@ -442,7 +481,7 @@ void CoordinatorState::peer_gone(const PeerId& id, const std::string& reason) {
   StageProgress& progress = stages_[stage];
   if (in_pending || (progress.overlapped && progress.at == StageProgress::At::kAveraging))
     return start_gathering("a peer was lost while an update was under way");
-  if (asynchronous()) return;                               // its share is in the averages, or gone
+  if (asynchronous()) return member_gone(stage, id);        // its share is in the averages, or gone
   if (progress.at == StageProgress::At::kAveraged) return;  // the others hold the average
   auto slots = ledger_->peer_lost(id, /*may_return=*/false);
   if (!slots.empty())

@@ -48,7 +48,7 @@ void CoordinatorState::check_replicas(uint32_t stage, uint64_t step) {
 void CoordinatorState::write_metrics(const ClosingStep& closing, double gradient_norm) {
   StepMetrics line;
   line.step = closing.step;
-  line.seconds = since(closing.opened_at);
+  line.seconds = std::chrono::duration<double>(closing.closed_at - closing.opened_at).count();
   bool trained = closing.step < deps_.training.steps;
   uint64_t step_tokens = uint64_t{deps_.training.batch} * static_cast<uint64_t>(deps_.sequence);
   line.train_loss =

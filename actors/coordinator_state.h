@@ -54,6 +54,7 @@ class CoordinatorState {
     uint64_t checksum = 0, checksum_step = 0;
     uint32_t swarm_peers = 0;              ///< That were here when it was told to serve last.
     std::optional<TimePoint> ahead_since;  ///< It has a later step in memory than the swarm.
+    std::optional<uint64_t> fetch_from;    ///< Asynchronous: the period when it was told to fetch.
     std::vector<uint64_t> bytes_sent;
   };
   /// One stage of the open step.
@@ -74,7 +75,7 @@ class CoordinatorState {
     uint64_t step = 0, computed_on = 0;
     std::unique_ptr<routing::StepLedger> ledger;
     std::vector<StageProgress> stages;
-    TimePoint opened_at{};
+    TimePoint opened_at{}, closed_at{};
   };
   /// Asynchronous mode: a period after the oldest open one, which is step_.
   struct OpenPeriod {
@@ -97,6 +98,7 @@ class CoordinatorState {
   // coordinator.cc
   caf::result<Mail> on_mail(const Mail& mail);
   caf::result<Mail> on_lease(const Mail& mail);
+  void end_older_leases(const ActorId& trainer);
   caf::result<Mail> on_slot_done(const Mail& mail);
   caf::result<Mail> on_save();
   Status slot_failed(const proto::SlotDone& message, routing::StepLedger& ledger);
@@ -117,6 +119,7 @@ class CoordinatorState {
 
   // coordinator_peers.cc
   caf::result<Mail> on_register(const Mail& mail);
+  void end_its_predecessors(const PeerId& id);
   void raise_term(uint64_t seen);
   void update_peer(Peer& peer, const proto::RegisterPeer& message);
   proto::RegisterPeerReply verdict_while_open(const PeerId& id, Peer& peer);
@@ -146,10 +149,12 @@ class CoordinatorState {
   void open_next_period();
   void advance_periods();
   void close_period();
+  void ask_who_missed_the_last_round();
   void begin_last_round();
   bool resume_last_round(uint64_t step);
   void end_period(uint32_t stage, uint64_t period, bool average, bool save);
   void period_answered(uint32_t stage, uint64_t round, const PeerId& id, Result<Mail> reply);
+  void member_gone(uint32_t stage, const PeerId& id);
   void round_over(uint32_t stage);
   bool averaging() const;
   static bool any_pending(const StageProgress& progress);

@@ -90,7 +90,8 @@ void CoordinatorState::diverge() {
   if (!diverged_)
     record("diverged", -1,
            "every microbatch of step " + std::to_string(step_) +
-               " is not finite; lower optimizer.learning_rate and resume");
+               " is not finite; begin anew with a lower optimizer.learning_rate, or resume if a "
+               "broken node was the reason");
   diverged_ = true;
 }
 
@@ -116,6 +117,8 @@ bool CoordinatorState::drop_unreachable_holders(uint32_t stage) {
 }
 
 void CoordinatorState::start_round(uint32_t stage) {
+  for (const PeerId& id : serving_peers(stage))
+    if (peers_.at(id).commit_pending) return;  // it would refuse: commit_answered() comes back
   if (drop_unreachable_holders(stage)) return;
   proto::CloseStep close;
   send_close(stage, stages_[stage], std::move(close));
@@ -167,6 +170,7 @@ CoordinatorState::ClosingStep CoordinatorState::take_open_step() {
   closing.ledger = std::move(ledger_);
   closing.stages = std::move(stages_);
   closing.opened_at = opened_at_;
+  closing.closed_at = now();
   return closing;
 }
 
@@ -242,8 +246,8 @@ void CoordinatorState::judge(uint32_t stage, StageProgress& progress) {
   if (verdict.kind == Kind::kAveraged) {
     progress.at = StageProgress::At::kAveraged;
     record("averaged", static_cast<int32_t>(stage),
-           "peers=" + std::to_string(members.size()) +
-               " seconds_since_open=" + std::to_string(since(opened_at_)));
+           "peers=" + std::to_string(members.size()) + " seconds_since_open=" +
+               std::to_string(since(opened_at_)) + (progress.overlapped ? " overlapped=1" : ""));
     return advance();
   }
   if (progress.overlapped)
@@ -261,6 +265,8 @@ void CoordinatorState::judge(uint32_t stage, StageProgress& progress) {
   if (serving_peers(stage).empty())
     return start_gathering("stage " + std::to_string(stage) + " has lost all its peers");
   serve_waiting_leases();
+  // Members that cannot reach one another would try without a pause: the tick begins the next one.
+  if (verdict.dropped.empty() && verdict.lost.empty()) return;
   // Not from within a loop over the stages: a new round is begun by the next event or tick.
   self_->send(self_, run_later_atom::value, LocalTask([this] { advance(); }));
 }
@@ -323,9 +329,11 @@ bool CoordinatorState::may_save() const {
 
 bool CoordinatorState::everywhere(uint64_t snapshot) const {
   std::set<uint32_t> there;
-  for (const auto& [id, peer] : peers_)
+  for (const auto& [id, peer] : peers_) {
+    if (!peer.serving) continue;  // who has just started lists what it has not read yet
     for (uint64_t step : peer.snapshots)
       if (step >= snapshot) there.insert(peer.stage);
+  }
   return there.size() == deps_.num_stages;
 }
 
@@ -372,6 +380,7 @@ void CoordinatorState::commit_answered(const PeerId& id, uint64_t step, Result<M
     return;
   }
   take_commit_reply(peer, reply->as<proto::CommitStepReply>());
+  if (phase_ == Phase::kOpen) advance();
 }
 
 void CoordinatorState::take_commit_reply(Peer& peer, const proto::CommitStepReply& reply) {

@@ -35,11 +35,12 @@ struct StageServerOptions {
 };
 
 struct AveragerOptions {
-  uint32_t chunk_elements = 64u << 10;            ///< Of one part request; 256 KiB in float32.
-  uint32_t chunks_in_flight = 8;                  ///< Per member.
-  std::string codec = "none";                     ///< Of parts and averages: none, fp16, bf16.
-  std::chrono::milliseconds min_deadline{3'000};  ///< A round is given at least this long.
-  std::chrono::milliseconds state_ttl{30'000};    ///< A frozen state nobody reads is dropped.
+  uint32_t chunk_elements = 64u << 10;  ///< Of one part request; 256 KiB in float32.
+  uint32_t chunks_in_flight = 8;        ///< Per member.
+  std::string codec = "none";           ///< Of parts and averages: none, fp16, bf16.
+  /// A round is given at least this long; a quarter of it once three rounds are known.
+  std::chrono::milliseconds min_deadline{3'000};
+  std::chrono::milliseconds state_ttl{30'000};  ///< A frozen state nobody reads is dropped.
   uint32_t state_chunk_bytes = 1u << 20;
   uint32_t state_chunks_in_flight = 4;  ///< Per source.
 };

@@ -32,6 +32,11 @@ Status StageServerState::check(const proto::ForwardRequest& head) const {
   if (head.sequence() != static_cast<uint32_t>(deps_.sequence))
     return bad("the sequence has " + std::to_string(deps_.sequence) + " tokens, not " +
                std::to_string(head.sequence()));
+  const auto& training = deps_.training;
+  const uint64_t slots =
+      (uint64_t{training.batch} + training.validation_samples) / training.microbatch;
+  if (head.slot() >= slots)
+    return bad("a step has " + std::to_string(slots) + " slots, validation included");
   uint64_t tokens = uint64_t{head.samples()} * (head.sequence() + 1) * 4;
   if (head.tokens().size() != tokens)
     return bad("tokens have " + std::to_string(head.tokens().size()) + " bytes, not " +
@@ -130,7 +135,9 @@ bool StageServerState::decide_accumulate(const proto::ForwardRequest& head) {
   if (!needed || held_attempt(key_of(head))) return false;
   if (asynchronous()) {
     taken_[{head.step(), head.slot()}] = head.attempt();
-    if (taken_.size() > kTakenKept) taken_.erase(taken_.begin());
+    // Of periods that on_forward() refuses; the others may be asked for again.
+    while (taken_.size() > kTakenKept && taken_.begin()->first.first + kOpenPeriods < step_)
+      taken_.erase(taken_.begin());
     return step_ < deps_.training.steps;  // replicas stay equal after the last averaging
   }
   held_[head.slot()] = head.attempt();
@@ -200,11 +207,13 @@ void StageServerState::send_downstream(const Key& key, const tensor::EncodedTens
   *head.mutable_activations() = activations.meta;
   auto left =
       std::chrono::duration_cast<milliseconds>(resident.give_up_at - now()) - milliseconds(50);
-  resident.sending =
+  const uint64_t sending =
       next_stage_->send(std::move(head), activations.data, std::max(left, milliseconds(1)),
                         [this, key](Result<StageClient::Outcome> outcome) {
                           gradient_back(key, std::move(outcome));
                         });
+  // Where no time was left it has failed at once, and the resident is gone.
+  if (auto it = residents_.find(key); it != residents_.end()) it->second.sending = sending;
 }
 
 void StageServerState::gradient_back(const Key& key, Result<StageClient::Outcome> outcome) {

@@ -33,7 +33,7 @@ void StageServerState::init(Self* self, StageServerDeps deps) {
   install_default_handlers(self_);
   if (asynchronous()) updater_ = std::make_shared<LocalUpdater>(deps_.training.local_update_every);
   coordinator_ = std::make_unique<CoordinatorClient>(CoordinatorClientDeps{
-      self_, deps_.links, deps_.dht, milliseconds(100), [this] { register_peer(); }});
+      self_, deps_.links, deps_.dht, milliseconds(100), [this] { coordinator_changed(); }});
   if (!is_last())
     next_stage_ = std::make_unique<StageClient>(
         StageClientDeps{self_, deps_.links, deps_.dht, deps_.events, deps_.stage + 1,
@@ -142,6 +142,14 @@ Error StageServerState::not_ready() const {
   if (phase_ == Phase::kDraining) return {ErrorCode::kShuttingDown, "the node leaves"};
   return {ErrorCode::kNotReady, std::string("the peer is ") + phase_name(static_cast<int>(phase_)),
           100};
+}
+
+/// With delayed updates: what the last close left, an update applied and a sum that is gone, means
+/// nothing to another coordinator; SERVE then makes the peer collapse.
+void StageServerState::coordinator_changed() {
+  if (phase_ == Phase::kServing && !asynchronous() && computed_on_ != applied_)
+    set_phase(Phase::kRegistering, "another coordinator");
+  register_peer();
 }
 
 void StageServerState::register_peer() {
@@ -330,6 +338,9 @@ void StageServerState::load(const Buffer& state, const std::string& event,
           forget_answers();
           ++sum_epoch_;
           round_.result.reset();
+          // What is stored under its number may be an earlier state of the period.
+          if (asynchronous() && detail.rfind("source=own_snapshot", 0) != 0)
+            unreadable_.insert(applied_);
           record(event, detail);
           note_loaded(detail.substr(0, detail.find(' ')));
         } else {

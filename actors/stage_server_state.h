@@ -86,6 +86,7 @@ class StageServerState {
 
   // life
   void set_phase(Phase phase, const std::string& reason);
+  void coordinator_changed();
   void register_peer();
   void registered(Result<Mail> reply);
   void obey(const proto::RegisterPeerReply& reply);
@@ -174,7 +175,7 @@ class StageServerState {
   uint64_t num_parameters_ = 0;
   uint64_t checksum_ = 0;  ///< Of the parameters at the start of step_; 0: not known yet.
   std::vector<uint64_t> snapshots_;
-  std::set<uint64_t> unreadable_;  ///< Snapshots that are listed but were found corrupt.
+  std::set<uint64_t> unreadable_;  ///< Snapshots that are listed but corrupt or outdated.
   uint32_t min_attempt_ = 0;       ///< Earlier ones belong to a history that was given up.
   bool registering_ = false;
   uint64_t registered_step_ = 0;  ///< applied_ as the registration under way says.

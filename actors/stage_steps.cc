@@ -147,7 +147,12 @@ void StageServerState::round_done(uint64_t round, Result<AverageResult> result) 
   round_.promises.clear();
   if (!result) {
     record("round_failed", "round=" + std::to_string(round) + " " + to_string(result.error()));
-    for (auto& promise : promises) promise.deliver(to_caf(result.error()));
+    Error why = result.error();
+    // About another member: to the coordinator these codes would say that this peer is gone.
+    if (why.code == ErrorCode::kLinkLost || why.code == ErrorCode::kNotFound ||
+        why.code == ErrorCode::kShuttingDown)
+      why.code = ErrorCode::kCancelled;
+    for (auto& promise : promises) promise.deliver(to_caf(why));
     round_.result.reset();
     return;
   }

@@ -116,16 +116,19 @@ void StateSource::frozen(Result<FrozenState> state) {
       continue;
     }
     auto* copy = find_step(state->step);
-    if (copy == nullptr) copy = &keep(state->state, state->step);
+    // In asynchronous mode a state goes on within its period.
+    if (copy == nullptr || copy->state.view() != state->state.view())
+      copy = &keep(state->state, state->step);
     copy->frozen = self_->clock().now();
     answer(who.promise, *copy);
   }
 }
 
+/// The newest of them.
 StateSource::Copy* StateSource::find_step(uint64_t step) {
-  for (auto& copy : copies_)
-    if (copy.step == step) return &copy;
-  return nullptr;
+  const auto found = std::find_if(copies_.rbegin(), copies_.rend(),
+                                  [step](const Copy& copy) { return copy.step == step; });
+  return found == copies_.rend() ? nullptr : &*found;
 }
 
 StateSource::Copy& StateSource::keep(const Buffer& state, uint64_t step) {

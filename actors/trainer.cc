@@ -90,7 +90,8 @@ class TrainerState {
     leasing_ = true;
     coordinator_->request(make_mail(std::move(message), {}, milliseconds(5'000)),
                           [this, epoch = lease_epoch_](Result<Mail> reply) {
-                            if (epoch == lease_epoch_) leased(std::move(reply));
+                            if (epoch == lease_epoch_) return leased(std::move(reply));
+                            if (!draining_ && reply) carry_late(*reply);
                           });
   }
 
@@ -101,6 +102,14 @@ class TrainerState {
                           waiting_ = false;
                           lease();
                         }));
+  }
+
+  /// Asked for before the coordinator took another term, and served after: it is ours.
+  void carry_late(const Mail& reply) {
+    if (reply.kind != proto::KIND_LEASE_REPLY) return;
+    const auto& head = reply.as<proto::LeaseReply>();
+    if (head.term() != coordinator_->term()) return;
+    for (const auto& slot : head.slots()) carry(head.step(), slot);
   }
 
   void leased(Result<Mail> reply) {

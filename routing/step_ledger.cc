@@ -246,7 +246,7 @@ uint32_t StepLedger::slots_done() const {
 
 uint32_t StepLedger::attempts() const {
   size_t count = 0;
-  for (const Slot& slot : slots_) count += slot.attempts.size();
+  for (uint32_t i = 0; i < options_.num_slots; ++i) count += slots_[i].attempts.size();
   return static_cast<uint32_t>(count);
 }
 

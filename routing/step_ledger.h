@@ -125,7 +125,7 @@ class StepLedger {
 
   uint32_t slots_leased() const;
   uint32_t slots_done() const;  ///< Training slots with no stage missing.
-  uint32_t attempts() const;    ///< Leases given in all, reported ones of predecessors included.
+  uint32_t attempts() const;    ///< Of training slots, reported ones of predecessors included.
   /// Mean loss per sample over training slots with a loss; 0 when none.
   double train_loss() const;
   std::optional<double> validation_loss() const;  ///< Set when all validation slots have a loss.

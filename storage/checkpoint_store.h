@@ -1,5 +1,5 @@
-/// Durable state, keyed by (stream, step): bytes in, bytes out. A stream is "stage/<k>" or
-/// "coordinator". Thread-safe.
+/// Durable state, keyed by (stream, step): bytes in, bytes out. A stream is "stage/<k>" where
+/// actors use it. Thread-safe.
 ///
 /// Implementations: open_rocksdb_checkpoint_store() below and InMemoryCheckpointStore in
 /// tests/support/; both pass tests/storage/checkpoint_store_test.cc.

@@ -189,6 +189,7 @@ void Checks::now() {
 
 std::string Checks::unsettled() const {
   std::string text;
+  std::map<int, uint64_t> replicas;  // a peer of a history that was given up fetches first
   for (const auto& [name, node] : swarm_.nodes) {
     if (!node.alive || node.stage < 0) continue;
     if (node.arithmetic == nullptr || node.arithmetic->step() != swarm_.training.steps)
@@ -196,6 +197,9 @@ std::string Checks::unsettled() const {
               (node.arithmetic == nullptr ? "-" : std::to_string(node.arithmetic->step())) + "; ";
     else if (node.arithmetic->kept() != 0)
       text += name + " keeps " + std::to_string(node.arithmetic->kept()) + " microbatches; ";
+    else if (const uint64_t bits = node.arithmetic->checksum();
+             replicas.try_emplace(node.stage, bits).first->second != bits)
+      text += name + " has other parameters than its replicas; ";
   }
   return text;
 }

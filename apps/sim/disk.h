@@ -28,6 +28,7 @@ class Disk {
   void put(const storage::CheckpointKey& key, std::string bytes, uint32_t keep);
   void drop_newer(const std::string& stream, uint64_t step);
   const Streams& content() const { return visible_; }
+  const Streams& durable() const { return durable_; }
 
   /// Number of the latest change; everything up to it is durable after sync(number).
   uint64_t changes() const { return changes_; }

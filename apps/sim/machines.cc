@@ -75,8 +75,12 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
       [=](load_atom, const std::string& stream, uint64_t step) {
         return self->delegate(checkpointer, load_atom::value, stream, step);
       },
-      [=](list_atom, const std::string& stream) {
-        return self->delegate(checkpointer, list_atom::value, stream);
+      [=](list_atom, const std::string& stream) {  // a snapshot is listed when it is durable
+        std::vector<uint64_t> steps;
+        const auto found = disk->durable().find(stream);
+        if (found != disk->durable().end())
+          for (const auto& [step, value] : found->second) steps.insert(steps.begin(), step);
+        return steps;
       },
       [=](forget_newer_atom, const std::string& stream, uint64_t step) {
         snapshot(stream, step, true);

@@ -91,8 +91,11 @@ void Swarm::start(const std::string& name) {
   node.paused = false;
   node.owner = next_owner_++;
   node.running = std::make_shared<bool>(true);
+  node.restarts = 0;
   system.as(node.owner, [&] {
-    Process process;
+    auto shared = std::make_shared<Process>();
+    Process& process = *shared;
+    node.process = shared;
     process.name = name;
     process.endpoint = {"127.0.0.1", node.port};
     process.links = net.add(node.id, name, node.port);
@@ -105,8 +108,10 @@ void Swarm::start(const std::string& name) {
     node.actors.push_back(process.dht);
     if (node.stage >= 0)
       start_stage(process, node);
-    else
+    else {
+      start_coordinator(process, node);
       start_trainer(process, node);
+    }
   });
 }
 
@@ -116,6 +121,7 @@ void Swarm::start_stage(const Process& process, Node& node) {
   node.store = std::make_shared<DiskStore>(disk);
   actors::StageServerDeps deps;
   deps.id = {node.id, "stage.0"};
+  if (node.restarts > 0) deps.id.actor += "." + std::to_string(node.restarts);
   deps.endpoint = process.endpoint;
   deps.node_name = process.name;
   deps.stage = static_cast<uint32_t>(node.stage);
@@ -169,7 +175,7 @@ void Swarm::start_stage(const Process& process, Node& node) {
   node.actors.push_back(node.stage_server);
 }
 
-void Swarm::start_trainer(const Process& process, Node& node) {
+void Swarm::start_coordinator(const Process& process, Node& node) {
   actors::CoordinatorDeps coordinator;
   coordinator.id = {node.id, "coordinator"};
   coordinator.endpoint = process.endpoint;
@@ -183,8 +189,12 @@ void Swarm::start_trainer(const Process& process, Node& node) {
   coordinator.dht = process.dht;
   coordinator.events = process.events;
   node.actors.push_back(actors::spawn_coordinator(*system, coordinator));
+}
+
+void Swarm::start_trainer(const Process& process, Node& node) {
   actors::TrainerDeps trainer;
   trainer.id = {node.id, "trainer"};
+  if (node.restarts > 0) trainer.id.actor += "." + std::to_string(node.restarts);
   trainer.endpoint = process.endpoint;
   trainer.node_name = process.name;
   trainer.num_stages = num_stages;
@@ -221,6 +231,25 @@ void Swarm::stop(Node& node) {
   node.arithmetic = nullptr;
   node.alive = node.paused = false;
   system.run();
+}
+
+void Swarm::restart_role(const std::string& name) {
+  Node& node = nodes.at(name);
+  const bool trains = node.stage < 0;
+  if (!trains) node.store->close();
+  while (node.actors.size() > (trains ? 2 : 1)) {  // behind the DHT's, and the coordinator's
+    caf::anon_send_exit(node.actors.back(), caf::exit_reason::kill);
+    node.actors.pop_back();
+  }
+  node.arithmetic = nullptr;
+  system.run();
+  ++node.restarts;
+  system.as(node.owner, [&] {
+    if (trains)
+      start_trainer(*node.process, node);
+    else
+      start_stage(*node.process, node);
+  });
 }
 
 void Swarm::pause(const std::string& name) {

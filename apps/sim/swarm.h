@@ -41,6 +41,8 @@ struct SwarmObserver {
 };
 
 class Swarm {
+  struct Process;  ///< What the actors of one start share.
+
  public:
   struct Node {
     NodeId id;
@@ -55,6 +57,8 @@ class Swarm {
     MachineTimes times;
     std::shared_ptr<bool> running;  ///< False when this process of the node is gone.
     std::shared_ptr<DiskStore> store;
+    std::shared_ptr<const Process> process;
+    int restarts = 0;  ///< Of the role's actors, in this process.
   };
 
   Swarm();
@@ -77,6 +81,9 @@ class Swarm {
   /// kill -9: mail in flight is lost, links break, memory is gone, the disk stays but for what was
   /// not synced. Returns what became of that. `silently`: see FakeNetwork::kill.
   std::string kill(const std::string& name, bool silently = false);
+  /// An actor of its stage, or its trainer, has failed: the supervisor starts that role's actors
+  /// anew. The process, its links and its disk go on.
+  void restart_role(const std::string& name);
   /// SIGSTOP and SIGCONT: all that the node does happens later.
   void pause(const std::string& name);
   void resume(const std::string& name);
@@ -93,9 +100,9 @@ class Swarm {
   std::map<std::string, std::shared_ptr<Disk>> disks;
 
  private:
-  struct Process;  ///< What the actors of one start share.
   NodeId next_id();
   void start_stage(const Process& process, Node& node);
+  void start_coordinator(const Process& process, Node& node);
   void start_trainer(const Process& process, Node& node);
   void stop(Node& node);
 

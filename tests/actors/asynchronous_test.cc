@@ -56,6 +56,19 @@ struct AsyncSwarm : test::SimSwarm {
     for (uint64_t step = 0; step <= training.steps; ++step)
       BOOST_TEST(std::count(steps.begin(), steps.end(), step) >= 1, "no line of period " << step);
   }
+  /// The trainer node whose coordinator is active.
+  std::string leader() {
+    for (auto& [name, node] : nodes)
+      if (node.stage < 0 && node.alive &&
+          describe(node.actors[1]).find("standby") == std::string::npos)
+        return name;
+    return "";
+  }
+  bool admitted(const std::string& node) const {
+    return std::any_of(events->events.begin(), events->events.end(), [&](const auto& event) {
+      return event.name == "admitted" && event.detail == "node=" + node;
+    });
+  }
   int replicas_;
 };
 
@@ -169,7 +182,7 @@ BOOST_FIXTURE_TEST_CASE(a_coordinator_that_dies_in_the_last_averaging_is_followe
                                                           : test::Fate::kDeliver;
   });
   BOOST_TEST(run_to_step(training.steps - 1));
-  kill("trainer-a");
+  kill(leader());
   lost = false;
   BOOST_TEST(run_to_end(300s));
   check_equal_replicas();
@@ -252,6 +265,52 @@ BOOST_FIXTURE_TEST_CASE(a_newcomer_takes_its_neighbours_weights, AsyncSwarm) {
     fetched |= state.node_name == "stage1c" && state.source != "seed";
   BOOST_TEST(fetched);
   check_equal_replicas();
+}
+
+BOOST_FIXTURE_TEST_CASE(a_newcomer_comes_in_though_it_loads_for_many_periods, AsyncSwarm) {
+  training.steps = 400;
+  start_all();
+  BOOST_TEST(run_to_step(3));
+  const auto before = events->steps.size();
+  Swarm::add_peer("stage1c", 1, {200ms, 0ms});
+  start("stage1c");
+  BOOST_TEST(system.advance_until([&] { return admitted("stage1c"); }, 10s, 1ms));
+  BOOST_TEST(events->steps.size() > before + 2);
+  BOOST_TEST(run_to_end(300s));
+  BOOST_REQUIRE(nodes["stage1c"].arithmetic != nullptr);
+  BOOST_TEST(nodes["stage1c"].arithmetic->updates() > 0u);
+  check_equal_replicas();
+}
+
+BOOST_FIXTURE_TEST_CASE(who_comes_in_during_the_last_averaging_ends_like_the_others, AsyncSwarm) {
+  start_all();
+  // The last averaging takes as long as the newcomer needs.
+  bool hold = true;
+  net.set_filter([&](const NodeId&, const ActorId&, const actors::Mail& mail) {
+    const bool last = mail.kind == proto::KIND_AVERAGE_PART && !events->steps.empty() &&
+                      events->steps.back().step + 1 >= training.steps;
+    return hold && last ? test::Fate::kDrop : test::Fate::kDeliver;
+  });
+  BOOST_TEST(run_to_step(training.steps - 1));
+  add_peer("stage1c", 1);
+  BOOST_TEST(system.advance_until([&] { return admitted("stage1c"); }, 10s, 1ms));
+  hold = false;
+  BOOST_TEST(run_to_end(300s));
+  system.advance(5s);
+  check_equal_replicas();
+}
+
+BOOST_FIXTURE_TEST_CASE(a_stage_whose_actors_failed_comes_back_under_its_node, AsyncSwarm) {
+  training.steps = 60;
+  start_all();
+  BOOST_TEST(run_to_step(3));
+  restart_role("stage1a");
+  BOOST_TEST(run_to_end(300s));
+  check_equal_replicas();
+  BOOST_REQUIRE(nodes["stage1a"].arithmetic != nullptr);
+  BOOST_TEST(nodes["stage1a"].arithmetic->updates() > 0u);
+  // Of the round under way at most; a ghost would fail every one.
+  BOOST_TEST(events->count("member_failed") <= 4u);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_slow_peer_holds_nobody_up_between_averagings, AsyncSwarm) {

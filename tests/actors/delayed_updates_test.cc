@@ -68,6 +68,18 @@ struct LongDelayedSwarm : DelayedSwarm {
   LongDelayedSwarm() : DelayedSwarm(1'000) {}
 };
 
+BOOST_FIXTURE_TEST_CASE(a_step_is_measured_from_its_opening_to_its_closing, LongDelayedSwarm) {
+  BOOST_TEST(run_to_step(1));
+  const auto before = system.now();
+  const size_t first = events->steps.size();
+  BOOST_TEST(run_to_step(200));
+  double sum = 0;
+  for (size_t i = first; i < events->steps.size(); ++i) sum += events->steps[i].seconds;
+  const double passed = std::chrono::duration<double>(system.now() - before).count();
+  BOOST_TEST(sum > 0.9 * passed);
+  BOOST_TEST(sum < 1.1 * passed);  // not the averaging of the update, too
+}
+
 BOOST_FIXTURE_TEST_CASE(a_newcomer_comes_in_when_the_pipeline_has_run_dry, LongDelayedSwarm) {
   BOOST_TEST(run_to_step(1));
   add_peer("stage1c", 1);

@@ -242,6 +242,20 @@ BOOST_AUTO_TEST_CASE(a_frozen_copy_nobody_reads_is_dropped) {
   BOOST_TEST(world.describe(1).find("no frozen state") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_state_that_went_on_under_its_number_is_given_as_it_is_now) {
+  StateWorld world;
+  world.add_peer("", 0);
+  const auto earlier = pattern(700, 5), later = pattern(700, 6);
+  world.add_peer(earlier, 9);
+  auto first = world.fetch({1});
+  world.system.advance(2s);
+  BOOST_TEST((first->answer().value->state.view() == earlier));
+  *world.states[1] = {Buffer::from_string(later), 9};
+  auto second = world.fetch({1});
+  world.system.advance(2s);
+  BOOST_TEST((second->answer().value->state.view() == later));
+}
+
 BOOST_AUTO_TEST_CASE(ranges_outside_the_state_are_refused) {
   StateWorld world;
   world.add_peer(pattern(700, 5), 9);

@@ -10,7 +10,8 @@ using swarm::test::SimSwarm;
 namespace {
 
 struct Swarm : SimSwarm {
-  Swarm() {
+  explicit Swarm(uint64_t steps = 6) {
+    training.steps = steps;
     for (int stage = 0; stage < 3; ++stage)
       for (const char* replica : {"a", "b"})
         add_peer("stage" + std::to_string(stage) + replica, stage);
@@ -51,6 +52,47 @@ void print_events(const SimSwarm& swarm) {
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(SwarmOfRealActors)
+
+struct LongSwarm : Swarm {
+  LongSwarm() : Swarm(12) {}
+};
+
+struct LoneSwarm : SimSwarm {
+  LoneSwarm() {
+    training.steps = 12;
+    for (int stage = 0; stage < 3; ++stage) add_peer("stage" + std::to_string(stage) + "a", stage);
+    add_trainer("trainer-a");
+  }
+};
+
+BOOST_FIXTURE_TEST_CASE(a_stage_whose_actors_failed_comes_back_under_its_node, LongSwarm) {
+  BOOST_TEST(run_to_step(3));
+  restart_role("stage1a");
+  BOOST_TEST(run_to_end());
+  check_end(6);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_a_failed_trainer_had_leased_is_free_at_once, LongSwarm) {
+  BOOST_TEST(run_to_step(3));
+  for (int i = 0; i < 3; ++i) {
+    restart_role("trainer-a");
+    system.advance(20ms);
+    restart_role("trainer-b");
+    system.advance(20ms);
+  }
+  BOOST_TEST(run_to_end(60s));  // a lease lasts 120 s
+  BOOST_TEST(events->count("lease_expired") == 0u);
+  check_end(6);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_stage_that_failed_alone_goes_on_from_its_snapshot, LoneSwarm) {
+  BOOST_TEST(run_to_step(5));
+  restart_role("stage1a");
+  BOOST_TEST(run_to_end());
+  BOOST_TEST(events->count("recovered") == 1u);
+  BOOST_TEST(check_parameters() == "");
+  BOOST_TEST(checked == 3);
+}
 
 BOOST_FIXTURE_TEST_CASE(an_undisturbed_run_counts_every_sample_once, Swarm) {
   bool ended = run_to_end();

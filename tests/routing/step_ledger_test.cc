@@ -50,6 +50,12 @@ BOOST_AUTO_TEST_CASE(slots_are_leased_lowest_first_and_each_to_one_trainer) {
   BOOST_TEST(ledger.attempts() == 3u);
 }
 
+BOOST_AUTO_TEST_CASE(attempts_are_counted_of_training_slots_only) {
+  StepLedger ledger(options(1, 2, /*validation=*/3));
+  BOOST_TEST(ledger.lease(kTrainer, 5, 10).size() == 5u);
+  BOOST_TEST(ledger.attempts() == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(a_step_is_full_when_every_stage_of_every_slot_has_a_holder) {
   StepLedger ledger(options(2, 2));
   done(ledger, lease_one(ledger), {{0, kA, true}, {1, kB, true}});

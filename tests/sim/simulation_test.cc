@@ -148,6 +148,15 @@ const Regression kRegressions[] = {
     // count attempts that were in no sum any more (the slots were right; the audit saw the
     // attempts).
     {FaultProfile::kPartitions, 70095},
+    // A coordinator that could not hear most peers began step 0 with the few it heard, and another
+    // one did so with the others.
+    {FaultProfile::kPartitions, 120087},
+    // A peer that had just started listed a torn snapshot as if it were good: the others pruned
+    // what it could match.
+    {FaultProfile::kAll, 131131},
+    // Peers of some stages came from the other part of a divided network, further on: the swarm
+    // went back to a step that all stages had without a word.
+    {FaultProfile::kPartitions, 131211},
 };
 
 BOOST_AUTO_TEST_CASE(what_was_once_violated_holds) {
