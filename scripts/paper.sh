@@ -4,8 +4,8 @@
 #
 #   scripts/paper.sh [--full] [--swarm BINARY] [NAME]...
 #
-# NAME: fig1, fig1a, fig1b, fig1c, rates, table1, table1_deep, modes, background; all of them if none
-# is given.
+# NAME: fig1, fig1a, fig1b, fig1c, rates, limits, table1, table1_deep, modes, background; all of them if
+# none is given.
 # Results are in runs/sweeps/NAME-small/ (or -full): table.md, runs.csv, report.html. A sweep that was
 # stopped goes on where it was (docs/experiments.md).
 # Exit code: 0 all runs of all sweeps finished; 1 otherwise.
@@ -25,7 +25,7 @@ while (($# > 0)); do
     *) names+=("$1"); shift ;;
   esac
 done
-((${#names[@]} > 0)) || names=(fig1 fig1a fig1b fig1c rates table1 table1_deep modes background)
+((${#names[@]} > 0)) || names=(fig1 fig1a fig1b fig1c rates limits table1 table1_deep modes background)
 
 failed=0
 for name in "${names[@]}"; do
