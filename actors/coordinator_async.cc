@@ -12,8 +12,6 @@ namespace {
 using std::chrono::milliseconds;
 using Verdict = proto::RegisterPeerReply;
 
-/// The averagers have their own, adaptive deadlines; this one only ends what nobody would end.
-constexpr milliseconds kPeriodBudget{120'000};
 /// The last averaging makes replicas equal: it is tried this often, at this distance.
 constexpr int kLastRounds = 5;
 constexpr milliseconds kLastRoundPause{200};
@@ -61,15 +59,17 @@ void CoordinatorState::advance_periods() {
 /// Who failed it, or came in while it ran, fetches what the others of its stage have.
 void CoordinatorState::ask_who_missed_the_last_round() {
   using Kind = routing::MemberAnswer::Kind;
-  for (auto& [id, peer] : peers_) {
-    const auto& answers = stages_[peer.stage].answers;
-    const bool any = std::any_of(answers.begin(), answers.end(),
-                                 [](const auto& one) { return one.second == Kind::kAveraged; });
-    const auto own = answers.find(id);
-    const bool has = own != answers.end() && own->second == Kind::kAveraged;
-    if (!peer.serving || !any || has) continue;
-    peer.serving = false;
-    ask_to_register(peer, "it has missed the last averaging");
+  for (uint32_t stage = 0; stage < deps_.num_stages; ++stage) {
+    std::set<PeerId> have;
+    for (const auto& [id, answer] : stages_[stage].answers)
+      if (answer == Kind::kAveraged) have.insert(id);
+    if (have.empty()) continue;
+    for (const PeerId& id : serving_peers(stage)) {
+      if (have.count(id) != 0) continue;
+      Peer& peer = peers_.at(id);
+      peer.serving = false;
+      ask_to_register(peer, "it has missed the last averaging");
+    }
   }
 }
 
@@ -145,14 +145,14 @@ void CoordinatorState::end_period(uint32_t stage, uint64_t period, bool average,
       progress.answers[id] = routing::MemberAnswer::Kind::kPending;
     }
   }
-  Mail mail = make_mail(std::move(message), {}, kPeriodBudget);
+  Mail mail = make_mail(std::move(message), {}, kRoundBudget);
   for (const PeerId& id : members) {
     Peer& peer = peers_.at(id);
     if (!peer.proxy) {
       if (average) progress.answers[id] = routing::MemberAnswer::Kind::kFailed;
       continue;
     }
-    request_mail(self_, peer.proxy, mail, [this, stage, round, id](Result<Mail> reply) {
+    ask_member(stage, round, id, mail, [this, stage, round, id](Result<Mail> reply) {
       period_answered(stage, round, id, std::move(reply));
     });
   }

@@ -20,8 +20,8 @@ bool CoordinatorState::advance_delayed() {
     if (stage.at != StageProgress::At::kFilling) return false;
   if (drain && !pending_) return false;
   if (!ledger_->full() || (pending_ && !all_averaged(pending_->stages))) return true;
-  for (const auto& [id, peer] : peers_)
-    if (peer.serving && peer.commit_pending) return true;  // it would refuse the close
+  for (uint32_t stage = 0; stage < deps_.num_stages; ++stage)
+    if (still_commits(serving_peers(stage))) return true;
   for (uint32_t stage = 0; stage < deps_.num_stages; ++stage)
     if (drop_unreachable_holders(stage)) return true;
   close_delayed();

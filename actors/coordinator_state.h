@@ -5,7 +5,9 @@
 
 #include <caf/response_promise.hpp>
 #include <caf/stateful_actor.hpp>
+#include <chrono>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -32,6 +34,9 @@ class CoordinatorState {
 
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
+
+  /// Of one request for a round's answer; the round itself may take longer (ask_member).
+  static constexpr std::chrono::milliseconds kRoundBudget{120'000};
 
   /// A stage server that registered.
   struct Peer {
@@ -167,6 +172,10 @@ class CoordinatorState {
   void advance();
   void start_round(uint32_t stage);
   void send_close(uint32_t stage, StageProgress& progress, proto::CloseStep close);
+  void ask_member(uint32_t stage, uint64_t round, const PeerId& id, const Mail& mail,
+                  std::function<void(Result<Mail>)> answered);
+  static bool any_answer(const StageProgress& progress);
+  bool still_commits(const std::vector<PeerId>& members) const;
   bool drop_unreachable_holders(uint32_t stage);
   bool advance_delayed();
   void close_delayed();

@@ -12,8 +12,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// The averagers have their own, adaptive deadlines; this one only ends what nobody would end.
-constexpr milliseconds kCloseBudget{120'000};
 constexpr milliseconds kCommitBudget{60'000};
 /// After the first failed answer of a round: members that live have answered by then.
 constexpr double kRoundGrace_s = 0.5;
@@ -116,9 +114,14 @@ bool CoordinatorState::drop_unreachable_holders(uint32_t stage) {
   return false;
 }
 
+/// Such a peer would refuse to close the open step.
+bool CoordinatorState::still_commits(const std::vector<PeerId>& members) const {
+  return std::any_of(members.begin(), members.end(),
+                     [this](const PeerId& id) { return peers_.at(id).commit_pending; });
+}
+
 void CoordinatorState::start_round(uint32_t stage) {
-  for (const PeerId& id : serving_peers(stage))
-    if (peers_.at(id).commit_pending) return;  // it would refuse: commit_answered() comes back
+  if (still_commits(serving_peers(stage))) return;  // commit_answered() comes back
   if (drop_unreachable_holders(stage)) return;
   proto::CloseStep close;
   send_close(stage, stages_[stage], std::move(close));
@@ -148,7 +151,7 @@ void CoordinatorState::send_close(uint32_t stage, StageProgress& progress, proto
     progress.answers[id] = routing::MemberAnswer::Kind::kPending;
   }
   bool overlapped = progress.overlapped;
-  Mail mail = make_mail(std::move(close), {}, kCloseBudget);
+  Mail mail = make_mail(std::move(close), {}, kRoundBudget);
   for (const PeerId& id : members) {
     Peer& peer = peers_.at(id);
     if (!peer.proxy) {
@@ -156,11 +159,38 @@ void CoordinatorState::send_close(uint32_t stage, StageProgress& progress, proto
       continue;
     }
     peer.commit_pending |= overlapped;
-    request_mail(self_, peer.proxy, mail,
-                 [this, stage, round = progress.round, step = step_, id](Result<Mail> reply) {
-                   close_answered(stage, round, step, id, std::move(reply));
-                 });
+    ask_member(stage, progress.round, id, mail,
+               [this, stage, round = progress.round, step = step_, id](Result<Mail> reply) {
+                 close_answered(stage, round, step, id, std::move(reply));
+               });
   }
+}
+
+/// Rounds of large stages over slow links take longer than one request may: while nobody has
+/// answered, a member whose time is up is asked again (it waits for, or repeats, the same answer).
+/// One that stays silent when others are done has failed.
+void CoordinatorState::ask_member(uint32_t stage, uint64_t round, const PeerId& id,
+                                  const Mail& mail, std::function<void(Result<Mail>)> answered) {
+  const StageProgress* progress = find_round(stage, round);
+  const bool others_done = progress == nullptr || any_answer(*progress);
+  auto again_or_done = [=, answered = std::move(answered)](Result<Mail> reply) {
+    const StageProgress* current = find_round(stage, round);
+    const bool runs = current != nullptr && current->at == StageProgress::At::kAveraging;
+    const auto peer = peers_.find(id);
+    const bool again = reply.code() == ErrorCode::kPeerTimeout && !others_done && runs &&
+                       peer != peers_.end() && peer->second.proxy;
+    if (!again) return answered(std::move(reply));
+    record("member_asked_again", static_cast<int32_t>(stage),
+           "peer=" + id.brief() + " round=" + std::to_string(round));
+    ask_member(stage, round, id, mail, answered);
+  };
+  request_mail(self_, peers_.at(id).proxy, mail, std::move(again_or_done));
+}
+
+bool CoordinatorState::any_answer(const StageProgress& progress) {
+  return std::any_of(progress.answers.begin(), progress.answers.end(), [](const auto& one) {
+    return one.second != routing::MemberAnswer::Kind::kPending;
+  });
 }
 
 CoordinatorState::ClosingStep CoordinatorState::take_open_step() {

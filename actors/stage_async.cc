@@ -138,7 +138,7 @@ void StageServerState::end_round(const proto::EndPeriod& message,
       if (reply)
         promise.deliver(make_mail(*reply));
       else
-        promise.deliver(to_caf(reply.error()));
+        promise.deliver(to_caf(about_others(reply.error())));
     }
     round_.promises.clear();
   }

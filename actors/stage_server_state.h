@@ -135,6 +135,7 @@ class StageServerState {
   Result<AverageRound> make_round(const proto::CloseStep& close, size_t self_index) const;
   void update_applied(const proto::CommitStep& commit, uint64_t checksum);
   void collapse(const std::string& reason);
+  static Error about_others(Error error);
   void round_done(uint64_t round, Result<AverageResult> result);
   void abandon_round(const std::string& reason);
   void committed(const proto::CommitStep& commit, caf::response_promise promise,

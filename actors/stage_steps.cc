@@ -141,18 +141,22 @@ void StageServerState::start_round(AverageRound round, const Buffer& sum) {
             [this, id](const caf::error& error) { round_done(id, from_caf(error)); });
 }
 
+/// The averager's error is about another member. To the coordinator these codes would say that this
+/// peer is gone, or that its answer is late.
+Error StageServerState::about_others(Error error) {
+  if (error.code == ErrorCode::kLinkLost || error.code == ErrorCode::kNotFound ||
+      error.code == ErrorCode::kShuttingDown || error.code == ErrorCode::kPeerTimeout)
+    error.code = ErrorCode::kCancelled;
+  return error;
+}
+
 void StageServerState::round_done(uint64_t round, Result<AverageResult> result) {
   if (round_.id != round || round_.abandoned) return;
   auto promises = std::move(round_.promises);
   round_.promises.clear();
   if (!result) {
     record("round_failed", "round=" + std::to_string(round) + " " + to_string(result.error()));
-    Error why = result.error();
-    // About another member: to the coordinator these codes would say that this peer is gone.
-    if (why.code == ErrorCode::kLinkLost || why.code == ErrorCode::kNotFound ||
-        why.code == ErrorCode::kShuttingDown)
-      why.code = ErrorCode::kCancelled;
-    for (auto& promise : promises) promise.deliver(to_caf(why));
+    for (auto& promise : promises) promise.deliver(to_caf(about_others(result.error())));
     round_.result.reset();
     return;
   }

@@ -53,7 +53,7 @@ std::string missing_device(const config::Experiment& experiment) {
   for (const auto& node : experiment.nodes) {
     if (node.stages.empty()) continue;
     const auto there =
-        tensor::check_device(node.device.empty() ? experiment.base.device : node.device);
+        tensor::check_device(config::to_node_options(experiment, node.name, "").device);
     if (!there) return "node " + node.name + ": " + there.error().detail;
   }
   return {};

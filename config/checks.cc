@@ -23,7 +23,6 @@ bool word_at(const std::string& text, size_t at, size_t size) {
 }
 
 constexpr double kMinSendRate = 4096;
-constexpr size_t kMaxRunId = 128;          // as links take it
 constexpr uint64_t kHeadOfForward = 8192;  // of a ForwardRequest without its tokens, at most
 
 class Checker {
@@ -91,8 +90,8 @@ class Checker {
     if (!is_name(e_.run.name))
       error("run.name", "expected 1 to 64 of [A-Za-z0-9_.-], found " + quote(e_.run.name));
     if (e_.run.folder.empty()) error("run.folder", "expected a folder, found \"\"");
-    if (e_.run.id.size() > kMaxRunId)
-      error("run.id", "expected at most " + std::to_string(kMaxRunId) + " characters");
+    if (e_.run.id.size() > actors::kMaxRunIdBytes)
+      error("run.id", "expected at most " + std::to_string(actors::kMaxRunIdBytes) + " characters");
   }
 
   void check_pipeline() {

@@ -148,6 +148,14 @@ std::string fingerprint(const Experiment& experiment);
 /// All keys as resolved; parsing it gives an equal Experiment.
 std::string to_toml(const Experiment& experiment);
 
+struct Setting {
+  std::string path;   ///< "model.layers", "nodes.NAME.KEY"; "timeline.I" for the whole entry.
+  std::string value;  ///< As TOML.
+  bool at_default = false;
+};
+/// Every key of the experiment, of its nodes (but name and count) and its timeline.
+std::vector<Setting> settings_of(const Experiment& experiment);
+
 /// All keys with help, unit, range and default: the content of config/reference.toml.
 std::string reference_toml();
 

@@ -132,6 +132,32 @@ std::string to_toml(const Experiment& experiment) {
   return out;
 }
 
+std::vector<Setting> settings_of(const Experiment& experiment) {
+  static const Experiment defaults;
+  static const NodeSpec plain;
+  std::vector<Setting> all;
+  for (const auto& key : experiment_keys()) {
+    std::string value = key.print(experiment);
+    const bool at_default = value == key.print(defaults);
+    all.push_back({key.path(), std::move(value), at_default});
+  }
+  for (const auto& node : experiment.nodes) {
+    for (const auto& key : node_keys()) {
+      if (key.name == "name" || key.name == "count") continue;
+      std::string value = key.print(node);
+      const bool at_default = value == key.print(plain);
+      all.push_back({"nodes." + node.name + "." + key.name, std::move(value), at_default});
+    }
+  }
+  for (size_t i = 0; i < experiment.timeline.size(); ++i) {
+    std::string text;
+    for (const auto& key : timeline_keys())
+      text += (text.empty() ? "" : ", ") + key.name + " " + key.print(experiment.timeline[i]);
+    all.push_back({"timeline." + std::to_string(i), std::move(text), false});
+  }
+  return all;
+}
+
 std::string reference_toml() {
   std::string out =
       "# Every key of an experiment file with its default; `swarm config reference` prints this.\n"

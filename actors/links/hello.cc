@@ -24,7 +24,7 @@ Result<NodeInfo> check_hello(const proto::Hello& theirs, const LinksOptions& own
     return refuse("protocol version " + std::to_string(theirs.protocol_version()) + " met " +
                   std::to_string(kProtocolVersion) + "; run the same release everywhere");
   }
-  if (theirs.run_id().size() > 128 || theirs.node_name().size() > 64 ||
+  if (theirs.run_id().size() > kMaxRunIdBytes || theirs.node_name().size() > 64 ||
       theirs.config_fingerprint().size() > 256 || theirs.listen().size() > 300) {
     return refuse("a field of the hello is longer than allowed");
   }

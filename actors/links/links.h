@@ -78,10 +78,12 @@ struct LinksStats {
   uint64_t malformed_frames = 0;
 };
 
+constexpr size_t kMaxRunIdBytes = 128;
+
 struct LinksOptions {
   NodeId node_id;
   std::string node_name;
-  std::string run_id;
+  std::string run_id;  ///< At most kMaxRunIdBytes.
   std::string config_fingerprint;
   bool is_tool = false;
   /// Address to listen on; port 0 picks one; empty host: do not listen.

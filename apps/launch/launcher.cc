@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 
 #include "apps/launch/run_folder.h"
 #include "apps/launch/timeline.h"
@@ -18,7 +17,6 @@ using config::TimelineAction;
 
 constexpr int kPollMs = 100;
 constexpr size_t kMaxJoin = 4;
-constexpr size_t kMaxAuditLine = size_t{64} << 20;  // grows with slots times stages
 volatile std::sig_atomic_t g_interrupts = 0;
 
 void on_interrupt(int) { g_interrupts = g_interrupts + 1; }
@@ -26,16 +24,6 @@ void on_interrupt(int) { g_interrupts = g_interrupts + 1; }
 double unix_now_s() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
-}
-
-/// Events that people want to see while a run goes on.
-bool is_remarkable(const EventLine& line) {
-  static const std::set<std::string> names = {
-      "timeline",     "chaos",       "process_lost",  "process_started",   "recovered",
-      "restored",     "lost",        "trainer_lost",  "coordinator",       "replicas_differ",
-      "cannot_go_on", "load_failed", "commit_failed", "checkpoint_failed", "failed",
-      "finished",     "run_resumed"};
-  return names.count(line.event) > 0;
 }
 
 }  // namespace
@@ -105,21 +93,6 @@ RunReport Launcher::run() {
       record("audit_line_damaged", node->spec.name, "no end in " + node->folder + "/audit.jsonl");
   report_.seconds = seconds_since_start();
   return report_;
-}
-
-/// The merged files say what earlier runs did; nodes' files are read again and known lines skipped.
-void Launcher::load_history() {
-  for (const char* name : {"/events.jsonl", "/metrics.jsonl", "/audit.jsonl"})
-    if (auto done = drop_torn_end(options_.folder + name); !done) fail(to_string(done.error()));
-  auto lines = [&](const char* name) { return LineTail(options_.folder + name).poll(); };
-  for (const auto& line : lines("/events.jsonl")) state_.take_event(line);
-  for (const auto& line : lines("/metrics.jsonl")) state_.take_metrics(line);
-  for (const auto& line : LineTail(options_.folder + "/audit.jsonl", kMaxAuditLine).poll())
-    audit_.remember(line);
-  steps_before_ = state_.steps_closed();
-  last_closings_ = state_.closings();
-  state_.forget_end();
-  record("run_resumed", "run", "steps_closed=" + std::to_string(state_.steps_closed()));
 }
 
 /// The first node alone, the second joins it, all others join these two.
@@ -218,61 +191,6 @@ void Launcher::on_exit(Node& node) {
   const std::string why = cannot_go_on(experiment_, alive, state_.timeline_done());
   poll_files();
   if (!why.empty() && !state_.finished()) fail(why + " (" + node.spec.name + ": " + how + ")");
-}
-
-void Launcher::poll_files() {
-  for (auto& node : nodes_) {
-    for (const auto& line : node->metrics.poll()) merge_metrics(line);
-    for (const auto& line : node->events.poll()) merge_event(line);
-    merge_audit(*node);
-  }
-}
-
-void Launcher::merge_metrics(const std::string& line) {
-  if (!state_.take_metrics(line)) return;
-  static_cast<void>(append_line(options_.folder + "/metrics.jsonl", line));
-  if (options_.on_progress) options_.on_progress(state_.progress());
-  const auto metrics = parse_metrics(line);
-  if (!metrics || !experiment_.run.tensorboard || tensorboard_broken_) return;
-  Status done;
-  if (!tensorboard_) {
-    auto file = TensorboardFile::create(options_.folder);
-    if (file) tensorboard_ = std::move(*file);
-    if (!file) done = file.error();
-  }
-  if (done) done = tensorboard_->append(*metrics);
-  if (done) return;
-  tensorboard_broken_ = true;  // nothing that a run should end for
-  record("tensorboard_failed", "run", to_string(done.error()));
-}
-
-void Launcher::merge_audit(Node& node) {
-  for (const auto& line : node.audit.poll()) {
-    const auto verdict = audit_.take(line);
-    if (verdict == AuditMerge::Verdict::kDamaged)
-      record("audit_line_damaged", node.spec.name,
-             std::to_string(line.size()) + " bytes in " + node.folder + "/audit.jsonl");
-    if (verdict != AuditMerge::Verdict::kNew) continue;
-    const auto written = append_line(options_.folder + "/audit.jsonl", line);
-    if (!written && !over_) fail("cannot merge the audit: " + to_string(written.error()));
-  }
-}
-
-/// A process died in the middle of a line: without an end, the next process's first line would be
-/// lost with it. Call while none of the node's processes runs.
-void Launcher::end_torn_lines(Node& node) {
-  poll_files();
-  const std::pair<const LineTail*, const char*> files[] = {
-      {&node.events, "events"}, {&node.metrics, "metrics"}, {&node.audit, "audit"}};
-  for (const auto& [tail, name] : files)
-    if (tail->unfinished()) static_cast<void>(append_line(node.folder + "/" + name + ".jsonl", ""));
-}
-
-void Launcher::merge_event(const std::string& line) {
-  if (!state_.take_event(line)) return;
-  static_cast<void>(append_line(options_.folder + "/events.jsonl", line));
-  const auto event = parse_event(line);
-  if (event && is_remarkable(*event) && options_.on_event) options_.on_event(*event);
 }
 
 void Launcher::follow_timeline() {

@@ -59,6 +59,8 @@ class Launcher {
   const RunState& state() const { return state_; }
 
  private:
+  static constexpr size_t kMaxAuditLine = size_t{64} << 20;  // grows with slots times stages
+
   struct Node {
     config::NodeSpec spec;
     std::string folder;
@@ -69,21 +71,16 @@ class Launcher {
     LineTail events, metrics, audit;
   };
 
-  void load_history();
+  // launcher.cc
   bool start_next_nodes();
   bool start(Node& node);
   std::optional<Endpoint> restart_at(const Node& node) const;
   std::vector<Endpoint> living_endpoints(const Node& except) const;
   void poll_children();
   void on_exit(Node& node);
-  void poll_files();
   void follow_timeline();
   void act(size_t index);
   void apply(Node& node, config::TimelineAction action);
-  void follow_chaos();
-  void take(size_t index, double now_s);
-  std::set<std::string> missing(double now_s) const;
-  bool spared(const Node& node, const std::set<std::string>& missing) const;
   void wait_until_gone(Node& node);
   /// False when the run is over; sets report_.
   bool judge();
@@ -91,13 +88,23 @@ class Launcher {
   bool any_running() const;
   std::string last_output(const Node& node) const;
   void record(const std::string& event, const std::string& node, const std::string& detail);
+  void fail(const std::string& reason);
+  double seconds_since_start() const;
+  Node* find(const std::string& name);
+
+  // launcher_chaos.cc
+  void follow_chaos();
+  void take(size_t index, double now_s);
+  std::set<std::string> missing(double now_s) const;
+  bool spared(const Node& node, const std::set<std::string>& missing) const;
+
+  // launcher_files.cc
+  void load_history();
+  void poll_files();
   void merge_event(const std::string& line);
   void merge_metrics(const std::string& line);
   void merge_audit(Node& node);
   void end_torn_lines(Node& node);
-  void fail(const std::string& reason);
-  double seconds_since_start() const;
-  Node* find(const std::string& name);
 
   config::Experiment experiment_;
   LaunchOptions options_;

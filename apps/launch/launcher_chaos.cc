@@ -1,17 +1,24 @@
 // The launcher's part that carries out [chaos] and preempt_every_s; chaos.h decides.
+#include <algorithm>
+
 #include "apps/launch/launcher.h"
 
 namespace swarm::launch {
 
 using config::TimelineAction;
 
-/// Time begins with the first step that this process sees closed.
+/// Time begins with the first step that this process sees closed; in a resumed run with that of the
+/// last entry that was carried out before.
 void Launcher::follow_chaos() {
   using Clock = std::chrono::steady_clock;
   if (chaos_.empty()) return;
   if (!chaos_began_at_) {
     if (state_.steps_closed() <= steps_before_) return;
     chaos_began_at_ = Clock::now();
+    next_chaos_ = std::min(state_.chaos_done(), chaos_.size());
+    if (next_chaos_ > 0)
+      *chaos_began_at_ -= std::chrono::duration_cast<Clock::duration>(
+          std::chrono::duration<double>(chaos_[next_chaos_ - 1].at_s));
   }
   const double now_s = std::chrono::duration<double>(Clock::now() - *chaos_began_at_).count();
   for (auto& [name, back] : returns_) {

@@ -1,5 +1,6 @@
 #include "apps/launch/run_state.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -119,8 +120,12 @@ bool RunState::take_event(const std::string& line) {
       event->event == "attempt_failed" || event->event == "process_lost")
     last_trouble_ = event->text();
   if (event->event == "coordinator") take_coordinator(*event);
-  if (event->event == "timeline" && event->detail.rfind("index=", 0) == 0)
-    timeline_done_.insert(std::strtoul(event->detail.c_str() + 6, nullptr, 10));
+  if (event->detail.rfind("index=", 0) == 0) {
+    const size_t index = std::strtoul(event->detail.c_str() + 6, nullptr, 10);
+    if (event->event == "timeline") timeline_done_.insert(index);
+    if (event->event == "chaos" || event->event == "chaos_spared")
+      chaos_done_ = std::max(chaos_done_, index + 1);
+  }
   return true;
 }
 

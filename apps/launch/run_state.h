@@ -61,6 +61,9 @@ class RunState {
   /// Indexes of timeline entries that were carried out, in this process or before a resume.
   const std::set<size_t>& timeline_done() const { return timeline_done_; }
 
+  /// Entries of the chaos schedule that are behind the run, likewise.
+  size_t chaos_done() const { return chaos_done_; }
+
   /// Node of the coordinator with the highest term; empty while there is none.
   const std::string& coordinator() const { return coordinator_; }
   /// Serving peers of each stage when the last step closed; maybe empty.
@@ -86,6 +89,7 @@ class RunState {
   uint64_t term_ = 0;
   std::map<std::string, uint64_t> events_;
   std::set<size_t> timeline_done_;
+  size_t chaos_done_ = 0;
 };
 
 }  // namespace swarm::launch

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "config/schema.h"
-
 namespace swarm::report {
 namespace {
 
@@ -105,21 +103,6 @@ RunTotals totals(const Run& run) {
   return out;
 }
 
-std::map<std::string, std::string> settings_of(const config::Experiment& experiment) {
-  std::map<std::string, std::string> out;
-  for (const auto& key : config::experiment_keys()) out[key.path()] = key.print(experiment);
-  for (const auto& node : experiment.nodes)
-    for (const auto& key : config::node_keys())
-      if (key.name != "name" && key.name != "count")
-        out["nodes." + node.name + "." + key.name] = key.print(node);
-  for (size_t i = 0; i < experiment.timeline.size(); ++i) {
-    std::string& text = out["timeline." + std::to_string(i)];
-    for (const auto& key : config::timeline_keys())
-      text += (text.empty() ? "" : ", ") + key.name + " " + key.print(experiment.timeline[i]);
-  }
-  return out;
-}
-
 void RunBuilder::take_metrics(const std::string& line) {
   auto parsed = launch::parse_metrics(line);
   if (!parsed) {
@@ -147,7 +130,8 @@ void RunBuilder::take_event(const std::string& line) {
 }
 
 void RunBuilder::take_settings(const config::Experiment& experiment) {
-  run_.settings = settings_of(experiment);
+  for (auto& setting : config::settings_of(experiment))
+    run_.settings[setting.path] = std::move(setting.value);
 }
 
 void RunBuilder::sort_lines() {

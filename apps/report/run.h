@@ -68,9 +68,6 @@ struct RunTotals {
 };
 RunTotals totals(const Run& run);
 
-/// Every key of an experiment as text; nodes as "nodes.NAME.KEY", timeline as "timeline.I".
-std::map<std::string, std::string> settings_of(const config::Experiment& experiment);
-
 /// Takes the lines of a folder in any order.
 class RunBuilder {
  public:

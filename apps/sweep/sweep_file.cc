@@ -12,7 +12,7 @@
 
 #include "apps/sweep/sweep_parts.h"
 #include "common/hex.h"
-#include "config/schema.h"
+#include "config/experiment.h"
 #include "config/value.h"
 
 namespace swarm::sweep {
@@ -185,19 +185,9 @@ class Planner {
 
   /// All keys that are not at their default, so that a key of a later version changes nothing.
   static std::string identity(const config::Experiment& experiment) {
-    static const config::Experiment defaults;
-    static const config::NodeSpec plain;
     std::string out;
-    for (const auto& key : config::experiment_keys())
-      if (key.print(experiment) != key.print(defaults))
-        out += key.path() + "=" + key.print(experiment) + "\n";
-    for (const auto& node : experiment.nodes)
-      for (const auto& key : config::node_keys())
-        if (key.print(node) != key.print(plain))
-          out += node.name + "." + key.name + "=" + key.print(node) + "\n";
-    for (const auto& event : experiment.timeline)
-      for (const auto& key : config::timeline_keys())
-        out += "timeline." + key.name + "=" + key.print(event) + "\n";
+    for (const auto& setting : config::settings_of(experiment))
+      if (!setting.at_default) out += setting.path + "=" + setting.value + "\n";
     return out;
   }
 

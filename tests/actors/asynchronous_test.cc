@@ -100,6 +100,22 @@ BOOST_FIXTURE_TEST_CASE(averaging_in_the_background_loses_no_update_either, Asyn
   check_equal_replicas();
 }
 
+BOOST_FIXTURE_TEST_CASE(the_last_averaging_may_take_longer_than_one_request, AsyncSwarm) {
+  training.sync_every = training.steps * training.batch;
+  be_patient();
+  start_all();
+  BOOST_TEST(run_to_step(2));
+  cut_both_ways("stage1a", "stage1b");
+  system.advance(300s);
+  BOOST_TEST(!finished());
+  BOOST_TEST(events->count("member_asked_again") == 4u);
+  net.heal_all();
+  BOOST_TEST(run_to_end());
+  check_sums();
+  check_equal_replicas();
+  BOOST_TEST(events->count("member_failed") == 0u);
+}
+
 BOOST_FIXTURE_TEST_CASE(averaging_falls_due_by_samples, AsyncSwarm) {
   training.sync_every = 3 * training.batch;
   start_all();

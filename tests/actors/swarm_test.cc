@@ -209,6 +209,29 @@ BOOST_FIXTURE_TEST_CASE(a_frozen_replica_is_gone_round_and_serves_again_when_it_
   BOOST_TEST(events->count("replicas_differ") == 0u);
 }
 
+struct SwarmOfSlowLinks : SimSwarm {
+  SwarmOfSlowLinks() {
+    be_patient();
+    for (int stage = 0; stage < 3; ++stage)
+      for (const char* replica : {"a", "b"})
+        add_peer("stage" + std::to_string(stage) + replica, stage);
+    add_trainer("trainer-a");
+  }
+};
+
+BOOST_FIXTURE_TEST_CASE(a_round_may_take_longer_than_one_request, SwarmOfSlowLinks) {
+  BOOST_TEST(run_to_step(1));
+  cut_both_ways("stage1a", "stage1b");
+  system.advance(300s);
+  BOOST_TEST(events->count("member_asked_again") == 4u);  // both, after 120 s and 240 s
+  net.heal_all();
+  BOOST_TEST(run_to_end());
+  BOOST_TEST(check_parameters() == "");
+  BOOST_TEST(checked == 6);
+  for (const char* trouble : {"round_failed", "round_abandoned", "sum_dropped", "recovered"})
+    BOOST_TEST(events->count(trouble) == 0u, trouble);
+}
+
 BOOST_FIXTURE_TEST_CASE(every_role_killed_in_turn_costs_no_sample, Swarm) {
   training.steps = 12;
   for (auto& [name, node] : nodes) kill(name);

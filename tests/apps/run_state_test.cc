@@ -155,6 +155,23 @@ BOOST_AUTO_TEST_CASE(an_event_written_reads_back) {
   RunState state(2, 80);
   state.take_event(line.json());
   BOOST_TEST(state.timeline_done() == (std::set<size_t>{4}));
+  BOOST_TEST(state.chaos_done() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_resumed_run_knows_how_far_its_chaos_had_come) {
+  RunState state(2, 80);
+  const auto take = [&](const char* event, const char* detail) {
+    EventLine line;
+    line.event = event;
+    line.node = "stage1-a";
+    line.detail = detail;
+    state.take_event(line.json());
+  };
+  take("chaos", "index=0 action=kill");
+  take("chaos_spared", "index=1");
+  take("chaos", "action=start");
+  take("timeline", "index=7 action=kill");
+  BOOST_TEST(state.chaos_done() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(the_summary_says_how_the_run_ended) {

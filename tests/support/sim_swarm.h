@@ -48,6 +48,19 @@ class SimSwarm : public sim::Swarm {
     start(name);
   }
 
+  /// Mail between two nodes may wait long (cut(), heal()) and averagers are patient: rounds over
+  /// slow links. Before the first start.
+  void be_patient() {
+    sim::NetworkModel model;
+    model.silence_limit = std::chrono::hours(1);
+    net.set_model(model, 1);
+    averager_options.min_deadline = std::chrono::hours(1);
+  }
+  void cut_both_ways(const std::string& a, const std::string& b) {
+    cut(a, b);
+    cut(b, a);
+  }
+
   bool finished() const { return events->count("finished") > 0; }
   bool run_to_end(std::chrono::seconds limit = std::chrono::seconds(120)) {
     return system.advance_until([this] { return finished(); }, limit,
