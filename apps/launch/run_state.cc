@@ -120,8 +120,8 @@ bool RunState::take_event(const std::string& line) {
       event->event == "attempt_failed" || event->event == "process_lost")
     last_trouble_ = event->text();
   if (event->event == "coordinator") take_coordinator(*event);
-  if (event->detail.rfind("index=", 0) == 0) {
-    const size_t index = std::strtoul(event->detail.c_str() + 6, nullptr, 10);
+  if (const std::string word = detail_word(event->detail, "index"); !word.empty()) {
+    const size_t index = std::strtoul(word.c_str(), nullptr, 10);
     if (event->event == "timeline") timeline_done_.insert(index);
     if (event->event == "chaos" || event->event == "chaos_spared")
       chaos_done_ = std::max(chaos_done_, index + 1);
