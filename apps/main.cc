@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "apps/commands.h"
+#include "apps/commands/commands.h"
 
 int main(int argc, char** argv) {
   using namespace swarm::apps;

@@ -1,4 +1,4 @@
-/// Details of events are words "key=value" with blanks between them (actors/event_log.h).
+/// Details of events are words "key=value" with blanks between them (actors/node/event_log.h).
 #pragma once
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "actors/options.h"
+#include "actors/node/options.h"
 #include "config/value.h"
 
 namespace swarm::config {

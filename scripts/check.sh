@@ -42,8 +42,9 @@ FNR == 1 {
   else if (own == "storage") allow("common swarm storage", "google xxhash.h zstd.h rocksdb")
   else if (own == "tensor")
     allow("common swarm tensor", "google xxhash.h torch ATen c10")
-  else if (name ~ /^actors\/(links\/|mail|errors|system_config)/)
-    allow("common swarm actors/links", "google caf spdlog openssl")
+  else if (name ~ /^actors\/.*options\.(h|cc)$/) allow("common tensor routing actors", "")
+  else if (name ~ /^actors\/net\//)
+    allow("common swarm actors/net", "google caf spdlog openssl")
   else if (own == "actors")
     allow("common swarm tensor routing storage actors", "google caf spdlog nlohmann xxhash.h")
   else if (own == "config") {
@@ -58,8 +59,8 @@ FNR == 1 {
 
 # What a configuration may know of the parts it configures: their options, nothing that acts.
 function is_options(path) {
-  return path ~ /^(actors|tensor|routing|storage)\/([a-z_]*_)?options\.h$/ ||
-         path == "actors/links/links.h" || path == "routing/peer_estimates.h"
+  return path ~ /^(actors|tensor|routing|storage)\/([a-z_]+\/)*([a-z_]*_)?options\.h$/ ||
+         path == "routing/wiring/peer_estimates.h"
 }
 
 function check_project(path,   folder) {
@@ -71,16 +72,15 @@ function check_project(path,   folder) {
   }
   if (index(may, " * ") || index(may, " " folder " ")) return
   if (own == "config" && is_options(path)) return
-  if (folder == "actors" && path ~ /^actors\/(links\/|mail|errors|system_config)/ && index(may, " actors/links "))
-    return
+  if (starts(path, "actors/net/") && index(may, " actors/net ")) return
   if (index(" common swarm tensor routing storage actors config apps tests ", " " folder " ") == 0) {
     breach("include of \"" path "\"", "is no folder of the project; libraries are included with <>")
     return
   }
   if (own == "config")
     breach("config includes " path, "it may know Options headers only; move the option there")
-  else if (index(may, " actors/links "))
-    breach("links, mail and errors include " path, "they may include only common, swarm and one another")
+  else if (index(may, " actors/net "))
+    breach("actors/net includes " path, "it may include only common, swarm and its own files")
   else
     breach(own " includes " folder, "only includes of " substr(may, 2, length(may) - 2) \
            " are allowed; the direction is apps, config, actors, {tensor, routing, storage}, {proto, common}")
@@ -112,7 +112,7 @@ function check_library(path,   library) {
   }
 }
 function library_advice(library) {
-  if (library ~ /^(torch|ATen|c10)$/) return "LibTorch belongs into tensor/*.cc; other code uses tensor/stage.h"
+  if (library ~ /^(torch|ATen|c10)$/) return "LibTorch belongs into tensor/*.cc; other code uses tensor/core/stage.h"
   if (library == "rocksdb") return "RocksDB belongs into one storage/*.cc"
   if (library == "caf") return "actors live in actors/"
   if (library == "spdlog") return "libraries never log; return a Status that says what happened"
@@ -149,7 +149,7 @@ function check_torch_headers(   i, grown) {
   } while (grown)
   for (i = 1; i <= uses_of_tensor; ++i)
     if (used[i] in with_torch && user[i] !~ /^(tensor|tests)\//)
-      printf "%s:%d: include of %s: it needs LibTorch and is private to tensor/; use tensor/stage.h\n", user[i], line[i], used[i]
+      printf "%s:%d: include of %s: it needs LibTorch and is private to tensor/; use tensor/core/stage.h\n", user[i], line[i], used[i]
 }
 END { finish(); check_torch_headers() }
 '

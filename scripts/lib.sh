@@ -19,7 +19,7 @@ build() {
     say "configure $preset"
     mkdir -p "build/$preset"
     rm -f "build/$preset/CMakeCache.txt"   # of a configure run that failed half-way
-    cmake --preset "$preset" >"build/$preset/configure.log" 2>&1 ||
+    cmake --preset "$preset" ${CI:+-DSWARM_WERROR=ON} >"build/$preset/configure.log" 2>&1 ||
       { cat "build/$preset/configure.log" >&2; exit 1; }
   fi
   say "build $preset ${*:-(everything)}"

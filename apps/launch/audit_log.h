@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "actors/audit_record.h"
+#include "actors/coordinator/audit_record.h"
 #include "common/result.h"
 
 namespace swarm::launch {

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "swarm/state.pb.h"
-#include "tensor/codec.h"
-#include "tensor/flat.h"
-#include "tensor/stage.h"
+#include "tensor/core/codec.h"
+#include "tensor/core/flat.h"
+#include "tensor/core/stage.h"
 
 namespace swarm::sim {
 

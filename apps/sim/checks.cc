@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "actors/mail.h"
+#include "actors/net/mail.h"
 
 namespace swarm::sim {
 namespace {

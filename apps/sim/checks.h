@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/launch/audit.h"
+#include "apps/audit/audit.h"
 #include "apps/sim/period_checks.h"
 #include "apps/sim/swarm.h"
 

@@ -6,7 +6,7 @@
 #include <caf/send.hpp>
 #include <utility>
 
-#include "actors/system_config.h"
+#include "actors/net/system_config.h"
 
 namespace swarm::sim {
 

@@ -1,9 +1,9 @@
 #include "apps/sim/machines.h"
 
-#include "actors/checkpointer.h"
-#include "actors/compute.h"
-#include "actors/local.h"
-#include "actors/requests.h"
+#include "actors/net/local.h"
+#include "actors/net/requests.h"
+#include "actors/stage/compute.h"
+#include "actors/state/checkpointer.h"
 #include "apps/sim/arithmetic_stage.h"
 
 namespace swarm::sim {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "apps/sim/disk.h"
-#include "tensor/text_data.h"
+#include "tensor/data/text_data.h"
 
 namespace swarm::sim {
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
-#include "actors/errors.h"
-#include "actors/requests.h"
+#include "actors/net/errors.h"
+#include "actors/net/requests.h"
 #include "apps/sim/network_world.h"
 
 namespace swarm::sim {

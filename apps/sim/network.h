@@ -3,7 +3,7 @@
 /// sessions.
 ///
 ///   FakeNetwork net(system);
-///   caf::actor links = net.add(node_id);  // speaks the Links mail of actors/links/links.h
+///   caf::actor links = net.add(node_id);  // speaks the Links mail of actors/net/links/links.h
 ///   net.kill(node_id);                    // the process is gone, links go down
 ///   net.cut(a, b);                        // what a sends to b does not arrive
 ///
@@ -22,8 +22,8 @@
 #include <string>
 #include <vector>
 
-#include "actors/links/links.h"
-#include "actors/mail.h"
+#include "actors/net/links/links.h"
+#include "actors/net/mail.h"
 #include "apps/sim/random.h"
 
 namespace swarm::sim {

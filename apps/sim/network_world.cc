@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <caf/send.hpp>
 
-#include "actors/errors.h"
+#include "actors/net/errors.h"
 
 namespace swarm::sim::network_detail {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "actors/local.h"
+#include "actors/net/local.h"
 #include "apps/sim/network.h"
 
 namespace swarm::sim::network_detail {

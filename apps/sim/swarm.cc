@@ -3,14 +3,14 @@
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>
 
-#include "actors/averager.h"
-#include "actors/checkpointer.h"
-#include "actors/coordinator.h"
-#include "actors/dht_node.h"
-#include "actors/local.h"
-#include "actors/requests.h"
-#include "actors/stage_server.h"
-#include "actors/trainer.h"
+#include "actors/averaging/averager.h"
+#include "actors/coordinator/coordinator.h"
+#include "actors/dht/dht_node.h"
+#include "actors/net/local.h"
+#include "actors/net/requests.h"
+#include "actors/stage/stage_server.h"
+#include "actors/state/checkpointer.h"
+#include "actors/trainer/trainer.h"
 #include "apps/sim/machines.h"
 
 namespace swarm::sim {

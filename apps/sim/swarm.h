@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "actors/event_log.h"
-#include "actors/options.h"
+#include "actors/node/event_log.h"
+#include "actors/node/options.h"
 #include "apps/sim/arithmetic_stage.h"
 #include "apps/sim/deterministic_system.h"
 #include "apps/sim/disk.h"

@@ -1,7 +1,7 @@
 // Asynchronous mode (docs/asynchronous.md) with the real actors in virtual time.
 #include <boost/test/unit_test.hpp>
 
-#include "actors/errors.h"
+#include "actors/net/errors.h"
 #include "tests/support/sim_swarm.h"
 
 namespace swarm {

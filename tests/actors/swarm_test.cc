@@ -1,7 +1,7 @@
 // The whole synchronous path with the real actors: exact parameters whatever dies (I1, I2, I6, I7).
 #include <boost/test/unit_test.hpp>
 
-#include "actors/local.h"
+#include "actors/net/local.h"
 #include "tests/support/sim_swarm.h"
 
 using namespace std::chrono_literals;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "actors/links/session.h"
+#include "actors/net/links/session.h"
 
 using namespace swarm;
 using namespace swarm::actors;

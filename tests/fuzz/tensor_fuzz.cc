@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "tensor/codec.h"
+#include "tensor/core/codec.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 1) return 0;

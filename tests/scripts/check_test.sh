@@ -13,14 +13,14 @@ reset_tree() {
   printf '#pragma once\n\n#include <string>\n' >"$tree/common/ids.h"
   printf '#pragma once\n\n#include "common/ids.h"\n' >"$tree/routing/estimates.h"
   printf '#include <rocksdb/db.h>\n\n#include "common/ids.h"\n' >"$tree/storage/store.cc"
-  printf '#pragma once\n\n#include "swarm/tensor.pb.h"\n' >"$tree/tensor/stage.h"
+  printf '#pragma once\n\n#include "swarm/tensor.pb.h"\n' >"$tree/tensor/core/stage.h"
   printf '#pragma once\n\n#include <torch/nn/module.h>\n' >"$tree/tensor/block.h"
   printf '#pragma once\n\n#include "tensor/block.h"\n' >"$tree/tensor/model.h"
-  printf '#include "tensor/stage.h"\n\n#include <torch/nn.h>\n' >"$tree/tensor/stage.cc"
-  printf '#pragma once\n\n#include <caf/actor.hpp>\n\n#include "tensor/stage.h"\n' >"$tree/actors/options.h"
-  printf '#include "config/load.h"\n\n#include "actors/options.h"\n' >"$tree/config/load.cc"
+  printf '#include "tensor/core/stage.h"\n\n#include <torch/nn.h>\n' >"$tree/tensor/core/stage.cc"
+  printf '#pragma once\n\n#include <caf/actor.hpp>\n\n#include "tensor/core/stage.h"\n' >"$tree/actors/node/options.h"
+  printf '#include "config/load.h"\n\n#include "actors/node/options.h"\n' >"$tree/config/load.cc"
   printf '#include <CLI/CLI.hpp>\n\n#include "config/load.h"\n' >"$tree/apps/main.cc"
-  printf '#include <boost/test/unit_test.hpp>\n\n#include "actors/options.h"\n' >"$tree/tests/actors/a_test.cc"
+  printf '#include <boost/test/unit_test.hpp>\n\n#include "actors/node/options.h"\n' >"$tree/tests/actors/a_test.cc"
   printf 'BasedOnStyle: Google\nColumnLimit: 100\n' >"$tree/.clang-format"
 }
 
@@ -48,9 +48,9 @@ if ! output=$("$check" "$tree" 2>&1); then
 fi
 
 expect_breach common/a.cc '#include "routing/estimates.h"\n' 'common includes routing'
-expect_breach routing/a.cc '#include "tensor/stage.h"\n' 'routing includes tensor'
+expect_breach routing/a.cc '#include "tensor/core/stage.h"\n' 'routing includes tensor'
 expect_breach routing/a.cc '#include <thread>\n' 'routing includes <thread>'
-expect_breach storage/a.cc '#include "tensor/stage.h"\n' 'storage includes tensor'
+expect_breach storage/a.cc '#include "tensor/core/stage.h"\n' 'storage includes tensor'
 expect_breach storage/z.cc '#include <rocksdb/db.h>\n' 'second file with RocksDB headers'
 expect_breach tensor/a.cc '#include <caf/actor.hpp>\n' 'tensor includes <caf/actor.hpp>'
 expect_breach tensor/a.cc '#include <spdlog/spdlog.h>\n' 'libraries never log'
@@ -58,8 +58,8 @@ expect_breach tensor/a.h '#pragma once\n\n#include <torch/torch.h>\n' 'torch.h> 
 expect_breach actors/a.cc '#include <torch/nn.h>\n' 'actors includes <torch/nn.h>'
 expect_breach actors/a.cc '#include "tensor/model.h"\n' 'private to tensor'
 expect_breach actors/a.cc '#include "config/load.h"\n' 'actors includes config'
-expect_breach actors/links/a.cc '#include "tensor/stage.h"\n' 'links, mail and errors include tensor'
-expect_breach config/a.cc '#include "actors/trainer.h"\n' 'config includes actors/trainer.h'
+expect_breach actors/links/a.cc '#include "tensor/core/stage.h"\n' 'links, mail and errors include tensor'
+expect_breach config/a.cc '#include "actors/trainer/trainer.h"\n' 'config includes actors/trainer/trainer.h'
 expect_breach config/a.cc '#include "apps/run.h"\n' 'config includes apps'
 expect_breach apps/a.cc '#include <torch/nn.h>\n' 'apps includes <torch/nn.h>'
 expect_breach tests/a_test.cc '#include <caf/all.hpp>\n' 'caf/all.hpp'

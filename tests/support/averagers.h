@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "actors/averager.h"
-#include "actors/errors.h"
-#include "actors/local.h"
+#include "actors/averaging/averager.h"
+#include "actors/net/errors.h"
+#include "actors/net/local.h"
 #include "tests/support/deterministic_system.h"
 #include "tests/support/fake_links.h"
 

@@ -1,0 +1,435 @@
+#include "actors/averaging/averager.h"
+
+#include <algorithm>
+#include <caf/stateful_actor.hpp>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "actors/averaging/averaging_round.h"
+#include "actors/net/links/links.h"
+#include "actors/net/local.h"
+#include "actors/net/log.h"
+#include "actors/net/requests.h"
+#include "actors/state/state_fetch.h"
+#include "actors/state/state_source.h"
+#include "common/check.h"
+#include "tensor/core/codec.h"
+#include "tensor/core/flat.h"
+
+namespace swarm::actors {
+namespace {
+
+using std::chrono::milliseconds;
+using Seconds = std::chrono::duration<double>;
+using MailPromise = caf::typed_response_promise<Mail>;
+
+// The first round has nothing to go by. A vector goes up about once and down about once: on the
+// slowest link we are made for, 100 Mb/s, that is twice its size, even if the two must take turns.
+constexpr double kFirstSecondsPerByte = 1.0 / 12.5e6;
+constexpr double kFirstPatience = 2;
+constexpr double kPatience = 8;  // a round may take so many times what rounds took so far
+// From this many rounds on their times are trusted, and what is left of min_deadline is what a busy
+// machine may hold a process up.
+constexpr int kTrustedRounds = 3;
+constexpr int kTrustedShare = 4;
+constexpr auto kRetryPause = milliseconds(50);
+
+/// A round under way or just finished.
+struct ActiveRound {
+  ActiveRound(AverageRound spec, proto::Codec codec, uint64_t chunk_elements, MutableBuffer memory)
+      : work(std::move(spec), codec, chunk_elements, std::move(memory)) {}
+  AveragingRound work;
+  caf::typed_response_promise<AverageResult> promise;
+  std::vector<caf::actor> proxies;                            // by member
+  std::vector<size_t> next;                                   // by member: chunk to ask for next
+  std::vector<size_t> in_flight;                              // by member
+  std::map<size_t, std::map<uint32_t, MailPromise>> waiting;  // by own chunk, by member
+  caf::actor_clock::time_point start, deadline;
+  bool finished = false;
+  AverageResult result;
+};
+
+struct HeldPart {
+  Mail mail;
+  MailPromise promise;
+  caf::actor_clock::time_point until;
+};
+
+class Averager {
+ public:
+  static constexpr const char* name = "averager";
+  using Self = caf::stateful_actor<Averager>;
+
+  caf::behavior start(Self* self, AveragerDeps deps);
+
+ private:
+  uint64_t id() const { return round_->work.spec().round; }
+  bool running(uint64_t round) const { return round_ && id() == round && !round_->finished; }
+
+  caf::result<AverageResult> average(const AverageRound& spec);
+  void start_round(const AverageRound& spec);
+  milliseconds time_limit(uint64_t bytes) const;
+  void observe(double seconds_per_byte);
+  void resolve(uint32_t member);
+  void pump(uint32_t member);
+  void ask(uint32_t member, size_t chunk);
+  void answered(uint32_t member, size_t chunk, const Result<Mail>& reply);
+  void check_complete();
+  void fail(const Error& error);
+  void abandon(uint64_t round);
+
+  caf::result<Mail> on_mail(const Mail& mail);
+  void on_part(const Mail& mail, MailPromise promise);
+  void serve(const Mail& mail, MailPromise promise);
+  void hold(const Mail& mail, MailPromise promise);
+  void release_held();
+  void drop_expired();
+  void on_node_down(const NodeInfo& node, const std::string& reason);
+  std::string describe() const;
+  void quit(const caf::error& reason);
+  void later(milliseconds pause, std::function<void()> work) {
+    self_->delayed_send(self_, pause, run_later_atom::value, LocalTask(std::move(work)));
+  }
+
+  Self* self_ = nullptr;
+  AveragerDeps deps_;
+  proto::Codec codec_ = proto::CODEC_NONE;
+  std::unique_ptr<ActiveRound> round_;
+  uint64_t newest_ = 0;  ///< Started or abandoned; parts of this and older rounds are never held.
+  std::multimap<uint64_t, HeldPart> held_;  // by round
+  uint64_t held_bytes_ = 0;
+  double seconds_per_byte_ = kFirstSecondsPerByte;
+  int observed_rounds_ = 0;
+  std::string last_round_ = "none";
+  std::unique_ptr<StateSource> source_;
+  std::unique_ptr<StateFetches> fetches_;
+};
+
+caf::behavior Averager::start(Self* self, AveragerDeps deps) {
+  self_ = self;
+  deps_ = std::move(deps);
+  auto codec = tensor::parse_codec(deps_.options.codec);
+  SWARM_CHECK(codec.ok() && deps_.options.chunk_elements > 0);
+  codec_ = *codec;
+  source_ = std::make_unique<StateSource>(self, deps_.stage, deps_.options, deps_.store,
+                                          deps_.stage_server, deps_.detached);
+  fetches_ = std::make_unique<StateFetches>(self, deps_.links, deps_.options);
+  install_default_handlers(self);
+  const auto me = caf::actor_cast<caf::actor>(self);
+  self->send(deps_.links, register_atom::value, deps_.id.actor, me);
+  self->send(deps_.links, subscribe_atom::value, me);
+  self->set_exit_handler([this](caf::exit_msg& exit) { quit(exit.reason); });
+  return {
+      [this](const Mail& mail) { return on_mail(mail); },
+      [this](average_atom, const AverageRound& spec) { return average(spec); },
+      [this](abandon_atom, uint64_t round) { abandon(round); },
+      [this](fetch_atom, const FetchState& fetch) { return fetches_->start(fetch); },
+      [this](set_stage_atom, const caf::actor& stage) { source_->set_stage(stage); },
+      [this](describe_atom) { return describe(); },
+      [this](node_up_atom, const NodeInfo&) {},
+      [this](node_down_atom, const NodeInfo& node, const std::string& reason) {
+        on_node_down(node, reason);
+      },
+      [](run_later_atom, const LocalTask& task) { task(); },
+  };
+}
+
+void Averager::quit(const caf::error& reason) {
+  const Error error{ErrorCode::kShuttingDown, "the averager stops"};
+  if (round_ && !round_->finished) fail(error);
+  round_.reset();
+  for (auto& [round, part] : held_) part.promise.deliver(to_caf(error));
+  held_.clear();
+  source_->close(error);
+  fetches_->close(error);
+  self_->quit(reason);
+}
+
+// ---- a round ------------------------------------------------------------------------------
+
+caf::result<AverageResult> Averager::average(const AverageRound& spec) {
+  auto valid = AveragingRound::validate(spec);
+  if (!valid) return to_caf(valid.error());
+  if (round_ && round_->finished && id() == spec.round) return round_->result;
+  if (spec.round <= newest_)
+    return to_caf(ErrorCode::kStaleStep, "averaging: round " + std::to_string(spec.round) +
+                                             " is not newer than " + std::to_string(newest_));
+  if (round_ && !round_->finished) fail({ErrorCode::kCancelled, "a newer round replaces it"});
+  start_round(spec);
+  auto promise = self_->make_response_promise<AverageResult>();
+  round_->promise = promise;
+  for (uint32_t i = 0; i < spec.members.size(); ++i)
+    if (!round_->work.chunks_of(i).empty()) resolve(i);
+  release_held();
+  if (running(spec.round)) check_complete();
+  return promise;
+}
+
+void Averager::start_round(const AverageRound& spec) {
+  newest_ = spec.round;
+  MutableBuffer memory;
+  if (round_) {
+    round_->result = {};
+    memory = round_->work.take_memory();
+  }
+  round_ =
+      std::make_unique<ActiveRound>(spec, codec_, deps_.options.chunk_elements, std::move(memory));
+  const size_t members = spec.members.size();
+  round_->proxies.resize(members);
+  round_->next.resize(members);
+  round_->in_flight.resize(members);
+  round_->start = self_->clock().now();
+  const auto limit = time_limit(spec.n * sizeof(float));
+  round_->deadline = round_->start + limit;
+  later(limit, [this, round = spec.round, limit] {
+    if (!running(round)) return;
+    seconds_per_byte_ *= 2;  // all that is known: it takes longer
+    fail({ErrorCode::kPeerTimeout, "averaging: not done after " + std::to_string(limit.count()) +
+                                       " ms; waiting for " + round_->work.waiting_for()});
+  });
+}
+
+milliseconds Averager::time_limit(uint64_t bytes) const {
+  const double patience = observed_rounds_ == 0 ? kFirstPatience : kPatience;
+  const Seconds expected(seconds_per_byte_ * static_cast<double>(bytes) * patience);
+  const Seconds most(3'600);
+  auto least = deps_.options.min_deadline;
+  if (observed_rounds_ >= kTrustedRounds) least /= kTrustedShare;
+  return std::max(least, std::chrono::duration_cast<milliseconds>(std::min(expected, most)));
+}
+
+/// Up at once, down slowly: a false alarm costs a round and its samples, patience costs time.
+void Averager::observe(double seconds_per_byte) {
+  const bool first = ++observed_rounds_ == 1;
+  const double weight = first || seconds_per_byte > seconds_per_byte_ ? 1.0 : 0.3;
+  seconds_per_byte_ += weight * (seconds_per_byte - seconds_per_byte_);
+}
+
+void Averager::resolve(uint32_t member) {
+  const auto& who = round_->work.spec().members[member];
+  const uint64_t round = id();
+  self_
+      ->request(deps_.links, deps_.options.min_deadline, resolve_atom::value, who.averager,
+                who.endpoint)
+      .then(
+          [this, round, member](const caf::actor& proxy) {
+            if (!running(round)) return;
+            round_->proxies[member] = proxy;
+            pump(member);
+          },
+          [this, round](const caf::error& error) {
+            if (running(round)) fail(from_caf(error));
+          });
+}
+
+void Averager::pump(uint32_t member) {
+  const size_t chunks = round_->work.chunks_of(member).size();
+  while (round_->next[member] < chunks &&
+         round_->in_flight[member] < std::max(1u, deps_.options.chunks_in_flight)) {
+    ++round_->in_flight[member];
+    ask(member, round_->next[member]++);
+  }
+}
+
+void Averager::ask(uint32_t member, size_t chunk) {
+  auto out = round_->work.request(member, chunk);
+  auto left = std::chrono::duration_cast<milliseconds>(round_->deadline - self_->clock().now());
+  auto mail = make_mail(std::move(out.head), std::move(out.body), std::max(left, milliseconds(1)));
+  request_mail(self_, round_->proxies[member], mail,
+               [this, round = id(), member, chunk](Result<Mail> reply) {
+                 if (running(round)) answered(member, chunk, reply);
+               });
+}
+
+void Averager::answered(uint32_t member, size_t chunk, const Result<Mail>& reply) {
+  if (reply.code() == ErrorCode::kOverloaded) {  // it has not started and holds enough already
+    later(kRetryPause, [this, round = id(), member, chunk] {
+      if (running(round)) ask(member, chunk);
+    });
+    return;
+  }
+  Status taken;
+  if (!reply.ok()) {
+    taken = reply.error();
+  } else if (reply->kind != proto::KIND_AVERAGE_PART_REPLY) {
+    taken = Error{ErrorCode::kInternal, "answered with another kind of message"};
+  } else {
+    taken = round_->work.take_mean(member, chunk,
+                                   {reply->as<proto::AveragePartReply>().chunk(), reply->body});
+  }
+  if (!taken.ok())
+    return fail({taken.code(), "averaging with " +
+                                   round_->work.spec().members[member].averager.brief() + ": " +
+                                   taken.error().detail});
+  --round_->in_flight[member];
+  pump(member);
+  check_complete();
+}
+
+void Averager::check_complete() {
+  if (!round_->work.complete()) return;
+  const auto& spec = round_->work.spec();
+  auto& result = round_->result;
+  result.mean = round_->work.result();
+  result.squared_norm =
+      tensor::squared_norm(reinterpret_cast<const float*>(result.mean.data()), spec.n);
+  result.digest = tensor::digest(result.mean.data(), result.mean.size());
+  result.seconds = Seconds(self_->clock().now() - round_->start).count();
+  if (spec.members.size() > 1) observe(result.seconds / static_cast<double>(result.mean.size()));
+  round_->finished = true;
+  round_->work.drop_gradient();
+  last_round_ = "round " + std::to_string(id()) + ", " + std::to_string(spec.members.size()) +
+                " members, " + std::to_string(result.seconds) + " s";
+  round_->promise.deliver(result);
+  later(deps_.options.state_ttl, [this, round = id()] {  // nobody is late by that much
+    if (round_ && id() == round && round_->finished) round_.reset();
+  });
+}
+
+void Averager::fail(const Error& error) {
+  log_info("event=round_failed stage=" + std::to_string(deps_.stage) +
+           " round=" + std::to_string(id()) + " error=\"" + to_string(error) + "\"");
+  last_round_ = "round " + std::to_string(id()) + " failed: " + to_string(error);
+  auto failed = std::move(round_);
+  failed->promise.deliver(to_caf(error));
+  for (auto& [chunk, promises] : failed->waiting)
+    for (auto& [member, promise] : promises)
+      promise.deliver(to_caf(ErrorCode::kCancelled,
+                             deps_.id.brief() + " gave the round up: " + to_string(error)));
+}
+
+void Averager::abandon(uint64_t round) {
+  if (running(round))
+    fail({ErrorCode::kCancelled, "the round was abandoned"});
+  else if (round_ && id() == round)
+    round_.reset();
+  newest_ = std::max(newest_, round);
+  release_held();
+}
+
+void Averager::on_node_down(const NodeInfo& node, const std::string& reason) {
+  if (!round_ || round_->finished) return;
+  const auto& members = round_->work.spec().members;
+  for (uint32_t i = 0; i < members.size(); ++i)
+    if (members[i].averager.node == node.id && round_->work.needs(i))
+      return fail({ErrorCode::kLinkLost,
+                   "averaging: " + members[i].averager.brief() + " is gone: " + reason});
+}
+
+// ---- what others ask ----------------------------------------------------------------------
+
+caf::result<Mail> Averager::on_mail(const Mail& mail) {
+  auto promise = self_->make_response_promise<Mail>();
+  switch (mail.kind) {
+    case proto::KIND_AVERAGE_PART:
+      on_part(mail, promise);
+      break;
+    case proto::KIND_STATE_INFO:
+      source_->info(mail.as<proto::StateInfo>(), promise);
+      break;
+    case proto::KIND_STATE_CHUNK:
+      source_->chunk(mail.as<proto::StateChunk>(), promise);
+      break;
+    default:
+      promise.deliver(to_caf(ErrorCode::kInvalidArgument,
+                             std::string("an averager takes no ") + kind_name(mail.kind)));
+  }
+  return promise;
+}
+
+void Averager::on_part(const Mail& mail, MailPromise promise) {
+  const uint64_t round = mail.as<proto::AveragePart>().round();
+  if (round_ && id() == round) return serve(mail, promise);
+  if (round > newest_) return hold(mail, promise);
+  promise.deliver(
+      to_caf(ErrorCode::kStaleStep, "averaging: round " + std::to_string(round) + " is over here"));
+}
+
+void Averager::serve(const Mail& mail, MailPromise promise) {
+  const auto& head = mail.as<proto::AveragePart>();
+  auto chunk = round_->work.contribute(head, mail.body);
+  if (!chunk.ok()) {
+    promise.deliver(to_caf(chunk.error()));
+    return;
+  }
+  auto& waiting = round_->waiting[*chunk];
+  auto [place, fresh] = waiting.try_emplace(head.sender(), promise);
+  if (!fresh) {  // sent again: the old request is no longer waited for
+    place->second.deliver(to_caf(ErrorCode::kCancelled, "asked again"));
+    place->second = promise;
+  }
+  if (!round_->work.reduced(*chunk)) return;
+  const auto& mean = round_->work.mean(*chunk);
+  proto::AveragePartReply head_out;
+  *head_out.mutable_chunk() = mean.meta;
+  const Mail reply = make_mail(std::move(head_out), mean.data);
+  for (auto& [member, one] : waiting) one.deliver(reply);
+  round_->waiting.erase(*chunk);
+  if (!round_->finished) check_complete();
+}
+
+/// The round has not started here; wait for it, within limits.
+void Averager::hold(const Mail& mail, MailPromise promise) {
+  const uint64_t size = mail.body.size() + 512;
+  if (held_bytes_ + size > deps_.max_held_bytes) {
+    Error error{ErrorCode::kOverloaded, "averaging: too many parts of rounds to come"};
+    error.retry_after_ms = static_cast<uint32_t>(kRetryPause.count());
+    promise.deliver(to_caf(error));
+    return;
+  }
+  const auto budget = std::min(std::max(mail.budget, milliseconds(1)), milliseconds(3'600'000));
+  held_bytes_ += size;
+  held_.emplace(mail.as<proto::AveragePart>().round(),
+                HeldPart{mail, promise, self_->clock().now() + budget});
+  later(budget, [this] { drop_expired(); });
+}
+
+/// Serves what waited for the round that runs now and refuses what is over.
+void Averager::release_held() {
+  std::vector<HeldPart> due;
+  for (auto it = held_.begin(); it != held_.end() && it->first <= newest_; it = held_.erase(it)) {
+    held_bytes_ -= it->second.mail.body.size() + 512;
+    due.push_back(std::move(it->second));
+  }
+  for (auto& part : due) on_part(part.mail, part.promise);
+}
+
+void Averager::drop_expired() {
+  const auto now = self_->clock().now();
+  for (auto it = held_.begin(); it != held_.end();) {
+    if (it->second.until > now) {
+      ++it;
+      continue;
+    }
+    held_bytes_ -= it->second.mail.body.size() + 512;
+    it->second.promise.deliver(
+        to_caf(ErrorCode::kPeerTimeout, "averaging: the round never started here"));
+    it = held_.erase(it);
+  }
+}
+
+std::string Averager::describe() const {
+  std::string text = "stage " + std::to_string(deps_.stage) + "; ";
+  if (round_ && !round_->finished)
+    text +=
+        "averaging round " + std::to_string(id()) + ", waiting for " + round_->work.waiting_for();
+  else
+    text += "idle";
+  return text + "; last: " + last_round_ + "; early parts " + std::to_string(held_.size()) + " (" +
+         std::to_string(held_bytes_) + " bytes); " + source_->describe() + "; " +
+         fetches_->describe();
+}
+
+caf::behavior averager(Averager::Self* self, AveragerDeps deps) {
+  return self->state.start(self, std::move(deps));
+}
+
+}  // namespace
+
+caf::actor spawn_averager(caf::actor_system& system, AveragerDeps deps) {
+  return deps.detached ? system.spawn<caf::detached>(averager, std::move(deps))
+                       : system.spawn(averager, std::move(deps));
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,169 @@
+#include "actors/averaging/averaging_round.h"
+
+#include <atomic>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "tensor/core/codec.h"
+#include "tensor/core/flat.h"
+
+namespace swarm::actors {
+namespace {
+
+Error invalid(const std::string& what) {
+  return {ErrorCode::kInvalidArgument, "averaging: " + what};
+}
+
+}  // namespace
+
+Status AveragingRound::validate(const AverageRound& spec) {
+  if (spec.members.empty() || spec.members.size() > 1'024) return invalid("1 to 1024 members");
+  if (spec.self >= spec.members.size()) return invalid("self is not in the member list");
+  if (spec.n == 0 || spec.n > tensor::kMaxTensorBytes * 4)
+    return invalid("n = " + std::to_string(spec.n) + " elements");
+  if (spec.total_samples == 0) return invalid("no samples to average over");
+  std::set<ActorId> distinct;
+  for (const auto& member : spec.members)
+    if (!distinct.insert(member.averager).second)
+      return invalid(member.averager.brief() + " is listed twice");
+  bool may_be_empty = spec.members[spec.self].samples == 0;
+  if (spec.gradient.size() != spec.n * sizeof(float) && !(may_be_empty && spec.gradient.empty()))
+    return Error{ErrorCode::kShapeMismatch, "averaging: gradient of " +
+                                                std::to_string(spec.gradient.size()) +
+                                                " bytes, n = " + std::to_string(spec.n)};
+  return {};
+}
+
+AveragingRound::AveragingRound(AverageRound spec, proto::Codec codec, uint64_t chunk_elements,
+                               MutableBuffer memory)
+    : spec_(std::move(spec)), codec_(codec), chunk_elements_(chunk_elements) {
+  const size_t bytes = spec_.n * sizeof(float);
+  result_ =
+      memory.owner() && memory.size() == bytes ? std::move(memory) : MutableBuffer::allocate(bytes);
+  const size_t members = spec_.members.size();
+  auto parts = routing::plan_parts(spec_.n, std::vector<double>(members, 1.0));
+  asked_.resize(members);
+  answers_missing_.resize(members);
+  contributions_missing_.resize(members);
+  own_part_ = parts[spec_.self];
+  for (size_t i = 0; i < members; ++i) {
+    if (i == spec_.self) continue;
+    asked_[i] = routing::chunks(parts[i], chunk_elements_);
+    answers_missing_[i] = asked_[i].size();
+    chunks_missing_ += asked_[i].size();
+  }
+  size_t contributors = 0;
+  for (uint32_t i = 0; i < members; ++i) contributors += i != spec_.self && contributes(i);
+  for (const auto& part : routing::chunks(own_part_, chunk_elements_)) {
+    own_.push_back({part, std::vector<Buffer>(members), contributors, {}});
+    ++chunks_missing_;
+  }
+  for (uint32_t i = 0; i < members; ++i)
+    if (i != spec_.self && contributes(i)) contributions_missing_[i] = own_.size();
+  if (contributors == 0)
+    for (auto& chunk : own_) reduce(chunk);
+}
+
+MutableBuffer AveragingRound::take_memory() {
+  own_.clear();  // encoded means may share it
+  MutableBuffer memory = std::move(result_);
+  result_ = {};
+  if (memory.owner().use_count() != 1) return {};
+  std::atomic_thread_fence(std::memory_order_acquire);  // what the last reader read is behind us
+  return memory;
+}
+
+float* AveragingRound::at(uint64_t element) const {
+  return reinterpret_cast<float*>(result_.data()) + element;
+}
+
+AveragingRound::Outgoing AveragingRound::request(uint32_t member, size_t chunk) const {
+  const auto& part = asked_[member][chunk];
+  Outgoing out;
+  out.head.set_round(spec_.round);
+  out.head.set_sender(spec_.self);
+  out.head.set_offset(part.first);
+  if (!contributes(spec_.self)) return out;
+  auto values = spec_.gradient.slice(part.first * sizeof(float), part.count * sizeof(float));
+  auto encoded = tensor::encode(values, {static_cast<int64_t>(part.count)}, codec_);
+  *out.head.mutable_chunk() = std::move(encoded.meta);
+  out.body = std::move(encoded.data);
+  return out;
+}
+
+Status AveragingRound::take_mean(uint32_t member, size_t chunk, const tensor::EncodedTensor& mean) {
+  const auto& part = asked_[member][chunk];
+  auto values = tensor::decode_flat(mean, part.count);
+  if (!values.ok()) return values.error();
+  std::memcpy(at(part.first), values->data(), part.count * sizeof(float));
+  --answers_missing_[member];
+  --chunks_missing_;
+  return {};
+}
+
+Result<size_t> AveragingRound::contribute(const proto::AveragePart& head, const Buffer& body) {
+  const uint32_t sender = head.sender();
+  if (sender >= spec_.members.size() || sender == spec_.self)
+    return invalid("sender " + std::to_string(sender) + " is no other member");
+  if (head.offset() < own_part_.first || head.offset() - own_part_.first >= own_part_.count ||
+      (head.offset() - own_part_.first) % chunk_elements_ != 0)
+    return invalid("offset " + std::to_string(head.offset()) + " starts no chunk of my part");
+  const size_t index = (head.offset() - own_part_.first) / chunk_elements_;
+  auto& chunk = own_[index];
+  if (!contributes(sender)) return index;
+  if (!head.has_chunk())
+    return Error{ErrorCode::kShapeMismatch, "averaging: a member with samples sent none"};
+  if (chunk.missing == 0 || !chunk.contributions[sender].empty()) return index;  // a repeat
+  auto values = tensor::decode_flat({head.chunk(), body}, chunk.part.count);
+  if (!values.ok()) return values.error();
+  chunk.contributions[sender] = std::move(*values);
+  --contributions_missing_[sender];
+  if (--chunk.missing == 0) reduce(chunk);
+  return index;
+}
+
+/// Adds up in the order of the member list, divides, encodes, and keeps what the others will
+/// decode.
+void AveragingRound::reduce(OwnChunk& chunk) {
+  const uint64_t count = chunk.part.count;
+  float* sum = at(chunk.part.first);
+  bool first = true;
+  for (uint32_t i = 0; i < spec_.members.size(); ++i) {
+    if (!contributes(i)) continue;
+    const float* values =
+        i == spec_.self ? reinterpret_cast<const float*>(spec_.gradient.data()) + chunk.part.first
+                        : reinterpret_cast<const float*>(chunk.contributions[i].data());
+    if (first)
+      std::memcpy(sum, values, count * sizeof(float));
+    else
+      tensor::add_into(sum, values, count);
+    first = false;
+  }
+  if (first) std::memset(sum, 0, count * sizeof(float));
+  tensor::scale(sum, count, static_cast<float>(1.0 / static_cast<double>(spec_.total_samples)));
+  chunk.contributions.clear();
+  Buffer shared(result_.owner(), sum, count * sizeof(float));
+  chunk.encoded = tensor::encode(shared, {static_cast<int64_t>(count)}, codec_);
+  if (codec_ != proto::CODEC_NONE) {
+    auto decoded = tensor::decode_flat(chunk.encoded, count);
+    std::memcpy(sum, decoded.value().data(), count * sizeof(float));
+  }
+  --chunks_missing_;
+}
+
+bool AveragingRound::needs(uint32_t member) const {
+  return answers_missing_[member] > 0 || contributions_missing_[member] > 0;
+}
+
+std::string AveragingRound::waiting_for() const {
+  std::string text;
+  for (uint32_t i = 0; i < spec_.members.size(); ++i)
+    if (needs(i))
+      text += (text.empty() ? "" : ", ") + spec_.members[i].averager.brief() + " (" +
+              std::to_string(contributions_missing_[i]) + " contributions, " +
+              std::to_string(answers_missing_[i]) + " means)";
+  return text.empty() ? "nobody" : text;
+}
+
+}  // namespace swarm::actors

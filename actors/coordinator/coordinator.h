@@ -1,0 +1,46 @@
+/// Leases the slots of a step to trainers, keeps the ledger of who holds what, closes the step
+/// (design Sec. 5). One on every trainer node; at most one is active, the others stand by.
+///
+///   mail (Mail)     from            reply               errors
+///   RegisterPeer    StageServer     RegisterPeerReply   kNotReady (stands by)
+///   Lease           Trainer         LeaseReply          kNotReady
+///   SlotDone        Trainer         Ack                 kNotReady, kStaleStep, kInvalidArgument
+///   SwarmStatus     console         SwarmStatusReply    kNotReady
+///   SaveCheckpoint  console         Ack                 kNotReady, kIo (some peer failed)
+///   local: (describe_atom) -> std::string
+///
+/// States  kStandby <-> kGathering -> kOpen -> ... -> kFinished; kOpen falls back to kGathering
+/// when
+///         a stage has lost all its peers. Terms fence a coordinator that comes back
+///         (routing/membership/election.h). docs/training_protocol.md draws it.
+/// Owns    the ledger of the open step and the list of registered peers; never a tensor.
+/// Thread  pooled. Timers  options.tick.
+/// Exit    answers waiting leases with kShuttingDown; a standby takes over.
+#pragma once
+
+#include <caf/actor.hpp>
+#include <caf/actor_system.hpp>
+#include <memory>
+
+#include "actors/node/event_log.h"
+#include "actors/node/options.h"
+
+namespace swarm::actors {
+
+struct CoordinatorDeps {
+  ActorId id;  ///< Registered with `links` under this name by the coordinator itself.
+  Endpoint endpoint;
+  std::string node_name;
+  uint32_t num_stages = 1;
+  int32_t sequence = 0;  ///< T, for tokens per second.
+  TrainingOptions training;
+  CheckpointOptions checkpoint;
+  CoordinatorOptions options;
+  DhtOptions dht_options;
+  caf::actor links, dht;
+  std::shared_ptr<EventLog> events;  ///< Shared by all actors of the node.
+};
+
+caf::actor spawn_coordinator(caf::actor_system& system, CoordinatorDeps deps);
+
+}  // namespace swarm::actors

@@ -1,0 +1,130 @@
+#include "actors/coordinator/coordinator_client.h"
+
+#include <algorithm>
+
+#include "actors/dht/dht_node.h"
+#include "actors/net/log.h"
+#include "actors/net/requests.h"
+#include "swarm/dht.pb.h"
+
+namespace swarm::actors {
+
+using std::chrono::milliseconds;
+
+namespace {
+constexpr size_t kMaxFollowed = 256;
+}
+
+CoordinatorClient::CoordinatorClient(CoordinatorClientDeps deps) : deps_(std::move(deps)) {}
+
+void CoordinatorClient::refresh() {
+  if (asking_) return;
+  asking_ = true;
+  std::weak_ptr<bool> alive = alive_;
+  auto again_if_unknown = [this, alive] {
+    if (alive.expired()) return;
+    asking_ = false;
+    if (known()) return;
+    deps_.self->delayed_send(deps_.self, deps_.retry_every, run_later_atom::value,
+                             LocalTask([this, alive] {
+                               if (!alive.expired() && !known()) refresh();
+                             }));
+  };
+  deps_.self
+      ->request(deps_.dht, milliseconds(5'000), dht_get_atom::value, std::string("coordinator"))
+      .then(
+          [this, alive, again_if_unknown](const std::vector<DhtRecordLocal>& found) {
+            if (alive.expired()) return;
+            std::optional<proto::CoordinatorRecord> best;
+            uint64_t version = 0;
+            for (const auto& record : found) {
+              proto::CoordinatorRecord one;
+              if (!one.ParseFromString(record.value) || !one.active()) continue;
+              auto node = NodeId::from_bytes(one.node_id());
+              if (!node) continue;
+              auto dead = dead_.find({one.term(), *node});
+              if (dead != dead_.end() && record.version <= dead->second) continue;
+              auto rank = [](const proto::CoordinatorRecord& r) {
+                return std::make_pair(r.term(), r.node_id());
+              };
+              if (best && !(rank(*best) < rank(one))) continue;
+              best = std::move(one);
+              version = record.version;
+            }
+            if (best) {
+              auto endpoint = Endpoint::parse(best->endpoint());
+              if (endpoint)
+                follow({*NodeId::from_bytes(best->node_id()), best->actor()}, *endpoint,
+                       best->term(), version);
+            }
+            again_if_unknown();
+          },
+          [again_if_unknown](const caf::error&) { again_if_unknown(); });
+}
+
+void CoordinatorClient::follow(const ActorId& id, const Endpoint& endpoint, uint64_t term,
+                               uint64_t version) {
+  if (known() && id == id_ && term == term_) {
+    version_ = std::max(version_, version);
+    return;
+  }
+  // With nobody known any active one will do: it hears of higher terms by foreign_term().
+  bool lower = std::make_pair(term, id.node.raw()) < std::make_pair(term_, id_.node.raw());
+  if (known() && lower) return;
+  std::weak_ptr<bool> alive = alive_;
+  deps_.self->request(deps_.links, milliseconds(5'000), resolve_atom::value, id, endpoint)
+      .then(
+          [this, alive, id, term, version](const caf::actor& proxy) {
+            if (alive.expired()) return;
+            auto dead = dead_.find({term, id.node});
+            if (dead != dead_.end() && version <= dead->second) return;
+            proxy_ = proxy;
+            id_ = id;
+            term_ = term;
+            highest_ = std::max(highest_, term);
+            if (followed_.size() >= kMaxFollowed) followed_.erase(followed_.begin());
+            followed_[id] = std::max(followed_[id], term);
+            version_ = version;
+            log_info("event=coordinator_followed coordinator=" + id.brief() +
+                     " term=" + std::to_string(term));
+            deps_.on_change();
+          },
+          [](const caf::error&) {});
+}
+
+void CoordinatorClient::node_down(const NodeId& node) {
+  if (!known() || id_.node != node) return;
+  dead_[{term_, node}] = version_;
+  proxy_ = nullptr;
+  refresh();
+}
+
+bool CoordinatorClient::accept(uint64_t term) {
+  if (term < highest_) return false;
+  highest_ = term;
+  if (term > term_) refresh();  // its record will say where it is
+  return true;
+}
+
+uint64_t CoordinatorClient::foreign_term() const {
+  uint64_t term = 0;
+  for (const auto& [id, followed] : followed_)
+    if (id != id_) term = std::max(term, followed);
+  return term;
+}
+
+void CoordinatorClient::request(const Mail& mail, Done done) {
+  if (!known()) return done(Error{ErrorCode::kNotReady, "no coordinator is known", 100});
+  std::weak_ptr<bool> alive = alive_;
+  request_mail(deps_.self, proxy_, mail,
+               [this, alive, done = std::move(done), asked = id_](Result<Mail> reply) {
+                 if (alive.expired()) return;
+                 bool gone = !reply && (reply.code() == ErrorCode::kLinkLost ||
+                                        reply.code() == ErrorCode::kNotFound ||
+                                        reply.code() == ErrorCode::kShuttingDown);
+                 if (gone) node_down(asked.node);
+                 done(std::move(reply));
+               });
+}
+
+}  // namespace swarm::actors

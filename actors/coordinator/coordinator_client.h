@@ -1,0 +1,70 @@
+/// Finds the active coordinator and sends it mail; part of the state of StageServers and Trainers.
+///
+/// The coordinator is the active record with the highest (term, node id) under the DHT's name
+/// "coordinator". A lost link makes this ask again at once. Not an actor: used only from the
+/// handlers of its owner.
+#pragma once
+
+#include <caf/actor.hpp>
+#include <caf/event_based_actor.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "actors/net/links/links.h"
+#include "actors/net/local.h"
+#include "actors/net/mail.h"
+
+namespace swarm::actors {
+
+struct CoordinatorClientDeps {
+  caf::event_based_actor* self = nullptr;
+  caf::actor links;
+  caf::actor dht;
+  /// Between two questions while nobody is known.
+  std::chrono::milliseconds retry_every{100};
+  /// Called when another coordinator (or another term) is followed.
+  std::function<void()> on_change;
+};
+
+class CoordinatorClient {
+ public:
+  using Done = std::function<void(Result<Mail>)>;
+  explicit CoordinatorClient(CoordinatorClientDeps deps);
+
+  /// Asks the DHT; call on a timer.
+  void refresh();
+  /// The link to `node` is gone; if it was the coordinator's, another is looked for at once.
+  void node_down(const NodeId& node);
+  /// A message of this term and node was seen. False if a newer coordinator is known: the sender
+  /// is to be told kStaleTerm.
+  bool accept(uint64_t term);
+
+  bool known() const { return proxy_ != nullptr; }
+  uint64_t term() const { return term_; }
+  /// Highest term of another coordinator that was ever followed here. When all who knew the terms
+  /// are gone they start again at 1: the new coordinator must hear that there were higher ones.
+  uint64_t foreign_term() const;
+  const ActorId& id() const { return id_; }
+  /// Errors besides the coordinator's own: kNotReady when none is known.
+  void request(const Mail& mail, Done done);
+
+ private:
+  void follow(const ActorId& id, const Endpoint& endpoint, uint64_t term, uint64_t version);
+  CoordinatorClientDeps deps_;
+  caf::actor proxy_;
+  ActorId id_;
+  uint64_t highest_ = 0;  ///< Of any message accepted.
+  std::map<ActorId, uint64_t> followed_;
+  uint64_t term_ = 0;
+  /// (term, node) that lost their link -> the version of their record then: a coordinator that
+  /// publishes a later one lives and can be followed again.
+  std::map<std::pair<uint64_t, NodeId>, uint64_t> dead_;
+  uint64_t version_ = 0;  ///< Of the record that led to proxy_.
+  bool asking_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace swarm::actors

@@ -1,0 +1,101 @@
+/// A node's connections to other nodes, and the proxies of remote actors (design Sec. 11).
+///
+/// One Links actor per node owns dialling, accepting and the table of links. Other actors see
+/// remote actors as ordinary caf::actor handles ("proxies") that take Mail.
+///
+///   mail to Links                               reply       errors
+///   (register_atom, string name, actor)         -           mail to `name` goes to this actor
+///   (resolve_atom, ActorId, Endpoint)           actor       never: the proxy dials on demand; for
+///                                                           this node's own id the actor itself
+///   (connect_atom, Endpoint)                    NodeInfo    kPeerTimeout, kLinkLost, kRefused
+///   (resolve_atom, Endpoint, string actor)      actor       as connect_atom: dials first
+///   (subscribe_atom, actor)                     -           it gets (node_up_atom, NodeInfo) and
+///                                                           (node_down_atom, NodeInfo, string why)
+///   (stats_atom)                                LinksStats
+///   (cut_atom, NodeId)                          -           closes the link (tests, console)
+///
+/// A proxy answers Mail requests with the remote reply, or kLinkLost at once when the link dies,
+/// kPeerTimeout when mail.budget has passed. Mail sent without a request travels one way.
+/// Mail to an unknown actor name is answered kNotFound.
+#pragma once
+
+#include <array>
+#include <caf/actor.hpp>
+#include <caf/actor_system.hpp>
+#include <caf/allowed_unsafe_message_type.hpp>
+#include <caf/atom.hpp>
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "actors/net/mail.h"
+#include "actors/net/options.h"
+#include "common/ids.h"
+
+namespace swarm::actors {
+
+using register_atom = caf::atom_constant<caf::atom("register")>;
+using resolve_atom = caf::atom_constant<caf::atom("resolve")>;
+using connect_atom = caf::atom_constant<caf::atom("dial")>;
+using subscribe_atom = caf::atom_constant<caf::atom("subscribe")>;
+using node_up_atom = caf::atom_constant<caf::atom("nodeup")>;
+using node_down_atom = caf::atom_constant<caf::atom("nodedown")>;
+using stats_atom = caf::atom_constant<caf::atom("stats")>;
+using cut_atom = caf::atom_constant<caf::atom("cut")>;
+
+/// Order is priority: a lower class always goes first (chunk by chunk).
+enum class TrafficClass : uint8_t { kControl = 0, kGradients = 1, kActivations = 2, kState = 3 };
+constexpr size_t kTrafficClasses = 4;
+const char* to_string(TrafficClass traffic);
+
+/// ForwardReply is gradients, ForwardRequest activations, AveragePart gradients, StateChunkReply
+/// state...
+TrafficClass traffic_class(proto::MessageKind kind);
+
+struct NodeInfo {
+  NodeId id;
+  std::string name;
+  Endpoint endpoint;  ///< Where it listens; port 0: nowhere.
+  bool is_tool = false;
+};
+
+struct LinkStats {
+  NodeInfo node;
+  std::array<uint64_t, kTrafficClasses> bytes_sent{};
+  std::array<uint64_t, kTrafficClasses> bytes_received{};
+  uint64_t queued_bytes = 0;
+  uint32_t pending_requests = 0;
+  double round_trip_s = 0;  ///< Of heartbeats, EMA; 0: not known yet.
+  double up_s = 0;
+};
+
+struct LinksStats {
+  Endpoint listening;
+  std::vector<LinkStats> links;
+  std::array<uint64_t, kTrafficClasses> bytes_sent{};  ///< Since start, closed links included.
+  std::array<uint64_t, kTrafficClasses> bytes_received{};
+  uint64_t refused_hellos = 0;
+  uint64_t malformed_frames = 0;
+};
+
+}  // namespace swarm::actors
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::NodeId)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::ActorId)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::Endpoint)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::actors::NodeInfo)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::actors::LinksStats)
+
+namespace swarm::actors {
+
+/// Real sockets, served by caf::io::broker. Starts listening before it returns.
+/// Requires the io::middleman module. Errors: kIo (address in use), kInvalidArgument (not
+/// loopback).
+struct ListeningLinks {
+  caf::actor links;
+  Endpoint endpoint;  ///< As listened on; port filled in.
+};
+Result<ListeningLinks> spawn_tcp_links(caf::actor_system& system, const LinksOptions& options);
+
+}  // namespace swarm::actors

@@ -1,0 +1,106 @@
+/// What the Links actors of sockets and of the memory network share: handlers of mail, proxies and
+/// delivery to local actors. `Self` is a caf::event_based_actor or a caf::io::broker.
+#pragma once
+
+#include <caf/event_based_actor.hpp>
+#include <caf/message_handler.hpp>
+#include <caf/send.hpp>
+#include <functional>
+
+#include "actors/net/errors.h"
+#include "actors/net/links/links_core.h"
+
+namespace swarm::actors::links {
+
+using mail_atom = caf::atom_constant<caf::atom("mail")>;
+using tick_atom = caf::atom_constant<caf::atom("linktick")>;
+using budget_atom = caf::atom_constant<caf::atom("linkbudget")>;
+
+/// Deadlines are met to within this; who waits for a send limit wants it finer.
+inline std::chrono::milliseconds tick_every(const LinksOptions& options) {
+  return std::chrono::milliseconds(options.send_bytes_per_s > 0 ? 20 : 50);
+}
+
+/// Stands for one remote actor: passes Mail on to Links together with the wish for an answer, which
+/// then goes straight to the requester. Holds nothing but its address.
+caf::behavior proxy(caf::event_based_actor* self, caf::actor links, ActorId id);
+
+/// For ReceiveBudget: wakes the Links actor from any thread; harmless when it is gone.
+std::function<void()> budget_waker(const caf::actor_addr& links);
+
+/// The parts of LinksHost that need only the actor, not the network.
+template <class Self>
+class ActorHost : public LinksHost {
+ public:
+  explicit ActorHost(Self* self) : self_(self) {}
+
+  TimePoint now() override { return self_->clock().now(); }
+
+  void deliver(ConnId conn, uint64_t id, const caf::actor& target, const Mail& mail) override {
+    if (id == 0) return caf::anon_send(target, mail);
+    auto budget = std::max(mail.budget, std::chrono::milliseconds(1));
+    self_->request(target, budget, mail)
+        .then([this, conn, id](const Mail& reply) { core_->answered(conn, id, reply); },
+              [this, conn, id](const caf::error& error) {
+                core_->answered(conn, id, from_caf(error));
+              });
+  }
+
+  caf::actor make_proxy(const ActorId& id) override {
+    return self_->system().spawn(proxy, caf::actor_cast<caf::actor>(self_), id);
+  }
+
+  void tell_up(const caf::actor& subscriber, const NodeInfo& node) override {
+    self_->send(subscriber, node_up_atom::value, node);
+  }
+  void tell_down(const caf::actor& subscriber, const NodeInfo& node,
+                 const std::string& reason) override {
+    self_->send(subscriber, node_down_atom::value, node, reason);
+  }
+
+  void attach(LinksCore* core) { core_ = core; }
+  LinksCore& core() { return *core_; }
+
+ protected:
+  Self* self_;
+  LinksCore* core_ = nullptr;  // owns this host's work; same lifetime
+};
+
+/// Mail of actors/net/links/links.h plus the proxies' and the timer's. Requires self->state.core.
+template <class Self>
+caf::message_handler links_handlers(Self* self, LinksCore* core) {
+  self->set_down_handler([core](const caf::down_msg& down) { core->forget_actor(down.source); });
+  self->set_exit_handler([self, core](const caf::exit_msg& exit) {
+    core->shut_down();
+    self->quit(exit.reason);
+  });
+  self->set_default_handler(caf::drop);
+  self->send(self, tick_atom::value);
+  return caf::message_handler{
+      [self, core](register_atom, const std::string& name, const caf::actor& actor) {
+        self->monitor(actor);
+        core->register_actor(name, actor);
+      },
+      [core](resolve_atom, const ActorId& id, const Endpoint& endpoint) {
+        return core->resolve(id, endpoint);
+      },
+      [self, core](resolve_atom, const Endpoint& endpoint, const std::string& actor) {
+        core->resolve(endpoint, actor, self->make_response_promise());
+      },
+      [self, core](connect_atom, const Endpoint& endpoint) {
+        core->connect(endpoint, self->make_response_promise());
+      },
+      [self, core](subscribe_atom, const caf::actor& subscriber) {
+        self->monitor(subscriber);
+        core->subscribe(subscriber);
+      },
+      [core](stats_atom) { return core->stats(); },
+      [core](cut_atom, const NodeId& node) { core->cut(node); },
+      [self, core](mail_atom, const ActorId& to, const Mail& mail) {
+        core->send(to, mail, self->make_response_promise());
+      },
+      [core](budget_atom) { core->budget_released(); },
+  };
+}
+
+}  // namespace swarm::actors::links

@@ -1,0 +1,156 @@
+/// One link as a state machine: hello, priorities, requests with deadlines, heartbeats, counters.
+///
+///   kHello --valid hello--> kUp --lost, malformed, silent--> kClosed
+///   kHello --refusal, malformed, too late--> kClosed
+///
+/// Pure: bytes and times in; bytes, events and a closing reason out. The owner moves the bytes
+/// (TCP, memory network) and calls tick(). Not thread-safe; one owner.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "actors/net/links/frame.h"
+#include "actors/net/links/links.h"
+
+namespace swarm::actors::links {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+
+/// What a received byte may lead to.
+struct LinkEvent {
+  enum class Type {
+    kUp,      ///< Hello exchanged; peer() is known.
+    kMail,    ///< For local actor `actor`; to be answered with reply() when request_id != 0.
+    kReply,   ///< To own request `request_id`.
+    kFailed,  ///< Own request `request_id` failed with `error`.
+  };
+  Type type;
+  uint64_t request_id = 0;
+  std::string actor;
+  Mail mail;
+  Error error;
+};
+
+/// Own hello, as every side sends it.
+proto::Hello make_hello(const LinksOptions& own);
+
+/// Whether a link to the sender of `theirs` is wanted. Errors: kRefused with the reason.
+Result<NodeInfo> check_hello(const proto::Hello& theirs, const LinksOptions& own);
+
+class Session {
+ public:
+  enum class State { kHello, kUp, kClosed };
+
+  /// `dialled`: this side opened the connection and speaks first. `options` is shared by the
+  /// node's links, `budget` too.
+  Session(std::shared_ptr<const LinksOptions> options, bool dialled,
+          std::shared_ptr<ReceiveBudget> budget, TimePoint now);
+
+  /// Bytes from the other side, any cut. Ignored once closed.
+  void receive(const void* data, size_t size, TimePoint now);
+  /// Reading stopped because the node's receive budget is used up; keep bytes back until resume().
+  bool paused() const { return paused_; }
+  void resume(TimePoint now);
+  bool expects_body() const { return decoder_.expects_body(); }
+
+  /// Queues mail for `actor` of the other side; the id comes back in kReply or kFailed.
+  /// Errors: kOverloaded (send budget), kInvalidArgument, kLinkLost (not up).
+  Result<uint64_t> request(const std::string& actor, const Mail& mail, TimePoint now);
+  Status send(const std::string& actor, const Mail& mail);
+  /// Answers a kMail event. Ignored when the requester has cancelled.
+  void reply(uint64_t request_id, const Mail& mail);
+  void reply(uint64_t request_id, const Error& error);
+
+  /// Appends the next chunk by priority to `out`, of `max_bytes` and max_chunk_bytes at most (its
+  /// header not counted); false when nothing is queued. After closing only the goodbye is left.
+  bool next_chunk(std::vector<char>& out, uint32_t max_bytes = UINT32_MAX);
+  bool has_output() const;
+  /// Of the next chunk. Requires has_output().
+  TrafficClass next_traffic() const;
+
+  /// Deadlines, heartbeats, silence. At least every 50 ms, where due() says so.
+  void tick(TimePoint now);
+  /// Whether tick() would do anything.
+  bool due(TimePoint now) const;
+
+  /// Ends the link: all own requests fail with `reason`. With `tell`, an Error frame is left for
+  /// next_chunk().
+  void close(const Error& reason, bool tell);
+
+  std::vector<LinkEvent> take_events();
+
+  State state() const { return state_; }
+  bool dialled() const { return dialled_; }
+  const NodeInfo& peer() const { return peer_; }   ///< Valid once up.
+  const Error& reason() const { return reason_; }  ///< Valid once closed.
+  bool refused() const { return refused_; }        ///< A hello did not match (either side's).
+  bool malformed() const { return malformed_; }
+  uint64_t malformed_mail() const { return malformed_mail_; }
+  /// No requests or bytes under way, and no mail since `since`.
+  bool idle_since(TimePoint since) const;
+  /// Fills all but `node`.
+  LinkStats stats(TimePoint now) const;
+
+ private:
+  struct Pending {
+    TimePoint deadline;
+    TrafficClass traffic;
+    uint16_t kind;
+  };
+
+  void drain(const uint8_t* data, size_t size, TimePoint now);
+  void on_frame(InFrame frame, TimePoint now);
+  void on_hello(const InFrame& frame);
+  void on_heartbeat(const InFrame& frame, TimePoint now);
+  void on_reply(InFrame frame);
+  void on_mail(InFrame frame);
+  void break_off(std::string why);
+  Status check_mail(const std::string& actor, const Mail& mail) const;
+  void enqueue(OutFrame frame);
+  void enqueue_control(proto::MessageKind kind, const google::protobuf::Message& head);
+  bool forget_queued(TrafficClass traffic, uint64_t request_id);
+  void expire(TimePoint now);
+  void heartbeat(TimePoint now);
+
+  std::shared_ptr<const LinksOptions> options_;  // shared by the node's links
+  const bool dialled_;
+  FrameDecoder decoder_;
+  State state_ = State::kHello;
+  NodeInfo peer_;
+  Error reason_;
+  bool refused_ = false;
+  bool malformed_ = false;
+  uint64_t malformed_mail_ = 0;
+
+  std::array<std::deque<OutFrame>, kTrafficClasses> queues_;
+  uint64_t queued_bytes_ = 0;
+  size_t queued_frames_ = 0;
+
+  uint64_t next_id_ = 1;
+  std::map<uint64_t, Pending> pending_;
+  std::multimap<TimePoint, uint64_t> deadlines_;
+  std::set<uint64_t> serving_;  // ids of the other side
+
+  bool paused_ = false;
+  std::vector<uint8_t> held_back_;  // bytes that wait for the budget
+
+  TimePoint created_;
+  TimePoint heard_;
+  TimePoint last_mail_;
+  TimePoint next_heartbeat_;
+  TimePoint next_probe_;               // the heartbeat that asks for an echo
+  bool sent_since_heartbeat_ = false;  // whatever is sent tells the other side that we live
+  double round_trip_s_ = 0;
+  std::array<uint64_t, kTrafficClasses> bytes_sent_{};
+  std::vector<LinkEvent> events_;
+};
+
+}  // namespace swarm::actors::links

@@ -1,0 +1,346 @@
+/// spawn_tcp_links: one caf::io::broker carries all links of a node on CAF's multiplexer thread.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <caf/io/broker.hpp>
+#include <caf/io/middleman.hpp>
+#include <set>
+#include <unordered_map>
+
+#include "actors/net/links/byte_stream.h"
+#include "actors/net/links/links_actor.h"
+#include "actors/net/links/socket.h"
+
+namespace swarm::actors::links {
+namespace {
+
+using caf::io::connection_handle;
+using caf::io::receive_policy;
+
+using resolved_atom = caf::atom_constant<caf::atom("resolved")>;
+using no_dial_atom = caf::atom_constant<caf::atom("nodial")>;
+using trigger_atom = caf::atom_constant<caf::atom("trigger")>;
+
+constexpr size_t kSmallRead = 16u << 10;
+constexpr size_t kLargeRead = 256u << 10;
+constexpr std::chrono::seconds kLinger{1};
+constexpr std::chrono::milliseconds kTriggerAgain{2};
+
+struct TcpState;
+using TcpBroker = caf::stateful_actor<TcpState, caf::io::broker>;
+
+int fd_of(connection_handle handle) { return static_cast<int>(handle.id()); }
+
+class TcpHost : public ActorHost<caf::io::broker> {
+ public:
+  using ActorHost::ActorHost;
+
+  void open(ConnId conn, const Endpoint& endpoint) override;
+  void wake_writer(ConnId conn) override;
+  void set_reading(ConnId conn, bool on) override;
+  void finish(ConnId conn, std::vector<char> farewell) override;
+
+  void resolved(ConnId conn, const Endpoint& endpoint);
+  void connected(connection_handle handle);
+  void received(const caf::io::new_data_msg& message);
+  void transferred(const caf::io::data_transferred_msg& message);
+  void closed(connection_handle handle);
+  void trigger_again();
+  void tick();
+
+ private:
+  struct Socket {
+    ConnId conn = 0;  // 0: the core has forgotten it
+    std::unique_ptr<ByteStream> stream;
+    uint64_t unsent = 0;  // bytes in CAF's buffers
+    bool large_reads = false;
+    TimePoint linger_until{};
+    bool half_closed = false;
+  };
+
+  void add(ConnId conn, connection_handle handle);
+  void fail_later(ConnId conn, const std::string& why);
+  void pump(connection_handle handle, Socket& socket);
+  void read_on(connection_handle handle);
+  void half_close(connection_handle handle, Socket& socket);
+  void hard_close(connection_handle handle);
+
+  std::unordered_map<ConnId, connection_handle> handles_;
+  std::unordered_map<connection_handle, Socket> sockets_;
+  std::set<connection_handle> triggered_;         // to be triggered again
+  std::set<connection_handle> triggered_before_;  // were, and will be at the next tick
+  std::set<connection_handle> lingering_;         // without a conn: to be closed at linger_until
+  std::vector<char> chunk_;                       // reused
+};
+
+struct TcpState {
+  std::unique_ptr<TcpHost> host;
+  std::unique_ptr<LinksCore> core;
+  static constexpr const char* name = "links";
+};
+
+void TcpHost::fail_later(ConnId conn, const std::string& why) {
+  self_->send(self_, no_dial_atom::value, conn, why);
+}
+
+void TcpHost::open(ConnId conn, const Endpoint& endpoint) {
+  if (is_numeric(endpoint.host)) return resolved(conn, endpoint);
+  auto links = caf::actor_cast<caf::actor>(self_);
+  // Name look-ups block for seconds when a name server is down: never on the event loop.
+  self_->system().spawn<caf::detached>([links, conn, endpoint](caf::event_based_actor* self) {
+    auto address = resolve_name(endpoint.host);
+    if (address) {
+      self->send(links, resolved_atom::value, conn, Endpoint{*address, endpoint.port});
+    } else {
+      self->send(links, no_dial_atom::value, conn, address.error().detail);
+    }
+  });
+}
+
+void TcpHost::resolved(ConnId conn, const Endpoint& endpoint) {
+  if (!core_->known(conn)) return;  // given up while the name was looked up
+  auto fd = start_connect(endpoint);
+  if (!fd) return fail_later(conn, fd.error().detail);
+  // The connection may still be under way: the multiplexer reports it writable or failed, and the
+  // session's hello deadline covers the whole attempt.
+  add(conn, self_->add_scribe(*fd));
+}
+
+void TcpHost::add(ConnId conn, connection_handle handle) {
+  Socket socket;
+  socket.conn = conn;
+  socket.stream = make_plain_stream();
+  handles_[conn] = handle;
+  auto& placed = sockets_[handle] = std::move(socket);
+  self_->ack_writes(handle, true);
+  self_->configure_read(handle, receive_policy::at_most(kSmallRead));
+  pump(handle, placed);
+}
+
+void TcpHost::connected(connection_handle handle) {
+  tune_socket(fd_of(handle));
+  ConnId conn = core_->accept();
+  if (conn != 0) return add(conn, handle);
+  sockets_[handle] = Socket{};
+  lingering_.insert(handle);
+  self_->configure_read(handle, receive_policy::at_most(kSmallRead));
+  hard_close(handle);
+}
+
+void TcpHost::wake_writer(ConnId conn) {
+  auto it = handles_.find(conn);
+  if (it == handles_.end()) return;  // name not resolved yet
+  pump(it->second, sockets_.at(it->second));
+}
+
+/// Keeps at most about two chunks in CAF's buffers: enough for a busy socket, little for urgent
+/// frames to wait for.
+void TcpHost::pump(connection_handle handle, Socket& socket) {
+  uint64_t before = socket.unsent;
+  auto& out = self_->wr_buf(handle);
+  while (socket.conn != 0 && socket.unsent <= core_->max_chunk_bytes()) {
+    size_t size = out.size();
+    if (socket.stream->is_plain()) {
+      if (!core_->next_chunk(socket.conn, out)) break;
+    } else {
+      chunk_.clear();
+      if (!core_->next_chunk(socket.conn, chunk_)) break;
+      socket.stream->encrypt(chunk_, out);
+    }
+    socket.unsent += out.size() - size;
+  }
+  if (socket.unsent != before) self_->flush(handle);
+}
+
+void TcpHost::transferred(const caf::io::data_transferred_msg& message) {
+  auto it = sockets_.find(message.handle);
+  if (it == sockets_.end()) return;
+  it->second.unsent = message.remaining;
+  if (it->second.conn != 0) return pump(it->first, it->second);
+  if (message.remaining == 0) half_close(it->first, it->second);
+}
+
+void TcpHost::received(const caf::io::new_data_msg& message) {
+  auto it = sockets_.find(message.handle);
+  if (it == sockets_.end() || it->second.conn == 0) return;
+  ConnId conn = it->second.conn;
+  if (it->second.stream->is_plain()) {
+    core_->received(conn, message.buf.data(), message.buf.size());
+  } else {
+    chunk_.clear();
+    auto status = it->second.stream->decrypt(message.buf, chunk_);
+    if (!status) return core_->closed(conn, status.error());
+    core_->received(conn, chunk_.data(), chunk_.size());
+  }
+  it = sockets_.find(message.handle);
+  if (it == sockets_.end() || it->second.conn == 0) return;
+  bool large = core_->expects_body(conn);
+  if (large == it->second.large_reads) return;
+  it->second.large_reads = large;
+  self_->configure_read(message.handle, receive_policy::at_most(large ? kLargeRead : kSmallRead));
+}
+
+void TcpHost::set_reading(ConnId conn, bool on) {
+  auto it = handles_.find(conn);
+  if (it == handles_.end()) return;
+  if (on) return read_on(it->second);
+  triggered_.erase(it->second);
+  triggered_before_.erase(it->second);
+  self_->halt(it->second);
+}
+
+/// CAF forgets a trigger() that comes before the event loop has carried out a halt() of the same
+/// round: stream::activate still sees its reader, then the pending removal takes it. Nothing tells
+/// us, so it is triggered again soon, and once more at the next tick(), in a later round for sure;
+/// where reading goes on that does nothing.
+void TcpHost::read_on(connection_handle handle) {
+  if (triggered_.empty()) self_->delayed_send(self_, kTriggerAgain, trigger_atom::value);
+  triggered_.insert(handle);
+  self_->trigger(handle);
+}
+
+void TcpHost::trigger_again() {
+  for (auto handle : triggered_) self_->trigger(handle);
+  triggered_before_.insert(triggered_.begin(), triggered_.end());
+  triggered_.clear();
+}
+
+void TcpHost::finish(ConnId conn, std::vector<char> farewell) {
+  auto it = handles_.find(conn);
+  if (it == handles_.end()) return;
+  auto handle = it->second;
+  handles_.erase(it);
+  auto& socket = sockets_.at(handle);
+  socket.conn = 0;
+  read_on(handle);  // to see the other side's end
+  lingering_.insert(handle);
+  if (farewell.empty()) return hard_close(handle);
+  socket.linger_until = now() + kLinger;
+  std::vector<char> bytes;
+  if (socket.stream->is_plain()) {
+    bytes = std::move(farewell);
+  } else {
+    socket.stream->encrypt(farewell, bytes);
+  }
+  if (socket.unsent > 0) {
+    auto& out = self_->wr_buf(handle);
+    out.insert(out.end(), bytes.begin(), bytes.end());
+    socket.unsent += bytes.size();
+    return self_->flush(handle);
+  }
+  // Straight into the socket: this actor may be about to end.
+  (void)!::send(fd_of(handle), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  half_close(handle, socket);
+}
+
+/// Ends our direction only: closing with unread bytes would destroy the farewell on its way.
+void TcpHost::half_close(connection_handle handle, Socket& socket) {
+  if (socket.half_closed) return;
+  socket.half_closed = true;
+  ::shutdown(fd_of(handle), SHUT_WR);
+}
+
+/// CAF's own close() waits for the peer; this one does not. The event loop sees the end and reports
+/// connection_closed_msg.
+void TcpHost::hard_close(connection_handle handle) { ::shutdown(fd_of(handle), SHUT_RDWR); }
+
+void TcpHost::closed(connection_handle handle) {
+  auto it = sockets_.find(handle);
+  if (it == sockets_.end()) return;
+  ConnId conn = it->second.conn;
+  sockets_.erase(it);
+  handles_.erase(conn);
+  triggered_.erase(handle);
+  triggered_before_.erase(handle);
+  lingering_.erase(handle);
+  if (conn != 0) {
+    core_->closed(conn, {ErrorCode::kLinkLost, "the connection failed or was closed", 0});
+  }
+}
+
+void TcpHost::tick() {
+  core_->tick();
+  for (auto handle : triggered_before_) self_->trigger(handle);
+  triggered_before_.clear();
+  auto time = now();
+  for (auto handle : lingering_) {
+    if (sockets_.at(handle).linger_until < time) hard_close(handle);
+  }
+}
+
+caf::behavior tcp_links(TcpBroker* self, LinksOptions options, int listen_fd) {
+  auto& state = self->state;
+  state.host = std::make_unique<TcpHost>(self);
+  state.core =
+      std::make_unique<LinksCore>(*state.host, std::move(options), budget_waker(self->address()));
+  auto* host = state.host.get();
+  host->attach(state.core.get());
+  if (listen_fd >= 0) self->add_doorman(listen_fd);
+  caf::message_handler io{
+      [host](const caf::io::new_data_msg& message) { host->received(message); },
+      [host](const caf::io::data_transferred_msg& message) { host->transferred(message); },
+      [host](const caf::io::new_connection_msg& message) { host->connected(message.handle); },
+      [host](const caf::io::connection_closed_msg& message) { host->closed(message.handle); },
+      [](const caf::io::connection_passivated_msg&) {},
+      [](const caf::io::acceptor_closed_msg&) {},
+      [host](resolved_atom, ConnId conn, const Endpoint& at) { host->resolved(conn, at); },
+      [host](no_dial_atom, ConnId conn, const std::string& why) {
+        host->core().closed(conn, {ErrorCode::kLinkLost, why, 0});
+      },
+      [host](trigger_atom) { host->trigger_again(); },
+      [self, host](tick_atom) {
+        host->tick();
+        self->delayed_send(self, tick_every(host->core().options()), tick_atom::value);
+      },
+  };
+  return io.or_else(links_handlers(self, state.core.get()));
+}
+
+Status check_listen(const LinksOptions& options, const std::string& host) {
+  if (!options.allow_plaintext && !is_loopback(host)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "refusing to listen on " + host +
+                     " without encryption: listen on 127.0.0.1, or "
+                     "set allow_plaintext = true where the network is trusted (a VPN)",
+                 0};
+  }
+  if (is_wildcard(host) && options.announce.host.empty()) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        "listening on " + host + " needs `announce`: the address others reach this node at", 0};
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace swarm::actors::links
+
+namespace swarm::actors {
+
+Result<ListeningLinks> spawn_tcp_links(caf::actor_system& system, const LinksOptions& options) {
+  using namespace links;  // NOLINT: own sub-namespace
+  auto own = options;
+  int fd = -1;
+  Endpoint bound;
+  if (!own.listen.host.empty()) {
+    Endpoint at = own.listen;
+    if (!is_numeric(at.host)) {
+      auto address = resolve_name(at.host);
+      if (!address) return address.error();
+      at.host = *address;
+    }
+    auto status = check_listen(own, at.host);
+    if (!status) return status.error();
+    auto listening = listen_on(at, bound);
+    if (!listening) return listening.error();
+    fd = *listening;
+    if (own.announce.host.empty()) own.announce.host = bound.host;
+    if (own.announce.port == 0) own.announce.port = bound.port;
+  } else {
+    own.announce = {};
+  }
+  auto actor = system.middleman().spawn_broker(tcp_links, own, fd);
+  return ListeningLinks{actor, bound};
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,50 @@
+#include "actors/net/requests.h"
+
+#include <caf/exit_reason.hpp>
+#include <caf/scheduled_actor.hpp>
+
+#include "actors/net/log.h"
+
+namespace swarm::actors {
+
+Result<PeerAddress> from_proto(const proto::Peer& peer) {
+  auto id = NodeId::from_bytes(peer.node_id());
+  if (!id) return id.error();
+  if (peer.actor().empty() || peer.actor().size() > 64)
+    return Error{ErrorCode::kInvalidArgument, "an actor's name has 1 to 64 characters"};
+  auto endpoint = Endpoint::parse(peer.endpoint());
+  if (!endpoint) return endpoint.error();
+  return PeerAddress{{*id, peer.actor()}, *endpoint, peer.node_name()};
+}
+
+ActorId averager_of(const PeerId& peer) {
+  size_t dot = peer.actor.find('.');
+  std::string rest = dot == std::string::npos ? "" : peer.actor.substr(dot);
+  return {peer.node, "averager" + rest};
+}
+
+void install_default_handlers(caf::scheduled_actor* self) {
+  self->set_default_handler([](caf::scheduled_actor* who, caf::message_view& view) {
+    log_warn("event=unexpected_message actor=" + std::string(who->name()) +
+             " content=" + caf::to_string(view.content()));
+    return caf::result<caf::message>(to_caf(ErrorCode::kInvalidArgument, "unexpected message"));
+  });
+  self->set_exception_handler([self](std::exception_ptr& pending) -> caf::error {
+    try {
+      std::rethrow_exception(pending);
+    } catch (const std::exception& e) {
+      log_error("event=exception actor=" + std::string(self->name()) + " what=" + e.what());
+    } catch (...) {
+      log_error("event=exception actor=" + std::string(self->name()));
+    }
+    return caf::exit_reason::unhandled_exception;
+  });
+  self->set_error_handler([](caf::scheduled_actor* who, caf::error& error) {
+    // The answer to mail that was no request: nobody waits for it.
+    log_debug("event=stray_error actor=" + std::string(who->name()) +
+              " error=" + to_string(from_caf(error)));
+  });
+  self->set_down_handler([](const caf::down_msg&) {});
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,52 @@
+/// Sending Mail with a deadline from an event-based actor; small conversions shared by the roles.
+#pragma once
+
+#include <caf/event_based_actor.hpp>
+#include <utility>
+
+#include "actors/net/errors.h"
+#include "actors/net/mail.h"
+#include "common/ids.h"
+#include "swarm/train.pb.h"
+
+namespace swarm::actors {
+
+/// Requests `mail` from `target`; `done(Result<Mail>)` runs in `self`, always, at the latest a
+/// moment after mail.budget: the link's own deadline comes first and has the better reason.
+template <class Done>
+void request_mail(caf::event_based_actor* self, const caf::actor& target, const Mail& mail,
+                  Done done) {
+  auto on_error = done;
+  self->request(target, mail.budget + std::chrono::milliseconds(250), mail)
+      .then(
+          [done](const Mail& reply) mutable { done(Result<Mail>(reply)); },
+          [on_error](const caf::error& error) mutable { on_error(Result<Mail>(from_caf(error))); });
+}
+
+inline proto::Peer to_proto(const PeerId& id, const Endpoint& endpoint,
+                            const std::string& node_name) {
+  proto::Peer peer;
+  peer.set_node_id(id.node.raw());
+  peer.set_actor(id.actor);
+  peer.set_endpoint(endpoint.text());
+  peer.set_node_name(node_name);
+  return peer;
+}
+
+/// Where a peer of a message is, checked. Errors: kInvalidArgument.
+struct PeerAddress {
+  PeerId id;
+  Endpoint endpoint;
+  std::string node_name;
+};
+Result<PeerAddress> from_proto(const proto::Peer& peer);
+
+/// The averager that belongs to a stage server: "stage.0" -> "averager.0".
+ActorId averager_of(const PeerId& peer);
+
+/// Installs handlers that log what would otherwise go to stderr or end the actor in silence:
+/// unexpected messages are counted and dropped, exceptions in handlers are logged and survived
+/// by the process (the actor ends, its supervisor sees it).
+void install_default_handlers(caf::scheduled_actor* self);
+
+}  // namespace swarm::actors

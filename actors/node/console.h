@@ -1,0 +1,30 @@
+/// Answers the remote console on every node: one command line in, text out (README, Console).
+///
+///   mail (Mail)       reply
+///   ConsoleRequest    ConsoleReply      always; errors travel in the text with `failed`
+///
+/// Commands: help, nodes, stages, actors, actor ID, steps, dht KEY, checkpoint, kill NODE.
+/// Thread  pooled; asks other actors and remote nodes with deadlines, never waits.
+#pragma once
+
+#include <caf/actor.hpp>
+#include <caf/actor_system.hpp>
+#include <memory>
+#include <string>
+
+#include "actors/node/options.h"
+
+namespace swarm::actors {
+
+struct ConsoleDeps {
+  NodeId node;
+  std::string node_name;
+  DhtOptions dht_options;
+  caf::actor links, dht;
+  caf::actor supervisor;  ///< Knows the actors of this node (actors/node/node_supervisor.h).
+};
+
+/// Registers itself with `links` as "console".
+caf::actor spawn_console(caf::actor_system& system, ConsoleDeps deps);
+
+}  // namespace swarm::actors

@@ -1,0 +1,321 @@
+#include "actors/node/node.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <caf/actor_system.hpp>
+#include <caf/scoped_actor.hpp>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "actors/averaging/averager.h"
+#include "actors/coordinator/coordinator.h"
+#include "actors/dht/dht_node.h"
+#include "actors/net/echo.h"
+#include "actors/net/links/links.h"
+#include "actors/net/local.h"
+#include "actors/net/log.h"
+#include "actors/net/requests.h"
+#include "actors/net/system_config.h"
+#include "actors/node/console.h"
+#include "actors/node/node_supervisor.h"
+#include "actors/stage/stage_server.h"
+#include "actors/state/checkpointer.h"
+#include "actors/trainer/trainer.h"
+
+namespace swarm::actors {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Ends the process if shutting down takes longer than people wait.
+class Watchdog {
+ public:
+  explicit Watchdog(std::chrono::seconds limit)
+      : thread_([this, limit] {
+          std::unique_lock<std::mutex> lock(mutex_);
+          if (done_.wait_for(lock, limit, [this] { return over_; })) return;
+          log_error("event=shutdown_hangs action=exit");
+          ::_exit(1);
+        }) {}
+  ~Watchdog() {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      over_ = true;
+    }
+    done_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable done_;
+  bool over_ = false;
+  std::thread thread_;
+};
+
+class RunningNode : public Node {
+ public:
+  RunningNode(const NodeOptions& options, const NodeDeps& deps) : options_(options), deps_(deps) {}
+
+  Status start() {
+    block_signals();
+    if (auto opened = open_folder(); !opened) return opened;
+    if (options_.trainer) {
+      auto data = tensor::open_text_data(options_.data, options_.model.sequence);
+      if (!data) return data.error();
+      data_ = *data;
+    }
+    system_ = std::make_unique<caf::actor_system>(config_);
+    if (auto linked = start_links(); !linked) return linked;
+    DhtDeps dht{id_, endpoint_, links_, options_.dht, options_.run_id, options_.join};
+    dht_ = spawn_dht_node(*system_, dht);
+    echo_ = spawn_echo(*system_, links_);
+    NodeSupervisorDeps supervisor;
+    supervisor.links = links_;
+    supervisor.events = events_;
+    supervisor.groups = make_groups();
+    supervisor.kill_process = [] { ::kill(::getpid(), SIGKILL); };
+    supervisor.stop_process = [this](bool failed) {
+      failed_ = failed_ || failed;
+      stop_ = true;
+    };
+    supervisor_ = spawn_node_supervisor(*system_, std::move(supervisor));
+    console_ = spawn_console(
+        *system_, ConsoleDeps{id_, options_.name, options_.dht, links_, dht_, supervisor_});
+    events_->record({"started", -1, -1, "endpoint=" + endpoint_.text() + " id=" + id_.hex()});
+    log_info("event=started name=" + options_.name + " id=" + id_.hex() +
+             " endpoint=" + endpoint_.text());
+    return {};
+  }
+
+  const NodeId& id() const override { return id_; }
+  const Endpoint& endpoint() const override { return endpoint_; }
+
+  int run() override {
+    sigset_t signals = handled_signals();
+    timespec pause{0, 100'000'000};
+    while (!stop_) {
+      int signal = ::sigtimedwait(&signals, nullptr, &pause);
+      if (signal == SIGTERM || signal == SIGINT) break;
+    }
+    shut_down();
+    return failed_ ? 1 : 0;
+  }
+
+  ~RunningNode() override {
+    if (system_) shut_down();
+  }
+
+ private:
+  static sigset_t handled_signals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    return signals;
+  }
+
+  static void block_signals() {
+    sigset_t signals = handled_signals();
+    ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // inherited by every later thread
+    ::signal(SIGPIPE, SIG_IGN);
+  }
+
+  Status open_folder() {
+    std::error_code error;
+    std::string folder = options_.node_folder();
+    std::filesystem::create_directories(folder, error);
+    if (error) return Error{ErrorCode::kIo, "cannot make " + folder + ": " + error.message()};
+    open_log(folder + "/log.txt", options_.log_level, options_.name);
+    auto events = open_event_log(folder, options_.name);
+    if (!events) return events.error();
+    events_ = *events;
+    if (options_.stages.empty()) return {};
+    auto store = storage::open_rocksdb_checkpoint_store({folder + "/db"});
+    if (!store) return store.error();
+    store_ = *store;
+    return {};
+  }
+
+  Status start_links() {
+    LinksOptions links = options_.links;
+    links.node_id = id_ = NodeId::random();
+    links.node_name = options_.name;
+    links.run_id = options_.run_id;
+    links.config_fingerprint = options_.config_fingerprint;
+    auto listening = spawn_tcp_links(*system_, links);
+    if (!listening) return listening.error();
+    links_ = listening->links;
+    endpoint_ = links.announce.host.empty() ? listening->endpoint : links.announce;
+    if (endpoint_.port == 0) endpoint_.port = listening->endpoint.port;
+    return {};
+  }
+
+  std::vector<RoleGroup> make_groups() {
+    std::vector<RoleGroup> groups;
+    for (size_t i = 0; i < options_.stages.size(); ++i) {
+      std::string name = "stage." + std::to_string(i);
+      groups.push_back(
+          {name, [this, i](const std::string& suffix) { return spawn_stage_group(i, suffix); }});
+    }
+    if (!options_.trainer) return groups;
+    groups.push_back({"coordinator", [this](const std::string& suffix) {
+                        return RoleActors{{"coordinator" + suffix, spawn_coordinator_role(suffix)}};
+                      }});
+    groups.push_back({"trainer", [this](const std::string& suffix) {
+                        return RoleActors{{"trainer" + suffix, spawn_trainer_role(suffix)}};
+                      }});
+    return groups;
+  }
+
+  RoleActors spawn_stage_group(size_t index, const std::string& suffix) {
+    std::string number = "." + std::to_string(index) + suffix;
+    tensor::StageOptions stage;
+    stage.model = options_.model;
+    stage.model.seed = options_.training.seed;
+    stage.optimizer = options_.optimizer;
+    stage.stage = options_.stages[index];
+    stage.num_stages = options_.num_stages;
+    stage.backward = options_.backward;
+    stage.compute = options_.compute;
+    stage.device = options_.device;
+    stage.activation_codec = options_.activation_codec;
+    stage.gradient_codec = options_.gradient_codec;
+    stage.config_fingerprint = options_.config_fingerprint;
+    StageServerDeps server;
+    server.id = {id_, "stage" + number};
+    server.endpoint = endpoint_;
+    server.node_name = options_.name;
+    server.stage = static_cast<uint32_t>(stage.stage);
+    server.num_stages = static_cast<uint32_t>(options_.num_stages);
+    server.sequence = options_.model.sequence;
+    server.optimizer = options_.optimizer;
+    server.training = options_.training;
+    server.options = options_.stage_server;
+    server.dht_options = options_.dht;
+    server.faults = options_.faults;
+    server.links = links_;
+    server.dht = dht_;
+    server.events = events_;
+    server.compute = spawn_compute(
+        *system_,
+        [deps = deps_, threads = options_.threads, stage] {
+          if (deps.set_compute_threads)
+            deps.set_compute_threads(threads);  // OpenMP counts by thread
+          return deps.make_stage(stage);
+        },
+        /*detached=*/true, std::chrono::duration<double>(options_.delay_s / 2));
+    server.checkpointer =
+        spawn_checkpointer(*system_, store_, options_.checkpoint.keep, /*detached=*/true);
+    AveragerDeps averager;
+    averager.id = averager_of(server.id);
+    averager.links = links_;
+    averager.store = store_;
+    averager.options = options_.averager;
+    averager.stage = server.stage;
+    server.averager = spawn_averager(*system_, std::move(averager));
+    RoleActors actors{{"compute" + number, server.compute},
+                      {"checkpointer" + number, server.checkpointer},
+                      {"averager" + number, server.averager}};
+    actors["stage" + number] = spawn_stage_server(*system_, server);
+    return actors;
+  }
+
+  caf::actor spawn_coordinator_role(const std::string& suffix) {
+    CoordinatorDeps deps;
+    deps.id = {id_, "coordinator" + suffix};
+    deps.endpoint = endpoint_;
+    deps.node_name = options_.name;
+    deps.num_stages = static_cast<uint32_t>(options_.num_stages);
+    deps.sequence = options_.model.sequence;
+    deps.training = options_.training;
+    deps.checkpoint = options_.checkpoint;
+    deps.options = options_.coordinator;
+    deps.dht_options = options_.dht;
+    deps.links = links_;
+    deps.dht = dht_;
+    deps.events = events_;
+    return spawn_coordinator(*system_, std::move(deps));
+  }
+
+  caf::actor spawn_trainer_role(const std::string& suffix) {
+    TrainerDeps deps;
+    deps.id = {id_, "trainer" + suffix};
+    deps.endpoint = endpoint_;
+    deps.node_name = options_.name;
+    deps.num_stages = static_cast<uint32_t>(options_.num_stages);
+    deps.training = options_.training;
+    deps.options = options_.trainer_options;
+    deps.dht_options = options_.dht;
+    deps.data = data_;
+    deps.links = links_;
+    deps.dht = dht_;
+    deps.events = events_;
+    return spawn_trainer(*system_, std::move(deps));
+  }
+
+  /// Top-down, each with a deadline: roles, console, DHT, links, the actor system, the database.
+  void shut_down() {
+    Watchdog watchdog(std::chrono::seconds(15));
+    events_->record({"leaving", -1, -1, ""});
+    {
+      caf::scoped_actor self(*system_);
+      self->request(supervisor_, milliseconds(12'000), drain_atom::value)
+          .receive([](bool) {},
+                   [](const caf::error& error) {
+                     log_warn("event=drain_failed reason=" + caf::to_string(error));
+                   });
+    }
+    for (caf::actor* actor : {&console_, &echo_, &supervisor_, &dht_, &links_}) {
+      caf::anon_send_exit(*actor, caf::exit_reason::user_shutdown);
+      *actor = nullptr;
+    }
+    wait_for_actors();
+    store_.reset();  // every actor has ended: this closes the database
+    // CAF's destructor stops its clock and then waits for every detached actor to be freed, which a
+    // pending timer may prevent for ever. Nothing is left to end: the process exits instead.
+    static_cast<void>(system_.release());
+    events_->record({"left", -1, -1, ""});
+    log_info("event=left");
+  }
+
+  void wait_for_actors() {
+    auto give_up_at = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    while (system_->registry().running() > 0) {
+      if (std::chrono::steady_clock::now() >= give_up_at) {
+        log_warn("event=actors_left count=" + std::to_string(system_->registry().running()));
+        return;
+      }
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+  }
+
+  NodeOptions options_;
+  NodeDeps deps_;
+  NodeId id_;
+  Endpoint endpoint_;
+  std::shared_ptr<EventLog> events_;                 // shared with every role
+  std::shared_ptr<storage::CheckpointStore> store_;  // shared with checkpointers and averagers
+  std::shared_ptr<const tensor::TextData> data_;     // shared with the trainer
+  std::atomic<bool> stop_{false}, failed_{false};
+  SystemConfig config_;
+  std::unique_ptr<caf::actor_system> system_;  // dies before what its actors use
+  caf::actor links_, dht_, supervisor_, console_, echo_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Node>> Node::start(const NodeOptions& options, const NodeDeps& deps) {
+  auto node = std::make_unique<RunningNode>(options, deps);
+  auto started = node->start();
+  if (!started) return started.error();
+  return std::unique_ptr<Node>(std::move(node));
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,40 @@
+/// One node: a process's actor system with all its roles, from start to exit code.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "actors/node/options.h"
+#include "actors/stage/compute.h"
+#include "common/ids.h"
+#include "common/result.h"
+
+namespace swarm::actors {
+
+/// What a node takes from outside the actors: LibTorch comes in through `make_stage` only.
+struct NodeDeps {
+  std::function<Result<std::unique_ptr<tensor::Stage>>(const tensor::StageOptions&)> make_stage;
+  /// Called in each thread that computes, before it computes.
+  std::function<void(int threads)> set_compute_threads;
+};
+
+class Node {
+ public:
+  /// Opens the node's folder, database, log and links, and spawns its roles. Blocks SIGTERM and
+  /// SIGINT for the process: run() takes them. One node a process.
+  /// Errors: kIo (folder, database, port), kInvalidArgument (options, data), kNotFound (data).
+  static Result<std::unique_ptr<Node>> start(const NodeOptions& options, const NodeDeps& deps);
+  virtual ~Node() = default;
+
+  virtual const NodeId& id() const = 0;
+  /// As others reach it.
+  virtual const Endpoint& endpoint() const = 0;
+
+  /// Serves until SIGTERM, SIGINT or a StopNode message, then drains: stops taking work, writes a
+  /// snapshot, leaves. Returns the exit code: 0, or 1 when a role failed for good; the caller ends
+  /// the process with it at once, without static destructors (std::_Exit), because CAF's idle
+  /// threads still run. If the drain hangs, ends the process after 15 s.
+  virtual int run() = 0;
+};
+
+}  // namespace swarm::actors

@@ -1,0 +1,164 @@
+#include "actors/node/node_supervisor.h"
+
+#include <caf/stateful_actor.hpp>
+
+#include "actors/net/links/links.h"
+#include "actors/net/local.h"
+#include "actors/net/log.h"
+#include "actors/net/requests.h"
+
+namespace swarm::actors {
+namespace {
+
+using std::chrono::milliseconds;
+constexpr milliseconds kDrainPatience{10'000};
+
+class SupervisorState {
+ public:
+  static constexpr const char* name = "node_supervisor";
+  using Self = caf::stateful_actor<SupervisorState>;
+
+  void init(Self* self, NodeSupervisorDeps deps) {
+    self_ = self;
+    deps_ = std::move(deps);
+    install_default_handlers(self_);
+    self_->set_down_handler([this](const caf::down_msg& down) { on_down(down); });
+    self_->send(deps_.links, register_atom::value, std::string(kSupervisorName),
+                caf::actor_cast<caf::actor>(self_));
+    for (size_t i = 0; i < deps_.groups.size(); ++i) {
+      running_.emplace_back();
+      spawn_group(i);
+    }
+  }
+
+  caf::behavior make_behavior() {
+    return {
+        [this](const Mail& mail) { return on_mail(mail); },
+        [this](list_actors_atom) { return ids(); },
+        [this](describe_atom, const std::string& id) { return describe(id); },
+        [this](drain_atom) { return drain(); },
+        [](run_later_atom, const LocalTask& task) { task(); },
+    };
+  }
+
+ private:
+  struct Running {
+    RoleActors actors;
+    int restarts = 0;
+  };
+
+  void spawn_group(size_t index) {
+    Running& group = running_[index];
+    std::string suffix = group.restarts == 0 ? "" : "." + std::to_string(group.restarts);
+    group.actors = deps_.groups[index].spawn(suffix);
+    for (const auto& [id, actor] : group.actors) self_->monitor(actor);
+  }
+
+  caf::result<Mail> on_mail(const Mail& mail) {
+    if (mail.kind != proto::KIND_STOP_NODE)
+      return to_caf(ErrorCode::kInvalidArgument, "a supervisor takes only stop_node");
+    const auto& stop = mail.as<proto::StopNode>();
+    log_warn("event=stop_asked at_once=" + std::to_string(stop.at_once()) +
+             " reason=" + stop.reason());
+    deps_.events->record({"stop_asked", -1, -1, stop.reason()});
+    if (stop.at_once())
+      deps_.kill_process();
+    else
+      deps_.stop_process(/*failed=*/false);
+    return make_mail(proto::Ack());
+  }
+
+  std::vector<std::string> ids() const {
+    std::vector<std::string> result;
+    for (const auto& group : running_)
+      for (const auto& [id, actor] : group.actors)
+        if (is_described(id)) result.push_back(id);
+    return result;
+  }
+
+  /// Compute actors and checkpointers are busy or blocked for long and have no state to tell.
+  static bool is_described(const std::string& id) {
+    return id.rfind("compute", 0) != 0 && id.rfind("checkpointer", 0) != 0;
+  }
+
+  caf::result<std::string> describe(const std::string& id) {
+    for (const auto& group : running_) {
+      auto it = group.actors.find(id);
+      if (it == group.actors.end() || !is_described(id)) continue;
+      auto promise = self_->make_response_promise();
+      self_->request(it->second, milliseconds(2'000), describe_atom::value)
+          .then([promise](const std::string& text) mutable { promise.deliver(text); },
+                [promise](const caf::error& error) mutable { promise.deliver(error); });
+      return promise;
+    }
+    return to_caf(ErrorCode::kNotFound, "no actor '" + id + "' on this node");
+  }
+
+  void on_down(const caf::down_msg& down) {
+    if (draining_) return;
+    for (size_t i = 0; i < running_.size(); ++i) {
+      for (const auto& [id, actor] : running_[i].actors) {
+        if (actor.address() != down.source) continue;
+        return restart(i, id, caf::to_string(down.reason));
+      }
+    }
+  }
+
+  void restart(size_t index, const std::string& id, const std::string& reason) {
+    Running& group = running_[index];
+    deps_.events->record({"actor_failed", -1, -1, "actor=" + id + " reason=" + reason});
+    log_error("event=actor_failed actor=" + id + " reason=" + reason);
+    RoleActors old = std::move(group.actors);
+    group.actors.clear();
+    for (const auto& [other, actor] : old) {
+      self_->demonitor(actor.address());
+      self_->send_exit(actor, caf::exit_reason::kill);
+    }
+    if (++group.restarts > kMaxRestarts) return deps_.stop_process(/*failed=*/true);
+    auto pause = milliseconds(100) * (1 << group.restarts);
+    self_->delayed_send(self_, pause, run_later_atom::value, LocalTask([this, index] {
+                          if (!draining_) spawn_group(index);
+                        }));
+  }
+
+  caf::result<bool> drain() {
+    draining_ = true;
+    auto promise = self_->make_response_promise();
+    auto left = std::make_shared<size_t>(1);
+    auto one_done = [this, promise, left]() mutable {
+      if (--*left > 0) return;
+      for (const auto& group : running_)
+        for (const auto& [id, actor] : group.actors)
+          self_->send_exit(actor, caf::exit_reason::user_shutdown);
+      promise.deliver(true);
+      self_->quit();
+    };
+    for (const auto& group : running_)
+      for (const auto& [id, actor] : group.actors) {
+        bool drains = id.rfind("stage", 0) == 0 || id.rfind("trainer", 0) == 0;
+        if (!drains) continue;
+        ++*left;
+        self_->request(actor, kDrainPatience, drain_atom::value)
+            .then([one_done](bool) mutable { one_done(); },
+                  [one_done](const caf::error&) mutable { one_done(); });
+      }
+    one_done();
+    return promise;
+  }
+
+  Self* self_ = nullptr;
+  NodeSupervisorDeps deps_;
+  std::vector<Running> running_;
+  bool draining_ = false;
+};
+
+}  // namespace
+
+caf::actor spawn_node_supervisor(caf::actor_system& system, NodeSupervisorDeps deps) {
+  return system.spawn([deps = std::move(deps)](SupervisorState::Self* self) {
+    self->state.init(self, deps);
+    return self->state.make_behavior();
+  });
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,47 @@
+#include "actors/node/options.h"
+
+namespace swarm::actors {
+namespace {
+
+Error invalid(std::string detail) { return {ErrorCode::kInvalidArgument, std::move(detail)}; }
+
+}  // namespace
+
+std::vector<Error> TrainingOptions::validate() const {
+  std::vector<Error> errors;
+  if (mode != "sync" && mode != "async")
+    errors.push_back(
+        invalid("training.mode: expected \"sync\" or \"async\", found \"" + mode + "\""));
+  if (steps == 0) errors.push_back(invalid("training.steps: expected at least 1, found 0"));
+  if (microbatch == 0) {
+    errors.push_back(invalid("training.microbatch: expected at least 1, found 0"));
+    return errors;
+  }
+  auto multiple = [&](const char* name, uint32_t value) {
+    if (value == 0 || value % microbatch != 0)
+      errors.push_back(invalid(std::string("training.") + name +
+                               ": expected a multiple of training.microbatch = " +
+                               std::to_string(microbatch) + ", found " + std::to_string(value)));
+  };
+  multiple("batch", batch);
+  if (batch > 0 && sync_every % batch != 0)
+    errors.push_back(invalid("training.sync_every: expected a multiple of training.batch = " +
+                             std::to_string(batch) + ", found " + std::to_string(sync_every)));
+  if (local_update_every == 0)
+    errors.push_back(invalid("training.local_update_every: expected at least 1, found 0"));
+  if (average != "weights" && average != "weights_and_moments")
+    errors.push_back(
+        invalid("training.average: expected \"weights\" or \"weights_and_moments\", "
+                "found \"" +
+                average + "\""));
+  if (asynchronous() && delayed_updates)
+    errors.push_back(
+        invalid("training.delayed_updates: expected false with training.mode = "
+                "\"async\", whose updates wait for nobody; found true"));
+  multiple("validation_samples", validation_samples);
+  if (min_peers_per_stage == 0)
+    errors.push_back(invalid("training.min_peers_per_stage: expected at least 1, found 0"));
+  return errors;
+}
+
+}  // namespace swarm::actors

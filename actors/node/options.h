@@ -1,0 +1,144 @@
+/// What a node's actors are told. Defaults live here; config/ fills these in from a file.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "actors/net/options.h"
+#include "common/ids.h"
+#include "common/result.h"
+#include "routing/wiring/peer_estimates.h"
+#include "tensor/core/options.h"
+
+namespace swarm::actors {
+
+struct DhtOptions {
+  uint32_t k = 8;      ///< Contacts per bucket, replicas per record.
+  uint32_t alpha = 3;  ///< Questions in flight per lookup.
+  std::chrono::milliseconds request_timeout{1'000};
+  std::chrono::milliseconds refresh_every{15'000};  ///< Of routing buckets and of own place.
+  std::chrono::milliseconds announce_every{
+      1'000};  ///< Of peers and coordinators. Shorter: newcomers are used sooner, more traffic.
+  std::chrono::milliseconds announce_ttl{4'000};  ///< A silent peer's record vanishes after this.
+};
+
+struct StageServerOptions {
+  /// Microbatches held at once (queued, computed or waiting for their gradient); more are refused
+  /// with kOverloaded. Each holds B*T*D values and, with `keep`, its autograd graph.
+  uint32_t max_resident = 8;
+  /// How often an overloaded or missing successor is tried again.
+  std::chrono::milliseconds retry_every{50};
+  routing::PeerEstimatesOptions estimates;
+  uint32_t max_samples = 4'096;  ///< Largest microbatch accepted.
+};
+
+struct AveragerOptions {
+  uint32_t chunk_elements = 64u << 10;  ///< Of one part request; 256 KiB in float32.
+  uint32_t chunks_in_flight = 8;        ///< Per member.
+  std::string codec = "none";           ///< Of parts and averages: none, fp16, bf16.
+  /// A round is given at least this long; a quarter of it once three rounds are known.
+  std::chrono::milliseconds min_deadline{3'000};
+  std::chrono::milliseconds state_ttl{30'000};  ///< A frozen state nobody reads is dropped.
+  uint32_t state_chunk_bytes = 1u << 20;
+  uint32_t state_chunks_in_flight = 4;  ///< Per source.
+};
+
+struct CheckpointOptions {
+  uint32_t every_steps = 20;  ///< 0: only at the end and on demand.
+  uint32_t keep = 3;          ///< Newest snapshots kept per stage.
+};
+
+struct TrainingOptions {
+  /// "sync": a step's gradient is the exact mean over its samples. "async": every peer updates its
+  /// own parameters, replicas average their weights now and then (docs/asynchronous.md).
+  std::string mode = "sync";
+  uint32_t steps = 100;              ///< Optimizer steps of the run.
+  uint32_t batch = 64;               ///< Samples per step; a multiple of microbatch.
+  uint32_t microbatch = 8;           ///< Samples that travel together.
+  uint32_t validate_every = 0;       ///< Steps between validations; 0: only at the end.
+  uint32_t validation_samples = 64;  ///< A multiple of microbatch.
+  uint64_t seed = 1;                 ///< Of data order and initial weights.
+  /// Peers that every stage needs before a fresh or resumed run starts.
+  uint32_t min_peers_per_stage = 1;
+  /// Peers of all stages together that a fresh run needs; 0: as many as every stage needs. More
+  /// than half of those that there will be: then no two parts of a divided network can both begin.
+  uint32_t min_peers = 0;
+  /// A step runs on the parameters of the update before last while the last one is averaged
+  /// (paper, delayed parameter updates).
+  bool delayed_updates = false;
+  // -- async only
+  uint32_t local_update_every = 1;  ///< Microbatches of one update of a peer.
+  uint32_t sync_every = 0;  ///< Samples between two averagings, a multiple of batch; 0: batch.
+  std::string average = "weights";    ///< Or "weights_and_moments": the optimizers' too.
+  bool background_averaging = false;  ///< Train on during a round and add the difference.
+
+  bool asynchronous() const { return mode == "async"; }
+  std::vector<Error> validate() const;
+};
+
+/// Asynchronous mode: periods that overlap, at most.
+constexpr uint64_t kOpenPeriods = 8;
+
+struct TrainerOptions {
+  uint32_t max_in_flight = 6;                 ///< Microbatches under way per trainer.
+  std::chrono::milliseconds poll_every{100};  ///< When the coordinator has nothing to lease.
+  routing::PeerEstimatesOptions estimates;
+};
+
+struct CoordinatorOptions {
+  std::chrono::milliseconds tick{100};
+  /// A lease older than this returns even if its trainer lives.
+  std::chrono::milliseconds lease_limit{120'000};
+  /// Before the step to go on from is decided, no newcomer for this long: when no peer has state in
+  /// memory (start, resume). Shorter: faster start, newer snapshots of late peers may be missed.
+  std::chrono::milliseconds start_grace{1'000};
+  /// The same after a takeover, when peers have state in memory. Shorter: faster failover.
+  std::chrono::milliseconds takeover_grace{300};
+};
+
+/// Deliberate defects, to show that the checks would find them. Never set in real runs.
+struct FaultOptions {
+  /// "STEP:SLOT": every stage reports this slot as held but does not add its gradient.
+  std::string drop_gradient;
+  /// "STEP:SLOT:STAGE": every peer of this stage finds this slot not finite.
+  std::string non_finite;
+};
+
+/// Everything one node needs.
+struct NodeOptions {
+  std::string name = "node";  ///< Unique within the run; 1 to 64 of [A-Za-z0-9_.-].
+  std::string run_id;         ///< Equal on all nodes.
+  std::string
+      run_folder;  ///< Where metrics and logs go; the node writes <run_folder>/nodes/<name>/.
+  std::vector<Endpoint> join;      ///< Any nodes of the swarm; empty for the first.
+  std::vector<int32_t> stages;     ///< A StageServer for each; may be empty.
+  bool trainer = false;            ///< Hosts a Trainer and a Coordinator (active or standby).
+  int32_t threads = 1;             ///< LibTorch compute threads of the process.
+  std::string device = "cpu";      ///< Where its stages compute: tensor::parse_device().
+  double delay_s = 0;              ///< Artificial, of each microbatch at each peer of the node.
+  std::string log_level = "info";  ///< trace, debug, info, warn, error.
+  int32_t num_stages = 1;
+  LinksOptions links;
+  DhtOptions dht;
+  tensor::ModelOptions model;
+  tensor::OptimizerOptions optimizer;
+  tensor::DataOptions data;
+  tensor::BackwardPolicy backward = tensor::BackwardPolicy::kKeep;
+  tensor::ComputeType compute = tensor::ComputeType::kFp32;
+  std::string activation_codec = "none";
+  std::string gradient_codec = "none";
+  TrainingOptions training;
+  StageServerOptions stage_server;
+  AveragerOptions averager;
+  CheckpointOptions checkpoint;
+  TrainerOptions trainer_options;
+  CoordinatorOptions coordinator;
+  FaultOptions faults;
+  std::string config_fingerprint;  ///< xxh128 of what all nodes must share, hex.
+
+  std::string node_folder() const { return run_folder + "/nodes/" + name; }
+};
+
+}  // namespace swarm::actors

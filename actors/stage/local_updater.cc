@@ -1,0 +1,32 @@
+#include "actors/stage/local_updater.h"
+
+#include "actors/node/options.h"
+
+namespace swarm::actors {
+
+tensor::AveragedPart averaged_part(const TrainingOptions& training) {
+  return training.average == "weights" ? tensor::AveragedPart::kWeights
+                                       : tensor::AveragedPart::kWeightsAndMoments;
+}
+
+LocalUpdates LocalUpdater::added(tensor::Stage& stage, uint64_t samples, uint64_t updates_before,
+                                 uint64_t lr_position) {
+  samples_ += samples;
+  forwards_.push_back(updates_before);
+  LocalUpdates result;
+  if (forwards_.size() < every_) return result;
+  auto updated = stage.apply_local(samples_, lr_position);
+  if (updated)
+    for (uint64_t forward : forwards_) result.staleness.push_back(updated->updates - 1 - forward);
+  else
+    result.refused = updated.error();
+  clear();
+  return result;
+}
+
+void LocalUpdater::clear() {
+  samples_ = 0;
+  forwards_.clear();
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,43 @@
+/// Asynchronous mode, on the compute actor's thread: after a backward, the update that is due, and
+/// how stale its gradients were (async paper, Sec. 3; docs/asynchronous.md).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tensor/core/stage.h"
+
+namespace swarm::actors {
+
+struct TrainingOptions;
+tensor::AveragedPart averaged_part(const TrainingOptions& training);
+
+/// What became of one microbatch's gradient.
+struct LocalUpdates {
+  /// Of every microbatch in the update: updates at this peer between its forward and this one.
+  /// Empty: none was due.
+  std::vector<uint64_t> staleness;
+  std::optional<Error> refused;  ///< The update was not finite and was not made.
+};
+
+/// Owned by a StageServer, used only inside its compute jobs, one at a time.
+class LocalUpdater {
+ public:
+  /// `every`: microbatches of one update; >= 1.
+  explicit LocalUpdater(uint32_t every) : every_(every) {}
+
+  /// The gradient sum of `stage` now holds `samples` more, whose forward ran after `updates_before`
+  /// updates. Updates at the learning rate of `lr_position` if enough are there.
+  LocalUpdates added(tensor::Stage& stage, uint64_t samples, uint64_t updates_before,
+                     uint64_t lr_position);
+  /// The sum was cleared.
+  void clear();
+
+ private:
+  uint32_t every_;
+  uint64_t samples_ = 0;
+  std::vector<uint64_t> forwards_;  ///< updates_before of each microbatch in the sum.
+};
+
+}  // namespace swarm::actors

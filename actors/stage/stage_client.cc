@@ -1,0 +1,271 @@
+#include "actors/stage/stage_client.h"
+
+#include <algorithm>
+#include <caf/send.hpp>
+#include <cmath>
+#include <sstream>
+
+#include "actors/dht/dht_node.h"
+#include "actors/net/requests.h"
+#include "swarm/dht.pb.h"
+
+namespace swarm::actors {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+double seconds(std::chrono::steady_clock::duration d) {
+  return std::chrono::duration<double>(d).count();
+}
+
+/// The peer is of no use until it announces itself again.
+bool bans(ErrorCode code) {
+  return code == ErrorCode::kLinkLost || code == ErrorCode::kShuttingDown ||
+         code == ErrorCode::kInternal || code == ErrorCode::kNotFound ||
+         code == ErrorCode::kRefused || code == ErrorCode::kIo;
+}
+
+/// Another peer would answer the same.
+bool is_final(ErrorCode code) {
+  return code == ErrorCode::kStaleStep || code == ErrorCode::kShapeMismatch ||
+         code == ErrorCode::kInvalidArgument;
+}
+
+}  // namespace
+
+StageClient::StageClient(StageClientDeps deps)
+    : deps_(std::move(deps)), round_trips_(deps_.estimates), speeds_(deps_.estimates) {}
+
+StageClient::TimePoint StageClient::now() const { return deps_.self->clock().now(); }
+
+void StageClient::refresh() {
+  std::weak_ptr<bool> alive = alive_;
+  deps_.self
+      ->request(deps_.dht, milliseconds(5'000), dht_get_atom::value,
+                "stage/" + std::to_string(deps_.stage))
+      .then(
+          [this, alive](const std::vector<DhtRecordLocal>& found) {
+            if (alive.expired()) return;
+            for (const auto& record : found) {
+              proto::PeerRecord peer;
+              if (!peer.ParseFromString(record.value) || peer.stage() != deps_.stage) continue;
+              auto node = NodeId::from_bytes(peer.node_id());
+              auto endpoint = Endpoint::parse(peer.endpoint());
+              if (!node || !endpoint) continue;
+              add_peer({*node, peer.actor()}, *endpoint, peer.node_name(), record.version);
+            }
+            // A peer that no longer announces itself is left out; its requests go on.
+            for (auto it = peers_.begin(); it != peers_.end();) {
+              bool silent = now() - it->second.announced_at > milliseconds(15'000);
+              if (silent) router_.remove(it->first);
+              it = silent ? peers_.erase(it) : std::next(it);
+            }
+          },
+          [](const caf::error&) {});  // the next timer asks again
+}
+
+void StageClient::add_peer(const PeerId& id, const Endpoint& endpoint, const std::string& name,
+                           uint64_t announcement) {
+  auto [it, is_new] = peers_.try_emplace(id);
+  if (!is_new && it->second.announcement >= announcement) return;
+  it->second.node_name = name;
+  it->second.announcement = announcement;
+  it->second.announced_at = now();
+  if (!round_trips_.announced(id, announcement)) return;
+  if (router_.contains(id)) return;
+  std::weak_ptr<bool> alive = alive_;
+  deps_.self->request(deps_.links, milliseconds(5'000), resolve_atom::value, id, endpoint)
+      .then(
+          [this, alive, id](const caf::actor& proxy) {
+            if (alive.expired()) return;
+            auto found = peers_.find(id);
+            if (found == peers_.end() || round_trips_.banned(id)) return;
+            found->second.proxy = proxy;
+            router_.upsert(id, speeds_.samples_per_s(id));
+          },
+          [](const caf::error&) {});
+}
+
+void StageClient::node_down(const NodeId& node) {
+  for (const auto& [id, peer] : peers_) {
+    if (id.node != node) continue;
+    round_trips_.ban(id, peer.announcement);
+    router_.remove(id);
+  }
+}
+
+uint64_t StageClient::send(proto::ForwardRequest head, Buffer body, milliseconds budget,
+                           Done done) {
+  uint64_t id = next_id_++;
+  head.set_stage(deps_.stage);
+  Sending sending;
+  sending.head = std::move(head);
+  sending.body = std::move(body);
+  sending.give_up_at = now() + budget;
+  sending.done = std::move(done);
+  sendings_.emplace(id, std::move(sending));
+  try_send(id);
+  return id;
+}
+
+void StageClient::try_send(uint64_t id) {
+  auto it = sendings_.find(id);
+  if (it == sendings_.end()) return;
+  Sending& sending = it->second;
+  auto left = duration_cast<milliseconds>(sending.give_up_at - now());
+  if (left.count() <= 0) {
+    auto code = router_.size() == 0 ? ErrorCode::kNoLivePeer : ErrorCode::kPeerTimeout;
+    return finish(id, Error{code, "no peer of stage " + std::to_string(deps_.stage) +
+                                      " answered within the budget"});
+  }
+  auto samples = static_cast<int64_t>(sending.head.samples());
+  auto tried = [&](const PeerId& peer) { return sending.tried.count(peer) != 0; };
+  auto avoided = [&](const PeerId& peer) {
+    const auto& avoid = sending.head.avoid();
+    return tried(peer) || std::any_of(avoid.begin(), avoid.end(), [&](const proto::RouteHop& hop) {
+             return hop.stage() == deps_.stage && hop.peer().node_id() == peer.node.raw() &&
+                    hop.peer().actor() == peer.actor;
+           });
+  };
+  auto picked = router_.pick(samples, avoided);
+  if (!picked) picked = router_.pick(samples, tried);
+  if (!picked) {  // nobody, or all were tried: start over after a pause
+    sending.tried.clear();
+    return retry_later(id, deps_.retry_every);
+  }
+  double stages_behind = deps_.num_stages - 1 - deps_.stage;
+  double deadline_s = round_trips_.deadline_s(*picked, samples) * (1.0 + 0.5 * stages_behind);
+  auto budget = std::min(left, milliseconds(static_cast<int64_t>(deadline_s * 1000) + 1));
+  sending.current = *picked;
+  sending.tried.insert(*picked);
+  sending.head.set_budget_ms(static_cast<uint32_t>(budget.count()));
+  uint64_t round_trip = ++sending.round_trip;
+  std::weak_ptr<bool> alive = alive_;
+  request_mail(deps_.self, peers_[*picked].proxy, make_mail(sending.head, sending.body, budget),
+               [this, alive, id, round_trip, peer = *picked, sent_at = now()](Result<Mail> reply) {
+                 if (!alive.expired()) answered(id, round_trip, peer, sent_at, std::move(reply));
+               });
+}
+
+void StageClient::answered(uint64_t id, uint64_t round_trip, const PeerId& peer, TimePoint sent_at,
+                           Result<Mail> reply) {
+  auto it = sendings_.find(id);
+  if (it == sendings_.end() || it->second.round_trip != round_trip) return;
+  double waited_s = seconds(now() - sent_at);
+  auto samples = static_cast<int64_t>(it->second.head.samples());
+  if (!reply) return handle_failure(id, peer, waited_s, reply.error());
+  if (reply->kind != proto::KIND_FORWARD_REPLY)
+    return handle_failure(id, peer, waited_s, {ErrorCode::kInternal, "not a forward reply"});
+  const auto& head = reply->as<proto::ForwardReply>();
+  round_trips_.observe(peer, waited_s, samples);
+  speeds_.observe(peer, std::max(1e-6, double{head.compute_s()}), samples);
+  if (router_.contains(peer)) router_.upsert(peer, speeds_.samples_per_s(peer));
+  if (it->second.lost_at) served_again(it->second, peer);
+  finish(id, Outcome{std::move(*reply), peer});
+}
+
+void StageClient::handle_failure(uint64_t id, const PeerId& peer, double waited_s,
+                                 const Error& error) {
+  Sending& sending = sendings_.at(id);
+  if (is_final(error.code)) return finish(id, error);
+  if (bans(error.code)) {
+    auto known = peers_.find(peer);
+    round_trips_.ban(peer, known == peers_.end() ? 0 : known->second.announcement);
+    router_.remove(peer);
+  }
+  if (error.code == ErrorCode::kPeerTimeout) {
+    auto samples = static_cast<int64_t>(sending.head.samples());
+    round_trips_.observe_timeout(peer, waited_s, samples);
+    speeds_.observe_timeout(peer, waited_s, samples);
+    if (router_.contains(peer)) router_.upsert(peer, speeds_.samples_per_s(peer));
+    tell_to_drop(sending);
+  }
+  bool refused = error.code == ErrorCode::kOverloaded || error.code == ErrorCode::kNotReady;
+  if (!refused) rerouted(sending, peer, waited_s, error);
+  bool others = sending.tried.size() < router_.size();
+  if (!refused || others) return try_send(id);
+  sending.tried.clear();
+  auto hint = milliseconds(std::min<uint32_t>(error.retry_after_ms, 1'000));
+  retry_later(id, hint.count() > 0 ? hint : deps_.retry_every);
+}
+
+void StageClient::retry_later(uint64_t id, milliseconds pause) {
+  std::weak_ptr<bool> alive = alive_;
+  uint64_t round_trip = ++sendings_.at(id).round_trip;
+  deps_.self->delayed_send(deps_.self, pause, run_later_atom::value,
+                           LocalTask([this, alive, id, round_trip] {
+                             if (alive.expired()) return;
+                             auto it = sendings_.find(id);
+                             if (it != sendings_.end() && it->second.round_trip == round_trip)
+                               try_send(id);
+                           }));
+}
+
+void StageClient::finish(uint64_t id, Result<Outcome> outcome) {
+  auto node = sendings_.extract(id);
+  if (!node.empty()) node.mapped().done(std::move(outcome));
+}
+
+void StageClient::cancel(uint64_t id) {
+  auto node = sendings_.extract(id);
+  if (!node.empty()) tell_to_drop(node.mapped());
+}
+
+void StageClient::cancel_all() {
+  auto all = std::move(sendings_);
+  sendings_.clear();
+  for (const auto& [id, sending] : all) tell_to_drop(sending);
+}
+
+void StageClient::tell_to_drop(const Sending& sending) {
+  auto it = peers_.find(sending.current);
+  if (it == peers_.end() || !it->second.proxy) return;
+  proto::CancelAttempt message;
+  message.set_step(sending.head.step());
+  message.set_slot(sending.head.slot());
+  message.set_attempt(sending.head.attempt());
+  caf::anon_send(it->second.proxy, make_mail(std::move(message)));
+}
+
+std::string StageClient::name_of(const PeerId& peer) const {
+  auto it = peers_.find(peer);
+  return it == peers_.end() ? "?" : it->second.node_name;
+}
+
+void StageClient::rerouted(Sending& sending, const PeerId& from, double waited_s,
+                           const Error& why) {
+  if (!sending.lost_at) {
+    sending.lost_at = now();
+    sending.lost_name = name_of(from);
+  }
+  deps_.events->record(
+      {"rerouted", static_cast<int32_t>(deps_.stage), static_cast<int64_t>(sending.head.step()),
+       "slot=" + std::to_string(sending.head.slot()) + " from=" + from.brief() +
+           " node=" + name_of(from) + " waited_ms=" + std::to_string(std::lround(waited_s * 1000)) +
+           " reason=" + to_string(why)});
+}
+
+void StageClient::served_again(const Sending& sending, const PeerId& by) {
+  const double took_s = seconds(now() - *sending.lost_at);
+  deps_.events->record({"rerouted_served", static_cast<int32_t>(deps_.stage),
+                        static_cast<int64_t>(sending.head.step()),
+                        "slot=" + std::to_string(sending.head.slot()) + " by=" + by.brief() +
+                            " node=" + sending.lost_name +
+                            " ms=" + std::to_string(std::lround(took_s * 1000))});
+}
+
+std::string StageClient::describe() const {
+  std::ostringstream text;
+  text << "peers of stage " << deps_.stage << ": " << peers_.size() << ", in flight "
+       << sendings_.size() << "\n";
+  for (const auto& [id, peer] : peers_) {
+    text << "  " << id.brief() << " " << peer.node_name
+         << (router_.contains(id) ? "" : " (not used)")
+         << " seconds_per_sample=" << speeds_.seconds_per_sample(id)
+         << " deadline_s=" << round_trips_.deadline_s(id, 1) << "\n";
+  }
+  return text.str();
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,122 @@
+/// The sender's side of one hop: knows the live peers of one stage, picks one for each microbatch
+/// and goes round a peer that is slow or gone (design Sec. 4; paper Sec. 3.2).
+///
+/// Not an actor: part of the state of the actor that sends (Trainer, StageServer), used only from
+/// its handlers. Callbacks run in that actor. The encoded activations are kept until the gradient
+/// is back, so a dead or late successor costs one resend and nothing upstream notices.
+///
+/// Events: "rerouted" when a peer has failed a sending (by error or deadline; `waited_ms` since it
+/// was sent there), "rerouted_served" when another has answered it (`ms` since the first failure).
+#pragma once
+
+#include <caf/actor.hpp>
+#include <caf/event_based_actor.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "actors/net/links/links.h"
+#include "actors/net/local.h"
+#include "actors/net/mail.h"
+#include "actors/node/event_log.h"
+#include "actors/node/options.h"
+#include "routing/wiring/interleaved_round_robin.h"
+#include "routing/wiring/peer_estimates.h"
+#include "swarm/train.pb.h"
+
+namespace swarm::actors {
+
+struct StageClientDeps {
+  caf::event_based_actor* self = nullptr;  ///< The actor this is part of.
+  caf::actor links;
+  caf::actor dht;
+  std::shared_ptr<EventLog> events;
+  uint32_t stage = 0;
+  uint32_t num_stages = 1;  ///< Deadlines grow with the stages behind this one.
+  routing::PeerEstimatesOptions estimates;
+  std::chrono::milliseconds retry_every{50};
+};
+
+class StageClient {
+ public:
+  struct Outcome {
+    Mail reply;  ///< A ForwardReply.
+    PeerId peer;
+  };
+  using Done = std::function<void(Result<Outcome>)>;
+
+  explicit StageClient(StageClientDeps deps);
+
+  /// Asks the DHT for the stage's peers; call on a timer.
+  void refresh();
+
+  /// The link to a node is gone: its peers are not used until they announce themselves again.
+  /// Requests to them fail by themselves.
+  void node_down(const NodeId& node);
+
+  /// Carries `head` (stage, budget are filled in here) and `body` to some peer of the stage. `done`
+  /// is called exactly once unless cancelled: with the reply, or with kPeerTimeout (`budget` is
+  /// used up), kNoLivePeer, kStaleStep, kShapeMismatch, kInvalidArgument. Peers in head.avoid are
+  /// taken only when there is no other; a reply may say that something was not finite.
+  /// Returns the id for cancel().
+  uint64_t send(proto::ForwardRequest head, Buffer body, std::chrono::milliseconds budget,
+                Done done);
+
+  /// Gives a request up; `done` is not called. Tells the peer. Unknown ids are ignored.
+  void cancel(uint64_t id);
+  void cancel_all();
+
+  size_t live_peers() const { return router_.size(); }
+  size_t in_flight() const { return sendings_.size(); }
+  /// One line a peer: id, seconds per sample, deadline; for the console.
+  std::string describe() const;
+
+ private:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  struct KnownPeer {
+    caf::actor proxy;
+    std::string node_name;
+    uint64_t announcement = 0;
+    TimePoint announced_at{};
+  };
+  struct Sending {
+    proto::ForwardRequest head;
+    Buffer body;
+    TimePoint give_up_at{};
+    std::set<PeerId> tried;   ///< Since the last full round of peers.
+    uint64_t round_trip = 0;  ///< Rises with each resend; answers of earlier ones are ignored.
+    PeerId current;
+    std::optional<TimePoint> lost_at;  ///< When a peer first failed it (not: refused it).
+    std::string lost_name;             ///< Of that peer's node.
+    Done done;
+  };
+
+  void add_peer(const PeerId& id, const Endpoint& endpoint, const std::string& name,
+                uint64_t announcement);
+  void try_send(uint64_t id);
+  void answered(uint64_t id, uint64_t round_trip, const PeerId& peer, TimePoint sent_at,
+                Result<Mail> reply);
+  void handle_failure(uint64_t id, const PeerId& peer, double waited_s, const Error& error);
+  void retry_later(uint64_t id, std::chrono::milliseconds pause);
+  void finish(uint64_t id, Result<Outcome> outcome);
+  void tell_to_drop(const Sending& sending);
+  void rerouted(Sending& sending, const PeerId& from, double waited_s, const Error& why);
+  void served_again(const Sending& sending, const PeerId& by);
+  std::string name_of(const PeerId& peer) const;
+  TimePoint now() const;
+
+  StageClientDeps deps_;
+  std::map<PeerId, KnownPeer> peers_;
+  routing::InterleavedRoundRobin router_;
+  routing::PeerEstimates round_trips_;  ///< Of the whole answer: gives the deadlines.
+  routing::PeerEstimates speeds_;       ///< Of the peer's own work: gives the shares.
+  std::map<uint64_t, Sending> sendings_;
+  uint64_t next_id_ = 1;
+  /// Outlived by delayed callbacks; they hold it weakly.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace swarm::actors

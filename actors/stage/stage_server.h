@@ -1,0 +1,56 @@
+/// One replica of one pipeline stage: serves forward and backward, sums gradients, takes part in
+/// the closing of steps (paper, Sec. 3.2; design Sec. 4 and 5).
+///
+///   mail (Mail)       reply             errors
+///   ForwardRequest    ForwardReply      kShapeMismatch, kInvalidArgument, kStaleStep, kOverloaded,
+///                                       kNotReady, kCancelled, kPeerTimeout,
+///                                       kNoLivePeer
+///   CancelAttempt     -                 (unknown attempts are ignored)
+///   CloseStep         CloseStepReply    kStaleTerm, kStaleStep, kNotReady, whatever failed the
+///   round CommitStep        CommitStepReply   kStaleTerm, kStaleStep, kNotFound (no such average)
+///   Restore           Ack               kStaleTerm
+///   SaveCheckpoint    Ack               kNotReady, kIo
+///   local             reply
+///   (freeze_atom)     FrozenState       kNotReady; from the averager, for a neighbour
+///   (describe_atom)   std::string
+///   (drain_atom)      bool              after the last snapshot is durable
+///
+/// States  kStarting -> kRegistering -> (kLoading ->) kServing -> kDraining; kServing falls back to
+///         kRegistering when a commit was missed or the swarm goes back. docs/training_protocol.md
+///         draws it.
+/// Owns    through its compute actor the stage (parameters, optimizer, gradient sum); the queue of
+///         resident microbatches; the encoded activations under way to the next stage.
+/// Thread  pooled; LibTorch runs in the compute actor's thread, one job at a time, backward first.
+/// Timers  announces and registers itself every dht_options.announce_every.
+/// Exit    answers everything it holds with kShuttingDown.
+#pragma once
+
+#include <caf/actor.hpp>
+#include <caf/actor_system.hpp>
+#include <memory>
+
+#include "actors/node/event_log.h"
+#include "actors/node/options.h"
+#include "actors/stage/compute.h"
+
+namespace swarm::actors {
+
+struct StageServerDeps {
+  PeerId id;  ///< Its actor name is registered with `links` by the stage server itself.
+  Endpoint endpoint;
+  std::string node_name;
+  uint32_t stage = 0;
+  uint32_t num_stages = 1;
+  int32_t sequence = 0;  ///< T; other lengths are refused.
+  tensor::OptimizerOptions optimizer;
+  TrainingOptions training;
+  StageServerOptions options;
+  DhtOptions dht_options;
+  FaultOptions faults;
+  caf::actor links, dht, compute, averager, checkpointer;
+  std::shared_ptr<EventLog> events;  ///< Shared by all actors of the node.
+};
+
+caf::actor spawn_stage_server(caf::actor_system& system, StageServerDeps deps);
+
+}  // namespace swarm::actors

@@ -1,0 +1,36 @@
+/// Writes and reads snapshots off the compute path (design Sec. 7). One per stage server.
+///
+///   mail                                                 reply           errors
+///   (save_atom, string stream, uint64 step, Buffer,
+///    bool replace)                                       uint64 step     kAlreadyExists (other
+///                                                                        content, not `replace`),
+///                                                                        kIo, kInvalidArgument
+///   (load_atom, string stream, uint64 step)              Buffer          kNotFound, kIo,
+///                                                                        kCorruptCheckpoint
+///   (list_atom, string stream)                           vector<uint64>  kIo; newest first
+///   (forget_newer_atom, string stream, uint64 step)      -               kIo
+///
+/// Thread  detached in a running node, because the disk blocks; pooled in tests.
+/// Owns    nothing: the store is shared with the averager's state transfer (thread-safe).
+#pragma once
+
+#include <caf/actor.hpp>
+#include <caf/actor_system.hpp>
+#include <caf/atom.hpp>
+#include <memory>
+
+#include "actors/averaging/averager.h"
+#include "storage/checkpoint_store.h"
+
+namespace swarm::actors {
+
+using save_atom = caf::atom_constant<caf::atom("save")>;
+using load_atom = caf::atom_constant<caf::atom("load")>;
+using list_atom = caf::atom_constant<caf::atom("list")>;
+using forget_newer_atom = caf::atom_constant<caf::atom("forgetnew")>;
+
+caf::actor spawn_checkpointer(caf::actor_system& system,
+                              std::shared_ptr<storage::CheckpointStore> store, uint32_t keep,
+                              bool detached);
+
+}  // namespace swarm::actors

@@ -1,0 +1,214 @@
+#include "actors/state/state_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "actors/net/local.h"
+#include "actors/net/requests.h"
+#include "actors/state/checkpointer.h"
+#include "tensor/core/flat.h"
+
+namespace swarm::actors {
+namespace {
+
+constexpr size_t kMaxCopies = 2;
+constexpr uint32_t kMaxChunkBytes = 4u << 20;
+constexpr size_t kMaxWaiting = 256;
+constexpr auto kFreezeTimeout = std::chrono::seconds(30);
+/// A copy this young answers for the newest state without another freeze.
+constexpr auto kFresh = std::chrono::milliseconds(250);
+
+}  // namespace
+
+StateSource::StateSource(caf::event_based_actor* self, uint32_t stage,
+                         const AveragerOptions& options,
+                         std::shared_ptr<storage::CheckpointStore> store, caf::actor stage_server,
+                         bool detached)
+    : self_(self),
+      stage_(stage),
+      options_(options),
+      store_(std::move(store)),
+      stage_server_(std::move(stage_server)),
+      detached_(detached) {}
+
+void StateSource::info(const proto::StateInfo& request, Promise promise) {
+  if (request.stage() != stage_) {
+    promise.deliver(to_caf(ErrorCode::kNotFound, "this peer serves stage " +
+                                                     std::to_string(stage_) + ", not " +
+                                                     std::to_string(request.stage())));
+    return;
+  }
+  if (freezing_.size() + reading_.size() >= kMaxWaiting) {
+    promise.deliver(to_caf(ErrorCode::kOverloaded, "too many requests for this state"));
+    return;
+  }
+  if (request.exact_step_plus_one() == 0) {
+    for (auto& copy : copies_)
+      if (copy.frozen + kFresh > self_->clock().now()) return answer(promise, copy);
+    return freeze({promise});
+  }
+  const uint64_t step = request.exact_step_plus_one() - 1;
+  if (auto* copy = find_step(step)) return answer(promise, *copy);
+  read({promise, true, step});
+}
+
+/// From the store; what is not there may still be in memory.
+void StateSource::read(Waiting who) {
+  if (!store_) return freeze(who);
+  if (!reader_) reader_ = spawn_checkpointer(self_->system(), store_, 1, detached_);
+  reading_.push_back(who);
+  auto take = [this](const Promise&, uint64_t step) {
+    std::vector<Waiting> mine;
+    auto rest = std::stable_partition(reading_.begin(), reading_.end(),
+                                      [&](const Waiting& w) { return w.step != step; });
+    mine.assign(rest, reading_.end());
+    reading_.erase(rest, reading_.end());
+    return mine;
+  };
+  self_
+      ->request(reader_, kFreezeTimeout, load_atom::value, "stage/" + std::to_string(stage_),
+                who.step)
+      .then(
+          [=](const Buffer& state) {
+            auto waiting = take(who.promise, who.step);
+            if (waiting.empty()) return;
+            auto* copy = find_step(who.step);
+            if (copy == nullptr) copy = &keep(state, who.step);
+            for (auto& one : waiting) answer(one.promise, *copy);
+          },
+          [=](const caf::error& error) {
+            const Error why = from_caf(error);
+            for (auto& one : take(who.promise, who.step)) {
+              if (why.code == ErrorCode::kNotFound)
+                freeze(one);
+              else
+                one.promise.deliver(to_caf(why));
+            }
+          });
+}
+
+void StateSource::freeze(Waiting who) {
+  if (!stage_server_) {
+    who.promise.deliver(
+        to_caf(who.exact ? ErrorCode::kNotFound : ErrorCode::kNotReady, "no state in memory yet"));
+    return;
+  }
+  freezing_.push_back(who);
+  if (freezing_.size() > 1) return;  // the answer under way serves all
+  self_->request(stage_server_, kFreezeTimeout, freeze_atom::value)
+      .then([this](const FrozenState& state) { frozen(state); },
+            [this](const caf::error& error) { frozen(from_caf(error)); });
+}
+
+void StateSource::frozen(Result<FrozenState> state) {
+  auto waiting = std::move(freezing_);
+  freezing_.clear();
+  for (auto& who : waiting) {
+    if (!state.ok()) {
+      who.promise.deliver(
+          to_caf(who.exact ? ErrorCode::kNotFound : state.code(), state.error().detail));
+      continue;
+    }
+    if (who.exact && who.step != state->step) {
+      who.promise.deliver(
+          to_caf(ErrorCode::kNotFound, "no state of step " + std::to_string(who.step) +
+                                           "; in memory is step " + std::to_string(state->step)));
+      continue;
+    }
+    auto* copy = find_step(state->step);
+    // In asynchronous mode a state goes on within its period.
+    if (copy == nullptr || copy->state.view() != state->state.view())
+      copy = &keep(state->state, state->step);
+    copy->frozen = self_->clock().now();
+    answer(who.promise, *copy);
+  }
+}
+
+/// The newest of them.
+StateSource::Copy* StateSource::find_step(uint64_t step) {
+  const auto found = std::find_if(copies_.rbegin(), copies_.rend(),
+                                  [step](const Copy& copy) { return copy.step == step; });
+  return found == copies_.rend() ? nullptr : &*found;
+}
+
+StateSource::Copy& StateSource::keep(const Buffer& state, uint64_t step) {
+  if (copies_.size() >= kMaxCopies)
+    copies_.erase(std::min_element(copies_.begin(), copies_.end(),
+                                   [](auto& a, auto& b) { return a.used < b.used; }));
+  Copy copy;
+  copy.handle = next_handle_++;
+  copy.step = step;
+  copy.state = state;
+  copy.digest = tensor::digest(state.data(), state.size());
+  copy.used = self_->clock().now();
+  copies_.push_back(std::move(copy));
+  self_->delayed_send(self_, options_.state_ttl, run_later_atom::value,
+                      LocalTask([this] { expire(); }));
+  return copies_.back();
+}
+
+/// Drops unused copies; comes back when the next one may be due.
+void StateSource::expire() {
+  const auto now = self_->clock().now();
+  copies_.erase(
+      std::remove_if(copies_.begin(), copies_.end(),
+                     [&](const Copy& copy) { return copy.used + options_.state_ttl <= now; }),
+      copies_.end());
+  if (copies_.empty()) return;
+  auto next = copies_.front().used;
+  for (auto& copy : copies_) next = std::min(next, copy.used);
+  self_->delayed_send(self_, next + options_.state_ttl - now, run_later_atom::value,
+                      LocalTask([this] { expire(); }));
+}
+
+void StateSource::answer(Promise promise, Copy& copy) {
+  copy.used = self_->clock().now();
+  proto::StateInfoReply reply;
+  reply.set_handle(copy.handle);
+  reply.set_step(copy.step);
+  reply.set_size_bytes(copy.state.size());
+  reply.set_digest(copy.digest);
+  promise.deliver(make_mail(std::move(reply)));
+}
+
+void StateSource::chunk(const proto::StateChunk& request, Promise promise) {
+  auto copy = std::find_if(copies_.begin(), copies_.end(),
+                           [&](const Copy& c) { return c.handle == request.handle(); });
+  if (copy == copies_.end()) {
+    promise.deliver(to_caf(ErrorCode::kNotFound, "this copy of the state is gone; ask again"));
+    return;
+  }
+  const uint64_t size = copy->state.size();
+  if (request.size_bytes() == 0 || request.size_bytes() > kMaxChunkBytes ||
+      request.offset() >= size || request.size_bytes() > size - request.offset()) {
+    promise.deliver(to_caf(ErrorCode::kInvalidArgument, "state_chunk: range outside the state of " +
+                                                            std::to_string(size) +
+                                                            " bytes, or above 4 MiB"));
+    return;
+  }
+  copy->used = self_->clock().now();
+  promise.deliver(make_mail(proto::StateChunkReply{},
+                            copy->state.slice(request.offset(), request.size_bytes())));
+}
+
+void StateSource::close(const Error& error) {
+  for (auto* list : {&freezing_, &reading_}) {
+    auto waiting = std::move(*list);
+    list->clear();
+    for (auto& who : waiting) who.promise.deliver(to_caf(error));
+  }
+  if (reader_) self_->send_exit(reader_, caf::exit_reason::user_shutdown);
+  reader_ = nullptr;
+  stage_server_ = nullptr;
+  copies_.clear();
+}
+
+std::string StateSource::describe() const {
+  std::string text = "frozen states";
+  for (auto& copy : copies_)
+    text +=
+        " step " + std::to_string(copy.step) + " (" + std::to_string(copy.state.size()) + " bytes)";
+  return copies_.empty() ? "no frozen state" : text;
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,70 @@
+/// The supplying side of state transfer: answers StateInfo and StateChunk from frozen copies. A
+/// part of the averager actor; all calls come from that actor.
+///
+/// At most two copies are kept (the least recently read one goes), each until it was unused for
+/// options.state_ttl. Requests for the newest state share one copy per step.
+#pragma once
+
+#include <caf/event_based_actor.hpp>
+#include <caf/typed_response_promise.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actors/averaging/averager.h"
+#include "actors/net/mail.h"
+
+namespace swarm::actors {
+
+class StateSource {
+ public:
+  using Promise = caf::typed_response_promise<Mail>;
+  /// `detached`: of the actor that reads the store.
+  StateSource(caf::event_based_actor* self, uint32_t stage, const AveragerOptions& options,
+              std::shared_ptr<storage::CheckpointStore> store, caf::actor stage_server,
+              bool detached);
+
+  void set_stage(caf::actor stage_server) { stage_server_ = std::move(stage_server); }
+  void info(const proto::StateInfo& request, Promise promise);
+  void chunk(const proto::StateChunk& request, Promise promise);
+  /// Answers what is pending and ends the reading actor.
+  void close(const Error& error);
+  std::string describe() const;
+
+ private:
+  struct Copy {
+    uint64_t handle = 0;
+    uint64_t step = 0;
+    uint64_t digest = 0;
+    Buffer state;
+    /// `frozen`: when the stage server gave it; never, if it came from the store.
+    caf::actor_clock::time_point frozen = caf::actor_clock::time_point::min();
+    caf::actor_clock::time_point used;
+  };
+  struct Waiting {
+    Promise promise;
+    bool exact = false;
+    uint64_t step = 0;  ///< If exact.
+  };
+  void freeze(Waiting who);
+  void read(Waiting who);
+  void frozen(Result<FrozenState> state);
+  Copy& keep(const Buffer& state, uint64_t step);
+  Copy* find_step(uint64_t step);
+  void answer(Promise promise, Copy& copy);
+  void expire();
+
+  caf::event_based_actor* self_;
+  uint32_t stage_;
+  AveragerOptions options_;
+  std::shared_ptr<storage::CheckpointStore> store_;  // shared with the checkpointer
+  caf::actor stage_server_;
+  bool detached_;
+  caf::actor reader_;  ///< Reads the store off this thread; spawned when first needed.
+  std::vector<Copy> copies_;
+  std::vector<Waiting> freezing_;  ///< Wait for the answer of the stage server.
+  std::vector<Waiting> reading_;   ///< Wait for the store; for close() only.
+  uint64_t next_handle_ = 1;
+};
+
+}  // namespace swarm::actors

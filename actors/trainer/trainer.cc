@@ -1,0 +1,241 @@
+#include "actors/trainer/trainer.h"
+
+#include <caf/stateful_actor.hpp>
+#include <map>
+#include <sstream>
+
+#include "actors/coordinator/coordinator_client.h"
+#include "actors/net/local.h"
+#include "actors/net/requests.h"
+#include "actors/stage/stage_client.h"
+
+namespace swarm::actors {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// One microbatch may take this long in all, reroutes included; the adaptive deadlines are shorter.
+constexpr milliseconds kSlotBudget{120'000};
+
+class TrainerState {
+ public:
+  static constexpr const char* name = "trainer";
+  using Self = caf::stateful_actor<TrainerState>;
+
+  void init(Self* self, TrainerDeps deps) {
+    self_ = self;
+    deps_ = std::move(deps);
+    install_default_handlers(self_);
+    coordinator_ = std::make_unique<CoordinatorClient>(CoordinatorClientDeps{
+        self_, deps_.links, deps_.dht, milliseconds(100), [this] { coordinator_changed(); }});
+    first_stage_ = std::make_unique<StageClient>(
+        StageClientDeps{self_, deps_.links, deps_.dht, deps_.events, 0, deps_.num_stages,
+                        deps_.options.estimates, milliseconds(50)});
+    self_->send(deps_.links, subscribe_atom::value, caf::actor_cast<caf::actor>(self_));
+    on_tick();
+  }
+
+  caf::behavior make_behavior() {
+    return {
+        [this](tick_atom) { on_tick(); },
+        [](run_later_atom, const LocalTask& task) { task(); },
+        [](node_up_atom, const NodeInfo&) {},
+        [this](node_down_atom, const NodeInfo& info, const std::string&) {
+          coordinator_->node_down(info.id);
+          first_stage_->node_down(info.id);
+        },
+        [this](describe_atom) { return describe(); },
+        [this](drain_atom) {
+          draining_ = true;
+          first_stage_->cancel_all();
+          return true;
+        },
+    };
+  }
+
+ private:
+  struct Carrying {
+    proto::LeasedSlot slot;
+    uint64_t step = 0;
+    uint64_t sending = 0;
+  };
+
+  void on_tick() {
+    self_->delayed_send(self_, deps_.dht_options.announce_every, tick_atom::value);
+    coordinator_->refresh();
+    first_stage_->refresh();
+    finished_ = false;  // a swarm may have to go back even from its end: ask now and then
+    self_->request(deps_.links, milliseconds(1'000), stats_atom::value)
+        .then([this](const LinksStats& stats) { bytes_sent_ = stats.bytes_sent; },
+              [](const caf::error&) {});
+    lease();
+  }
+
+  /// What is under way belongs to a step that the new coordinator knows too: it goes on, and the
+  /// reports go to the new one. Its ledger ignores what it has not leased.
+  void coordinator_changed() {
+    leasing_ = false;
+    ++lease_epoch_;
+    lease();
+  }
+
+  void lease() {
+    bool full = carrying_.size() >= deps_.options.max_in_flight;
+    if (draining_ || finished_ || leasing_ || full || !coordinator_->known()) return;
+    if (first_stage_->live_peers() == 0) return lease_later();
+    proto::Lease message;
+    *message.mutable_trainer() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);
+    message.set_max_slots(deps_.options.max_in_flight - static_cast<uint32_t>(carrying_.size()));
+    for (uint64_t bytes : bytes_sent_) message.add_bytes_sent(bytes);
+    leasing_ = true;
+    coordinator_->request(make_mail(std::move(message), {}, milliseconds(5'000)),
+                          [this, epoch = lease_epoch_](Result<Mail> reply) {
+                            if (epoch == lease_epoch_) return leased(std::move(reply));
+                            if (!draining_ && reply) carry_late(*reply);
+                          });
+  }
+
+  void lease_later() {
+    if (waiting_) return;
+    waiting_ = true;
+    self_->delayed_send(self_, deps_.options.poll_every, run_later_atom::value, LocalTask([this] {
+                          waiting_ = false;
+                          lease();
+                        }));
+  }
+
+  /// Asked for before the coordinator took another term, and served after: it is ours.
+  void carry_late(const Mail& reply) {
+    if (reply.kind != proto::KIND_LEASE_REPLY) return;
+    const auto& head = reply.as<proto::LeaseReply>();
+    if (head.term() != coordinator_->term()) return;
+    for (const auto& slot : head.slots()) carry(head.step(), slot);
+  }
+
+  void leased(Result<Mail> reply) {
+    leasing_ = false;
+    if (!reply || reply->kind != proto::KIND_LEASE_REPLY) return lease_later();
+    const auto& head = reply->as<proto::LeaseReply>();
+    finished_ = head.finished();
+    for (const auto& slot : head.slots()) carry(head.step(), slot);
+    lease();
+  }
+
+  /// The samples of a slot: its index alone decides (invariant I10).
+  Buffer tokens_of(uint64_t step, const proto::LeasedSlot& slot) const {
+    uint64_t slots = deps_.training.batch / deps_.training.microbatch;
+    uint64_t first =
+        slot.validation()
+            ? (slot.slot() - (step < deps_.training.steps ? slots : 0)) * deps_.training.microbatch
+            : step * deps_.training.batch + slot.slot() * deps_.training.microbatch;
+    std::vector<uint64_t> samples(deps_.training.microbatch);
+    for (size_t i = 0; i < samples.size(); ++i) samples[i] = first + i;
+    return deps_.data->microbatch(
+        slot.validation() ? tensor::Split::kValidation : tensor::Split::kTrain, samples);
+  }
+
+  void carry(uint64_t step, const proto::LeasedSlot& slot) {
+    uint64_t id = ++carried_;
+    proto::ForwardRequest head;
+    head.set_step(step);
+    head.set_slot(slot.slot());
+    head.set_attempt(slot.attempt());
+    head.set_needs(slot.needs());
+    head.set_forward_only(slot.validation());
+    *head.mutable_avoid() = slot.avoid();
+    head.set_samples(deps_.training.microbatch);
+    head.set_sequence(static_cast<uint32_t>(deps_.data->sequence()));
+    Buffer tokens = tokens_of(step, slot);
+    head.set_tokens(tokens.data(), tokens.size());
+    carrying_[id] = {slot, step, 0};
+    uint64_t sending = first_stage_->send(
+        std::move(head), {}, kSlotBudget,
+        [this, id](Result<StageClient::Outcome> outcome) { carried(id, std::move(outcome)); });
+    auto it = carrying_.find(id);
+    if (it != carrying_.end()) it->second.sending = sending;
+  }
+
+  void carried(uint64_t id, Result<StageClient::Outcome> outcome) {
+    auto node = carrying_.extract(id);
+    if (node.empty()) return;
+    const Carrying& carrying = node.mapped();
+    proto::SlotDone report;
+    *report.mutable_trainer() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);
+    report.set_step(carrying.step);
+    report.set_slot(carrying.slot.slot());
+    report.set_attempt(carrying.slot.attempt());
+    if (outcome && outcome->reply.as<proto::ForwardReply>().has_non_finite()) {
+      report.set_failed(true);
+      report.set_error("not finite");
+      *report.mutable_non_finite() = outcome->reply.as<proto::ForwardReply>().non_finite();
+      ++failed_;
+    } else if (outcome) {
+      const auto& reply = outcome->reply.as<proto::ForwardReply>();
+      report.set_loss_sum(reply.loss_sum());
+      report.set_samples(deps_.training.microbatch);
+      *report.mutable_route() = reply.route();
+      ++done_;
+    } else {
+      report.set_failed(true);
+      report.set_error(to_string(outcome.error()));
+      ++failed_;
+    }
+    report_slot(std::move(report));
+    // A failed slot is leased again at once, maybe to us: not in a tight loop.
+    if (outcome)
+      lease();
+    else
+      lease_later();
+  }
+
+  void report_slot(proto::SlotDone report) {
+    auto send_again = [this, report] {
+      self_->delayed_send(self_, milliseconds(100), run_later_atom::value,
+                          LocalTask([this, report] { report_slot(report); }));
+    };
+    coordinator_->request(make_mail(report, {}, milliseconds(3'000)),
+                          [send_again](Result<Mail> reply) {
+                            // Of a step that is over, or of an attempt that a successor does not
+                            // know: the slot is leased again where it matters.
+                            bool taken = reply || reply.code() == ErrorCode::kStaleStep ||
+                                         reply.code() == ErrorCode::kInvalidArgument ||
+                                         reply.code() == ErrorCode::kNotFound;
+                            if (!taken) send_again();
+                          });
+  }
+
+  std::string describe() const {
+    std::ostringstream text;
+    text << "trainer of " << deps_.node_name << ": in flight " << carrying_.size() << " of "
+         << deps_.options.max_in_flight << ", done " << done_ << ", failed " << failed_
+         << (finished_ ? ", finished" : "") << (draining_ ? ", draining" : "") << "\n"
+         << "coordinator "
+         << (coordinator_->known() ? coordinator_->id().brief() : std::string("not known"))
+         << " term " << coordinator_->term() << "\n";
+    for (const auto& [id, one] : carrying_)
+      text << "  step " << one.step << " slot " << one.slot.slot() << " attempt "
+           << one.slot.attempt() << "\n";
+    text << first_stage_->describe();
+    return text.str();
+  }
+
+  Self* self_ = nullptr;
+  TrainerDeps deps_;
+  std::unique_ptr<CoordinatorClient> coordinator_;
+  std::unique_ptr<StageClient> first_stage_;
+  std::map<uint64_t, Carrying> carrying_;
+  uint64_t carried_ = 0, done_ = 0, failed_ = 0, lease_epoch_ = 0;
+  bool leasing_ = false, waiting_ = false, finished_ = false, draining_ = false;
+  std::array<uint64_t, kTrafficClasses> bytes_sent_{};
+};
+
+}  // namespace
+
+caf::actor spawn_trainer(caf::actor_system& system, TrainerDeps deps) {
+  return system.spawn([deps = std::move(deps)](TrainerState::Self* self) {
+    self->state.init(self, deps);
+    return self->state.make_behavior();
+  });
+}
+
+}  // namespace swarm::actors

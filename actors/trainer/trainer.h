@@ -1,0 +1,39 @@
+/// Feeds microbatches to the first stage and collects losses; holds no parameters (design Sec. 3).
+///
+///   local mail                 reply
+///   (describe_atom)            std::string
+///   (drain_atom)               bool          leases nothing more; gives back what is in flight
+///
+/// Leases slots from the coordinator, reads their samples (the slot alone decides which), sends the
+/// tokens to a peer of stage 0 and reports the route that came back. Keeps options.max_in_flight
+/// microbatches under way. A report stays queued until some coordinator has taken it.
+/// Thread  pooled; reading a window of mapped text is a copy of a few KiB.
+/// Timers  asks the DHT for peers and coordinator every dht_options.announce_every.
+#pragma once
+
+#include <caf/actor.hpp>
+#include <caf/actor_system.hpp>
+#include <memory>
+
+#include "actors/node/event_log.h"
+#include "actors/node/options.h"
+#include "tensor/data/text_data.h"
+
+namespace swarm::actors {
+
+struct TrainerDeps {
+  ActorId id;
+  Endpoint endpoint;
+  std::string node_name;
+  uint32_t num_stages = 1;
+  TrainingOptions training;
+  TrainerOptions options;
+  DhtOptions dht_options;
+  std::shared_ptr<const tensor::TextData> data;  ///< Shared with other actors of the node.
+  caf::actor links, dht;
+  std::shared_ptr<EventLog> events;
+};
+
+caf::actor spawn_trainer(caf::actor_system& system, TrainerDeps deps);
+
+}  // namespace swarm::actors

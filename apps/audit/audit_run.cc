@@ -1,0 +1,106 @@
+#include "apps/audit/audit_run.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace swarm::launch {
+namespace {
+
+struct Number {
+  const char* key;
+  const char* words;
+  uint64_t AuditReport::Totals::*value;
+};
+
+using Totals = AuditReport::Totals;
+const Number kNumbers[] = {
+    {"steps", "steps closed and committed", &Totals::steps},
+    {"slots", "slots counted", &Totals::slots},
+    {"samples", "samples", &Totals::samples},
+    {"contributions", "contributions (slots x stages)", &Totals::contributions},
+    {"skipped", "slots skipped: not finite", &Totals::skipped},
+    {"attempts", "attempts", &Totals::attempts},
+    {"retries", "attempts beyond the first", &Totals::retries},
+    {"lost", "contributions lost with a peer, computed again", &Totals::lost},
+    {"dropped", "contributions dropped with a sum that held too much", &Totals::dropped},
+    {"rounds_abandoned", "rounds abandoned", &Totals::abandoned},
+    {"closings_undone", "closings that nobody committed", &Totals::undone},
+    {"closings_given_up", "closings given up by a recovery", &Totals::given_up},
+    {"recoveries", "recoveries of the swarm", &Totals::recoveries},
+    {"coordinators", "coordinators", &Totals::coordinators},
+    {"kills", "processes killed", &Totals::kills},
+    {"pauses", "processes paused", &Totals::pauses},
+    {"crashes", "processes lost otherwise", &Totals::crashes},
+    {"commits", "updates applied by peers", &Totals::commits},
+    {"loads", "states loaded by peers", &Totals::loads},
+    {"replicas_compared", "updates with replicas to compare", &Totals::checksums},
+};
+
+Result<std::vector<EventLine>> read_events(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return Error{ErrorCode::kNotFound, "cannot open " + path};
+  std::vector<EventLine> out;
+  size_t number = 0;
+  for (std::string line; std::getline(stream, line);) {
+    ++number;
+    if (stream.eof()) break;  // torn: it has no end
+    auto event = parse_event(line);
+    if (!event)
+      return Error{ErrorCode::kInvalidArgument,
+                   path + ":" + std::to_string(number) + ": the line is no event"};
+    out.push_back(std::move(*event));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<AuditReport> audit_run(const std::string& folder, const config::Experiment& experiment) {
+  if (experiment.base.training.asynchronous())
+    return Error{ErrorCode::kInvalidArgument,
+                 folder +
+                     ": training.mode is \"async\", where every peer updates on its own; there "
+                     "is nothing exact to check (swarm report shows losses and staleness)"};
+  auto log = read_audit(folder + "/audit.jsonl");
+  if (!log) return log.error();
+  auto events = read_events(folder + "/events.jsonl");
+  if (!events) return events.error();
+  AuditContext context;
+  context.steps = experiment.base.training.steps;
+  context.num_stages = static_cast<uint32_t>(experiment.base.num_stages);
+  context.batch = experiment.base.training.batch;
+  context.microbatch = experiment.base.training.microbatch;
+  context.delayed_updates = experiment.base.training.delayed_updates;
+  context.events = std::move(*events);
+  return audit(*log, context);
+}
+
+std::string audit_text(const AuditReport& report, size_t max_violations) {
+  std::string out;
+  for (const Number& number : kNumbers) {
+    std::string value = std::to_string(report.totals.*number.value);
+    value.insert(0, value.size() < 10 ? 10 - value.size() : 0, ' ');
+    out += value + "  " + number.words + "\n";
+  }
+  for (const auto& text : report.notes) out += "note: " + text + "\n";
+  const size_t shown = std::min(max_violations, report.violations.size());
+  for (size_t i = 0; i < shown; ++i) out += "VIOLATION: " + report.violations[i] + "\n";
+  if (shown < report.violations.size())
+    out += "... and " + std::to_string(report.violations.size() - shown) + " more\n";
+  if (!report.passed())
+    return out + "NOT EXACT: " + std::to_string(report.violations.size()) + " violations\n";
+  return out + "exact: every sample of every step counted once, all replicas equal\n";
+}
+
+std::string audit_json(const AuditReport& report) {
+  nlohmann::ordered_json out;
+  out["passed"] = report.passed();
+  out["finished"] = report.finished;
+  for (const Number& number : kNumbers) out[number.key] = report.totals.*number.value;
+  out["violations"] = report.violations;
+  out["notes"] = report.notes;
+  return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace swarm::launch

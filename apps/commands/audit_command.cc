@@ -1,0 +1,48 @@
+// `swarm audit`: was every sample of a run counted exactly once?
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "apps/audit/audit_run.h"
+#include "apps/commands/commands.h"
+
+namespace swarm::apps {
+namespace {
+
+constexpr size_t kShown = 50;
+
+struct Arguments {
+  std::string folder;
+  bool json = false;
+};
+
+int audit(const Arguments& a) {
+  const auto loaded = config::load_experiment(a.folder + "/config.toml");
+  if (!loaded.ok()) {
+    std::fprintf(stderr, "swarm audit: %s is no run folder\n%s", a.folder.c_str(),
+                 loaded.text().c_str());
+    return kBadConfig;
+  }
+  const auto report = launch::audit_run(a.folder, *loaded.experiment);
+  if (!report) {
+    std::fprintf(stderr, "swarm audit: %s\n", to_string(report.error()).c_str());
+    return kBadConfig;
+  }
+  const std::string text =
+      a.json ? launch::audit_json(*report) : launch::audit_text(*report, kShown);
+  std::fputs(text.c_str(), stdout);
+  return report->passed() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_audit(CLI::App& app, int& exit_code) {
+  auto* command =
+      app.add_subcommand("audit", "Checks that a run counted every sample of every step once");
+  auto a = std::make_shared<Arguments>();
+  command->add_option("RUN", a->folder, "Run folder; the run may go on")->required();
+  command->add_flag("--json", a->json, "For scripts");
+  command->callback([a, &exit_code] { exit_code = audit(*a); });
+}
+
+}  // namespace swarm::apps

@@ -1,0 +1,70 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "apps/bench/bench.h"
+#include "apps/commands/commands.h"
+
+namespace swarm::apps {
+namespace {
+
+void add_averaging(CLI::App& bench, int& exit_code) {
+  auto options = std::make_shared<AveragingBenchOptions>();  // shared with the callback
+  auto* command = bench.add_subcommand("averaging",
+                                       "All-reduce between processes on this machine, beside Gloo");
+  command->add_option("--elements", options->elements, "Lengths of the vectors [floats]")
+      ->delimiter(',')
+      ->check(CLI::Range(1ull, 250'000'000ull))
+      ->capture_default_str();
+  command->add_option("--peers", options->peers, "Numbers of processes")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command->add_option("--rounds", options->rounds, "Measured rounds of each")
+      ->check(CLI::Range(1, 1'000))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print JSON, all rounds included");
+  command->callback([&exit_code, options] { exit_code = bench_averaging(*options); });
+}
+
+void add_failover(CLI::App& bench, int& exit_code) {
+  auto options = std::make_shared<FailoverBenchOptions>();  // these are shared with the callback
+  auto file = std::make_shared<ConfigArguments>();
+  auto* command = bench.add_subcommand(
+      "failover", "How long a killed or paused stage peer holds a training run up");
+  add_config_arguments(*command, *file);
+  command->add_option("--kills", options->kills, "How many peers are killed with -9")
+      ->check(CLI::Range(0, 10'000))
+      ->capture_default_str();
+  command->add_option("--pauses", options->pauses, "How many are paused with SIGSTOP")
+      ->check(CLI::Range(0, 10'000))
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "Of victims and moments")->capture_default_str();
+  command->add_flag("--json", options->json, "Print JSON, every blow included");
+  command->callback([&exit_code, options, file] {
+    options->file = file->file;
+    options->overrides = file->overrides;
+    exit_code = bench_failover(*options);
+  });
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("bench", "Measures this machine and this build");
+  command->require_subcommand(1);
+  auto* transport =
+      command->add_subcommand("transport", "Tensors and small requests between two processes");
+  transport->callback([&exit_code] { exit_code = bench_transport(); });
+  auto* overhead =
+      command->add_subcommand("overhead", "Tokens per second beside a plain LibTorch loop");
+  overhead->callback([&exit_code] { exit_code = bench_overhead(); });
+  add_averaging(*command, exit_code);
+  add_failover(*command, exit_code);
+  auto* memory = command->add_subcommand("memory", "Resident memory of nodes without work");
+  auto* baseline = memory->add_flag("--baseline", "Print this process's own [MB]");
+  memory->callback([&exit_code, baseline] {
+    exit_code = baseline->count() > 0 ? bench_memory_baseline() : bench_memory();
+  });
+}
+
+}  // namespace swarm::apps

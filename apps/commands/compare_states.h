@@ -1,0 +1,34 @@
+/// How far a swarm's snapshots are from the state of a training in one process. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "apps/commands/run_snapshots.h"
+#include "common/result.h"
+#include "tensor/reference/one_process.h"
+
+namespace swarm::apps {
+
+/// Of one tensor: L2 norms of (swarm - reference) and of what that is measured by.
+struct Difference {
+  double away = 0, scale = 0;
+  /// 0 if there is no difference; infinite if the scale is zero but not the difference.
+  double relative() const;
+};
+
+/// The worst snapshot of each tensor, by "parameters.NAME", "first_moments.NAME" and
+/// "second_moments.NAME" (global names). Parameters are measured by their way from `origin`,
+/// moments by their own size. The biases of attention keys are left out: no output depends on them,
+/// so rounding alone decides where they go. Errors: kCorruptCheckpoint, kShapeMismatch (another
+/// model).
+Result<std::map<std::string, Difference>> compare_states(
+    const tensor::ModelOptions& model, int32_t num_stages,
+    const std::vector<StageSnapshot>& snapshots, const tensor::ReferenceState& reference,
+    const tensor::NamedValues& origin);
+
+/// What an untrained model starts with.
+tensor::NamedValues initial_parameters(const tensor::ModelOptions& model);
+
+}  // namespace swarm::apps

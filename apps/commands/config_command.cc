@@ -1,0 +1,56 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "apps/commands/commands.h"
+#include "config/experiment.h"
+
+namespace swarm::apps {
+
+void add_config_arguments(CLI::App& command, ConfigArguments& arguments, bool file_required) {
+  auto* file = command.add_option("FILE", arguments.file, "Experiment file (TOML)");
+  if (file_required) file->required();
+  command
+      .add_option("--set", arguments.overrides,
+                  "section.key=value: overrules the file; may be repeated")
+      ->expected(1)
+      ->take_all();
+}
+
+namespace {
+
+int check(const ConfigArguments& arguments, bool show) {
+  const auto result = config::load_experiment(arguments.file, arguments.overrides);
+  if (!result.ok()) {
+    std::fputs(result.text().c_str(), stderr);
+    std::fprintf(stderr, "%zu error%s\n", result.errors.size(),
+                 result.errors.size() == 1 ? "" : "s");
+    return kBadConfig;
+  }
+  if (show) {
+    std::fputs(config::to_toml(*result.experiment).c_str(), stdout);
+  } else {
+    std::printf("%s: ok, %zu nodes, fingerprint %s\n", arguments.file.c_str(),
+                result.experiment->nodes.size(),
+                result.experiment->base.config_fingerprint.c_str());
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_config(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("config", "Checks and prints experiment files");
+  command->require_subcommand(1);
+  auto arguments = std::make_shared<ConfigArguments>();
+  auto* check_it = command->add_subcommand("check", "Reports all errors of a file");
+  add_config_arguments(*check_it, *arguments);
+  check_it->callback([arguments, &exit_code] { exit_code = check(*arguments, false); });
+  auto* show = command->add_subcommand("show", "Prints every key of a file as resolved");
+  add_config_arguments(*show, *arguments);
+  show->callback([arguments, &exit_code] { exit_code = check(*arguments, true); });
+  auto* reference = command->add_subcommand("reference", "Prints every key with its default");
+  reference->callback([] { std::fputs(config::reference_toml().c_str(), stdout); });
+}
+
+}  // namespace swarm::apps

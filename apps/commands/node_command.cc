@@ -1,0 +1,116 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <set>
+
+#include "actors/node/node.h"
+#include "apps/commands/commands.h"
+#include "apps/launch/run_folder.h"
+#include "config/experiment.h"
+#include "tensor/core/threads.h"
+#include "tensor/gpt/device.h"
+#include "tensor/gpt/gpt_stage.h"
+
+namespace swarm::apps {
+namespace {
+
+struct Arguments {
+  ConfigArguments config;
+  std::string name, listen, announce, run_folder;
+  std::vector<std::string> join;
+  std::vector<int> stages;
+  bool trainer = false;
+};
+
+int refuse(const std::string& why) {
+  std::fprintf(stderr, "swarm node: %s\n", why.c_str());
+  return kBadConfig;
+}
+
+/// --listen, --announce and --join are node.listen, node.announce and node.join: same checks.
+config::ExperimentResult load(const Arguments& a) {
+  auto overrides = a.config.overrides;
+  if (!a.listen.empty()) overrides.push_back("node.listen=" + a.listen);
+  if (!a.announce.empty()) overrides.push_back("node.announce=" + a.announce);
+  if (!a.join.empty()) {
+    std::string list;
+    for (const auto& item : a.join) list += (list.empty() ? "" : ", ") + config::quote(item);
+    overrides.push_back("node.join=[" + list + "]");
+  }
+  return config::load_experiment(a.config.file, overrides);
+}
+
+/// Empty if the command line can be applied to `options`.
+std::string apply(const Arguments& a, actors::NodeOptions& options) {
+  std::set<int> stages(a.stages.begin(), a.stages.end());
+  for (const int stage : stages)
+    if (stage < 0 || stage >= options.num_stages)
+      return "--stages: expected 0 to " + std::to_string(options.num_stages - 1) + ", found " +
+             std::to_string(stage);
+  if (!a.stages.empty()) options.stages.assign(stages.begin(), stages.end());
+  if (a.trainer) options.trainer = true;
+  return {};
+}
+
+int serve(const Arguments& a) {
+  const auto result = load(a);
+  if (!result.ok()) {
+    std::fputs(result.text().c_str(), stderr);
+    return kBadConfig;
+  }
+  config::Experiment experiment = *result.experiment;
+  if (!config::is_name(a.name)) return refuse("--name: expected 1 to 64 of [A-Za-z0-9_.-]");
+  for (auto& spec : experiment.nodes) {  // the command line overrules [[nodes]] too
+    if (!a.listen.empty()) spec.listen = {};
+    if (!a.announce.empty()) spec.announce = {};
+  }
+  std::string folder = a.run_folder;
+  if (folder.empty()) folder = experiment.run.folder + "/" + experiment.run.name + "/nodes-here";
+  actors::NodeOptions options = config::to_node_options(experiment, a.name, folder);
+  if (const std::string why = apply(a, options); !why.empty()) return refuse(why);
+  if (!options.stages.empty())
+    if (const auto there = tensor::check_device(options.device); !there)
+      return refuse(there.error().detail);
+  const actors::NodeDeps deps{tensor::make_gpt_stage, tensor::set_threads};
+  auto node = actors::Node::start(options, deps);
+  if (!node) {
+    std::fprintf(stderr, "swarm node %s: %s\n", a.name.c_str(), to_string(node.error()).c_str());
+    return 1;
+  }
+  const auto written = launch::write_node_file(
+      options.node_folder(), {a.name, ::getpid(), (*node)->id(), (*node)->endpoint()});
+  if (!written) {
+    std::fprintf(stderr, "swarm node: %s\n", to_string(written.error()).c_str());
+    return 1;
+  }
+  std::printf("node %s listens on %s; console: swarm console %s\n", a.name.c_str(),
+              (*node)->endpoint().text().c_str(), (*node)->endpoint().text().c_str());
+  std::fflush(stdout);
+  const int code = (*node)->run();
+  std::fflush(nullptr);
+  std::_Exit(code);  // see Node::run()
+}
+
+}  // namespace
+
+void add_node(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("node", "Runs one node of a swarm, for many machines");
+  auto a = std::make_shared<Arguments>();
+  add_config_arguments(*command, a->config);
+  command->add_option("--name", a->name, "Unique in the swarm; a [[nodes]] name gives its roles")
+      ->required();
+  command->add_option("--stages", a->stages, "Stages to serve, e.g. 0,2")->delimiter(',');
+  command->add_flag("--trainer", a->trainer, "Feed data, too");
+  command->add_option("--listen", a->listen, "HOST:PORT; as node.listen");
+  command->add_option("--announce", a->announce, "HOST:PORT told to others; as node.announce");
+  command->add_option("--join", a->join, "HOST:PORT of any node of the swarm; may be repeated")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--run-folder", a->run_folder, "Where files go: DIR/nodes/NAME/");
+  command->callback([a, &exit_code] { exit_code = serve(*a); });
+}
+
+}  // namespace swarm::apps

@@ -1,0 +1,129 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "apps/commands/commands.h"
+#include "apps/commands/run_display.h"
+#include "apps/launch/launcher.h"
+#include "apps/launch/run_folder.h"
+#include "apps/launch/summary.h"
+#include "tensor/data/bigram.h"
+#include "tensor/gpt/device.h"
+
+namespace swarm::apps {
+namespace {
+
+struct Arguments {
+  ConfigArguments config;
+  std::string resume, name;
+  bool quiet = false;
+};
+
+int refuse(const std::string& why, int code) {
+  std::fprintf(stderr, "swarm run: %s\n", why.c_str());
+  return code;
+}
+
+config::ExperimentResult load(const Arguments& a) {
+  auto overrides = a.config.overrides;
+  if (!a.name.empty()) overrides.push_back("run.name=" + a.name);
+  return config::load_experiment(a.resume.empty() ? a.config.file : a.resume + "/config.toml",
+                                 overrides);
+}
+
+/// Writes changed keys back. Empty if the folder's snapshots fit the configuration.
+std::string take_over(const std::string& folder, const config::Experiment& experiment) {
+  const auto before = config::load_experiment(folder + "/config.toml");
+  if (!before.ok()) return before.text();
+  if (before.experiment->base.config_fingerprint != experiment.base.config_fingerprint)
+    return "--set would change what the snapshots in " + folder + " were made with";
+  const auto written =
+      launch::write_atomically(folder + "/config.toml", config::to_toml(experiment));
+  return written ? "" : to_string(written.error());
+}
+
+std::optional<double> bigram(const config::Experiment& experiment) {
+  const auto data = tensor::open_text_data(experiment.base.data, experiment.base.model.sequence);
+  if (!data) return std::nullopt;
+  return tensor::bigram_loss(**data, experiment.base.training.validation_samples);
+}
+
+/// Empty if all nodes, which will be on this machine, find their devices.
+std::string missing_device(const config::Experiment& experiment) {
+  for (const auto& node : experiment.nodes) {
+    if (node.stages.empty()) continue;
+    const auto there =
+        tensor::check_device(config::to_node_options(experiment, node.name, "").device);
+    if (!there) return "node " + node.name + ": " + there.error().detail;
+  }
+  return {};
+}
+
+void print_result(const launch::RunReport& report, const launch::RunState& state,
+                  const std::optional<double>& baseline, const std::string& folder) {
+  std::printf("%s after %.0f s, %llu steps, %.0f tokens/s", to_string(report.outcome),
+              report.seconds, static_cast<unsigned long long>(state.steps_closed()),
+              state.tokens_per_second());
+  std::printf("%s%s\n", report.reason.empty() ? "" : ": ", report.reason.c_str());
+  if (state.validation_loss())
+    std::printf("validation loss  %.4f nats per byte\n", *state.validation_loss());
+  if (baseline) std::printf("bigram baseline  %.4f nats per byte\n", *baseline);
+  std::printf("files            %s/\n", folder.c_str());
+  if (report.outcome != launch::Outcome::kFinished)
+    std::printf("go on with       swarm run --resume %s\n", folder.c_str());
+}
+
+int run(const Arguments& a) {
+  if (a.config.file.empty() == a.resume.empty())
+    return refuse("expected either FILE or --resume DIR", kBadConfig);
+  auto loaded = load(a);
+  if (!loaded.ok()) return refuse("the configuration has errors\n" + loaded.text(), kBadConfig);
+  config::Experiment experiment = *loaded.experiment;
+  if (experiment.nodes.empty())
+    return refuse("the file lists no [[nodes]]; `swarm node` starts single ones", kBadConfig);
+  if (const std::string why = missing_device(experiment); !why.empty())
+    return refuse(why, kBadConfig);
+  std::string folder = a.resume;
+  if (folder.empty()) {
+    auto made = launch::make_run_folder(experiment);
+    if (!made) return refuse(to_string(made.error()), 1);
+    folder = *made;
+  }
+  if (auto locked = launch::lock_folder(folder); !locked)
+    return refuse(to_string(locked.error()), 1);
+  if (!a.resume.empty())
+    if (const std::string why = take_over(folder, experiment); !why.empty())
+      return refuse(why, kBadConfig);
+  // Before the processes compete for the cores, and so that unreadable data fails at once.
+  const auto baseline = bigram(experiment);
+  RunDisplay display(a.quiet);
+  launch::LaunchOptions options;
+  options.folder = folder;
+  options.resume = !a.resume.empty();
+  options.on_progress = [&](const std::string& line) { display.progress(line); };
+  options.on_event = [&](const launch::EventLine& event) { display.event(event); };
+  if (!a.quiet) std::printf("run folder %s/, %zu nodes\n", folder.c_str(), experiment.nodes.size());
+  std::fflush(stdout);
+  launch::Launcher launcher(experiment, options);
+  const auto report = launcher.run();
+  display.finish();
+  const auto summary = launch::summary_json(experiment, launcher.state(), report, baseline);
+  const auto written = launch::write_atomically(folder + "/summary.json", summary);
+  print_result(report, launcher.state(), baseline, folder);
+  if (report.outcome == launch::Outcome::kInterrupted) return 130;
+  return report.outcome == launch::Outcome::kFinished && written ? 0 : 1;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("run", "Runs all nodes of an experiment on this machine");
+  auto a = std::make_shared<Arguments>();
+  add_config_arguments(*command, a->config, /*file_required=*/false);
+  command->add_option("--resume", a->resume, "Goes on in this run folder, with its config.toml");
+  command->add_option("--name", a->name, "As --set run.name=NAME");
+  command->add_flag("--quiet", a->quiet, "Prints the result only");
+  command->callback([a, &exit_code] { exit_code = run(*a); });
+}
+
+}  // namespace swarm::apps

@@ -1,0 +1,80 @@
+#include "apps/commands/run_snapshots.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace swarm::apps {
+namespace {
+
+std::string stream_of(int32_t stage) { return "stage/" + std::to_string(stage); }
+
+}  // namespace
+
+Result<RunSnapshots> RunSnapshots::open(const std::string& run_folder, int32_t num_stages) {
+  RunSnapshots out;
+  out.num_stages_ = num_stages;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(run_folder + "/nodes", error)) {
+    const std::string directory = entry.path().string() + "/db";
+    if (!std::filesystem::is_directory(directory, error)) continue;
+    auto store = storage::open_rocksdb_checkpoint_store({directory});
+    if (!store) return store.error();
+    out.stores_.push_back({entry.path().filename().string(), *store});
+  }
+  if (out.stores_.empty())
+    return Error{ErrorCode::kNotFound, "no node's database in " + run_folder + "/nodes"};
+  std::sort(out.stores_.begin(), out.stores_.end(),
+            [](const auto& a, const auto& b) { return a.node < b.node; });
+  for (int32_t stage = 0; stage < num_stages; ++stage) {
+    for (const auto& node : out.stores_) {
+      auto steps = node.store->steps(stream_of(stage));
+      if (!steps) return steps.error();
+      out.steps_.insert(steps->begin(), steps->end());
+    }
+  }
+  return out;
+}
+
+Result<std::vector<StageSnapshot>> RunSnapshots::read(uint64_t step) const {
+  std::vector<StageSnapshot> out;
+  for (int32_t stage = 0; stage < num_stages_; ++stage) {
+    for (const auto& node : stores_) {
+      auto state = node.store->get({stream_of(stage), step});
+      if (state) out.push_back({node.node, stage, step, *state});
+      if (!state && state.code() != ErrorCode::kNotFound)
+        return Error{state.code(), node.node + ": " + state.error().detail};
+    }
+  }
+  return out;
+}
+
+Result<std::vector<StageSnapshot>> read_snapshots(const std::string& run_folder, int32_t num_stages,
+                                                  uint64_t step) {
+  auto run = RunSnapshots::open(run_folder, num_stages);
+  if (!run) return run.error();
+  auto out = run->read(step);
+  if (!out) return out;
+  std::set<int32_t> stages;
+  for (const auto& snapshot : *out) stages.insert(snapshot.stage);
+  for (int32_t stage = 0; stage < num_stages; ++stage)
+    if (stages.count(stage) == 0)
+      return Error{ErrorCode::kNotFound, "no snapshot of stage " + std::to_string(stage) +
+                                             " at step " + std::to_string(step)};
+  return out;
+}
+
+Result<uint64_t> newest_common_step(const std::string& run_folder, int32_t num_stages) {
+  auto run = RunSnapshots::open(run_folder, num_stages);
+  if (!run) return run.error();
+  const auto& steps = run->steps();
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    auto found = run->read(*step);
+    if (!found) return found.error();
+    std::set<int32_t> stages;
+    for (const auto& snapshot : *found) stages.insert(snapshot.stage);
+    if (stages.size() == static_cast<size_t>(num_stages)) return *step;
+  }
+  return Error{ErrorCode::kNotFound, "no step of which every stage has a snapshot"};
+}
+
+}  // namespace swarm::apps

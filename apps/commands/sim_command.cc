@@ -1,0 +1,134 @@
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <memory>
+
+#include "actors/net/log.h"
+#include "apps/commands/commands.h"
+#include "apps/sim/simulation.h"
+
+namespace swarm::apps {
+namespace {
+
+struct Arguments {
+  uint64_t seed = 1;
+  std::string seeds;  ///< "A..B"; empty: `seed` only.
+  uint32_t nodes = 0;
+  std::string profile = "all";
+  bool events = false;
+  std::string drop_gradient;
+  bool delayed_updates = false;
+  bool asynchronous = false;
+  uint64_t max_faults = ~0ull;
+};
+
+/// "3..40" -> (3, 40). Errors: kInvalidArgument.
+Result<std::pair<uint64_t, uint64_t>> parse_seeds(const std::string& text) {
+  uint64_t from = 0, to = 0;
+  int used = 0;
+  bool fits = std::sscanf(text.c_str(), "%" SCNu64 "..%" SCNu64 "%n", &from, &to, &used) == 2 &&
+              static_cast<size_t>(used) == text.size() && from <= to;
+  if (!fits) return Error{ErrorCode::kInvalidArgument, "--seeds takes A..B with A <= B"};
+  return std::pair{from, to};
+}
+
+/// One line for the run, the whole story of a violation; true if there was none.
+bool run_one(const sim::SimulationOptions& options, bool events, bool alone,
+             sim::SimulationReport& report) {
+  report = sim::simulate(options);
+  if (events)
+    for (const auto& line : report.events) std::printf("%s\n", line.c_str());
+  if (alone)
+    std::printf("seed %" PRIu64 ", faults %s: hash %016" PRIx64 ", %zu events, %" PRIu64
+                " faults, %" PRIu64 " recoveries, %.1f virtual seconds\n",
+                report.seed, sim::to_string(report.profile), report.hash, report.events.size(),
+                report.faults, report.recoveries, report.virtual_s);
+  if (!report.violation) return true;
+  if (options.max_faults > sim::kMostFaults) report = sim::simulate_shortest(options);
+  std::fputs(sim::explain(report).c_str(), stdout);
+  return false;
+}
+
+int run_profile(const Arguments& arguments, sim::FaultProfile profile, uint64_t from, uint64_t to) {
+  const bool alone = from == to;
+  const auto start = std::chrono::steady_clock::now();
+  uint64_t violations = 0, recoveries = 0, faults = 0;
+  double virtual_s = 0;
+  for (uint64_t seed = from; seed <= to; ++seed) {
+    sim::SimulationOptions options;
+    options.seed = seed;
+    options.profile = profile;
+    options.nodes = arguments.nodes;
+    options.drop_gradient = arguments.drop_gradient;
+    options.delayed_updates = arguments.delayed_updates;
+    options.asynchronous = arguments.asynchronous;
+    options.max_faults = arguments.max_faults;
+    sim::SimulationReport report;
+    violations += run_one(options, arguments.events, alone, report) ? 0 : 1;
+    virtual_s += report.virtual_s;
+    recoveries += report.recoveries;
+    faults += report.faults;
+    std::fflush(stdout);
+  }
+  const double wall_s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!alone)
+    std::printf("%-10s runs %" PRIu64 ", violations %" PRIu64 ", faults %" PRIu64
+                ", recoveries %" PRIu64 ", virtual hours %.2f, wall seconds %.1f\n",
+                sim::to_string(profile), to - from + 1, violations, faults, recoveries,
+                virtual_s / 3600, wall_s);
+  return violations == 0 ? 0 : 1;
+}
+
+int run(const Arguments& arguments) {
+  auto seeds = arguments.seeds.empty() ? Result(std::pair{arguments.seed, arguments.seed})
+                                       : parse_seeds(arguments.seeds);
+  if (!seeds) {
+    std::fprintf(stderr, "swarm sim: %s\n", seeds.error().detail.c_str());
+    return kBadConfig;
+  }
+  std::vector<sim::FaultProfile> profiles = sim::all_profiles();
+  if (arguments.profile != "each") {
+    auto one = sim::parse_profile(arguments.profile);
+    if (!one) {
+      std::fprintf(stderr, "swarm sim: %s, and each, for one after the other\n",
+                   one.error().detail.c_str());
+      return kBadConfig;
+    }
+    profiles = {*one};
+  }
+  actors::open_log("", "off", "sim");
+  int exit_code = 0;
+  for (auto profile : profiles)
+    exit_code = std::max(exit_code, run_profile(arguments, profile, seeds->first, seeds->second));
+  return exit_code;
+}
+
+}  // namespace
+
+void add_sim(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand(
+      "sim", "Runs a swarm of the real actors in virtual time under faults drawn from a seed");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("--seed", arguments->seed, "Of the one run");
+  command->add_option("--seeds", arguments->seeds, "A..B: many runs, a summary for each profile");
+  command->add_option("--nodes", arguments->nodes, "Trainers included; 0: drawn from the seed")
+      ->check(CLI::Range(0u, 64u) & !CLI::Range(1u, 3u));
+  command->add_option("--faults", arguments->profile,
+                      "none, kills, pauses, partitions, network, restarts, all, or each");
+  command->add_flag("--events", arguments->events, "Prints what happened, in virtual time");
+  auto* delayed = command->add_flag("--delayed-updates", arguments->delayed_updates,
+                                    "With training.delayed_updates");
+  command
+      ->add_flag("--async", arguments->asynchronous,
+                 "With training.mode = \"async\"; its other keys are drawn from the seed")
+      ->excludes(delayed);
+  command->add_option("--max-faults", arguments->max_faults,
+                      "Only the first so many of the faults that the seed draws");
+  command->add_option("--drop-gradient", arguments->drop_gradient,
+                      "STEP:SLOT: a deliberate defect, to see that it is found");
+  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+}
+
+}  // namespace swarm::apps

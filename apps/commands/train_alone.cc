@@ -1,0 +1,23 @@
+#include "apps/commands/train_alone.h"
+
+#include "tensor/data/text_data.h"
+
+namespace swarm::apps {
+
+tensor::ReferenceOptions reference_options(const actors::NodeOptions& options) {
+  tensor::ReferenceOptions reference;
+  reference.model = options.model;
+  reference.optimizer = options.optimizer;
+  reference.batch = options.training.batch;
+  reference.microbatch = options.training.microbatch;
+  reference.steps = options.training.steps;
+  return reference;
+}
+
+Result<tensor::ReferenceRun> train_alone(const actors::NodeOptions& options) {
+  auto data = tensor::open_text_data(options.data, options.model.sequence);
+  if (!data) return data.error();
+  return tensor::train_reference(reference_options(options), **data);
+}
+
+}  // namespace swarm::apps

@@ -1,0 +1,189 @@
+#include "apps/commands/verify_run.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "apps/audit/audit_run.h"
+#include "apps/commands/commands.h"
+#include "apps/commands/compare_states.h"
+#include "apps/commands/run_snapshots.h"
+#include "apps/commands/train_alone.h"
+#include "config/experiment.h"
+#include "tensor/core/flat.h"
+#include "tensor/core/state_format.h"
+#include "tensor/core/threads.h"
+
+namespace swarm::apps {
+namespace {
+
+using Ull = unsigned long long;
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "swarm verify: %s\n", to_string(error).c_str());
+  return 1;
+}
+
+class Verifier {
+ public:
+  Verifier(const VerifyRunOptions& options, const config::Experiment& experiment,
+           launch::AuditReport audit)
+      : options_(options), node_(experiment.base), audit_(std::move(audit)) {}
+
+  Status run() {
+    auto snapshots = RunSnapshots::open(options_.folder, node_.num_stages);
+    if (!snapshots) return snapshots.error();
+    auto data = tensor::open_text_data(node_.data, node_.model.sequence);
+    if (!data) return data.error();
+    auto reference = reference_options(node_);
+    reference.skipped = audit_.skipped;
+    reference.computed_on = audit_.computed_on;
+    auto trainer = tensor::ReferenceTrainer::make(reference, **data);
+    if (!trainer) return trainer.error();
+    trainer_ = std::move(*trainer);
+    origin_ = initial_parameters(node_.model);
+    for (const uint64_t step : snapshots->steps()) {
+      auto found = snapshots->read(step);
+      if (!found) return found.error();
+      const auto good = of_the_history(step, *found);
+      if (step == 0 || good.empty()) continue;
+      if (Status compared = compare(step, good); !compared) return compared;
+    }
+    return {};
+  }
+
+  int verdict() const {
+    if (intervals_ == 0) {
+      std::printf("no snapshot of the run's history is left to compare with\n");
+      return 1;
+    }
+    const bool equal = beyond_ == 0 && wrong_ == 0;
+    std::printf(
+        "%llu intervals, %llu snapshots, worst relative difference %.3e, tolerance %.3e: %s\n",
+        static_cast<Ull>(intervals_), static_cast<Ull>(compared_), worst_, options_.tolerance,
+        equal ? "equal" : "NOT EQUAL");
+    return equal ? 0 : 1;
+  }
+
+ private:
+  /// Those that the audit knows: snapshots of an update that the swarm gave up may have stayed with
+  /// a node that never came back. Says what is wrong with the others.
+  std::vector<StageSnapshot> of_the_history(uint64_t step, const std::vector<StageSnapshot>& all) {
+    std::vector<StageSnapshot> good;
+    for (const auto& snapshot : all) {
+      const auto key = std::make_pair(static_cast<uint32_t>(snapshot.stage), step);
+      const auto view = tensor::parse_state(snapshot.state);
+      if (!view) {
+        complain(snapshot, to_string(view.error()));
+        continue;
+      }
+      const uint64_t bytes = view->head.num_parameters() * sizeof(float);
+      const uint64_t checksum = tensor::digest(view->payload.data(), bytes);
+      const auto right = audit_.checksums.find(key);
+      if (right != audit_.checksums.end() && right->second == checksum) {
+        good.push_back(snapshot);
+        continue;
+      }
+      const auto given_up = audit_.given_up_checksums.find(key);
+      if (given_up != audit_.given_up_checksums.end() && given_up->second.count(checksum) > 0) {
+        std::printf("step %llu: %s holds stage %d of a history that was given up; left out\n",
+                    static_cast<Ull>(step), snapshot.node.c_str(), snapshot.stage);
+      } else {
+        complain(snapshot, "no peer's audit line has these parameters");
+      }
+    }
+    check_replicas(good);
+    return good;
+  }
+
+  void complain(const StageSnapshot& snapshot, const std::string& what) {
+    ++wrong_;
+    std::printf("step %llu: stage %d of %s: %s\n", static_cast<Ull>(snapshot.step), snapshot.stage,
+                snapshot.node.c_str(), what.c_str());
+  }
+
+  /// Parameters, moments and heads, bit by bit.
+  void check_replicas(const std::vector<StageSnapshot>& snapshots) {
+    std::map<int32_t, const StageSnapshot*> first;
+    for (const auto& snapshot : snapshots) {
+      const StageSnapshot& other = *first.emplace(snapshot.stage, &snapshot).first->second;
+      if (tensor::digest(other.state.data(), other.state.size()) !=
+          tensor::digest(snapshot.state.data(), snapshot.state.size()))
+        complain(snapshot, "differs from the snapshot of " + other.node);
+    }
+  }
+
+  Status compare(uint64_t step, const std::vector<StageSnapshot>& snapshots) {
+    auto run = trainer_->train_until(step);
+    if (!run) return run.error();
+    auto differences =
+        compare_states(node_.model, node_.num_stages, snapshots, trainer_->state(), origin_);
+    if (!differences) return differences.error();
+    print(step, snapshots.size(), *differences);
+    std::vector<Buffer> states;  // one of each stage
+    for (const auto& snapshot : snapshots)
+      if (snapshot.stage == static_cast<int32_t>(states.size())) states.push_back(snapshot.state);
+    const bool complete = states.size() == static_cast<size_t>(node_.num_stages);
+    if (options_.from_start || !complete) return {};
+    auto state = tensor::reference_state(node_.model, states);
+    if (!state) return state.error();
+    origin_ = state->parameters;
+    begin_ = step;
+    return trainer_->restore(*state);
+  }
+
+  void print(uint64_t step, size_t count, const std::map<std::string, Difference>& differences) {
+    std::string name;
+    double worst = 0;
+    int beyond = 0;
+    for (const auto& [key, difference] : differences) {
+      const double relative = difference.relative();
+      beyond += !(relative <= options_.tolerance);
+      if (relative <= worst && !name.empty()) continue;
+      worst = relative;
+      name = key;
+    }
+    std::printf("steps %llu to %llu: %zu snapshots, worst relative difference %.3e (%s)%s\n",
+                static_cast<Ull>(begin_), static_cast<Ull>(step), count, worst, name.c_str(),
+                beyond > 0 ? "  BEYOND" : "");
+    std::fflush(stdout);
+    ++intervals_;
+    compared_ += count;
+    beyond_ += static_cast<uint64_t>(beyond);
+    worst_ = std::max(worst_, worst);
+  }
+
+  const VerifyRunOptions& options_;
+  const actors::NodeOptions node_;
+  const launch::AuditReport audit_;
+  std::unique_ptr<tensor::ReferenceTrainer> trainer_;
+  tensor::NamedValues origin_;  ///< What the replay of this interval began with ...
+  uint64_t begin_ = 0;          ///< ... at this step.
+  uint64_t intervals_ = 0, compared_ = 0, beyond_ = 0, wrong_ = 0;
+  double worst_ = 0;
+};
+
+}  // namespace
+
+int verify_run(const VerifyRunOptions& options) {
+  const auto loaded = config::load_experiment(options.folder + "/config.toml");
+  if (!loaded.ok()) {
+    std::fprintf(stderr, "swarm verify: %s is no run folder\n%s", options.folder.c_str(),
+                 loaded.text().c_str());
+    return kBadConfig;
+  }
+  auto audit = launch::audit_run(options.folder, *loaded.experiment);
+  if (!audit) return fail(audit.error());
+  if (!audit->passed())
+    std::printf("note: the audit finds %zu violations (swarm audit %s)\n", audit->violations.size(),
+                options.folder.c_str());
+  tensor::set_threads(options.threads > 0 ? options.threads : loaded.experiment->base.threads);
+  std::printf(
+      "one process replays the recorded steps %s; relative: parameters by their way since then, "
+      "moments by their size\n",
+      options.from_start ? "from the initial weights" : "from each snapshot to the next");
+  Verifier verifier(options, *loaded.experiment, std::move(*audit));
+  if (Status done = verifier.run(); !done) return fail(done.error());
+  return verifier.verdict();
+}
+
+}  // namespace swarm::apps

@@ -1,0 +1,42 @@
+/// Where a DHT writer's records are: a repeated store goes to the same nodes without a lookup,
+/// until it may be wrong. Pure; one owner.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "routing/dht/kademlia.h"
+
+namespace swarm::routing {
+
+struct Replicas {
+  std::vector<Contact> others;  ///< Nearest to the key first.
+  bool mine = false;            ///< The writer is among the nearest itself.
+};
+
+/// The k nearest of `answered` (nearest to `key` first) and the writer.
+Replicas choose_replicas(const DhtKey& key, const NodeId& self, size_t k,
+                         std::vector<Contact> answered);
+
+class ReplicaMap {
+ public:
+  explicit ReplicaMap(size_t k) : k_(k) {}
+
+  void set(const DhtKey& key, Replicas replicas, double now_s);
+  /// Null: look up. Valid until the next call of another function.
+  const Replicas* find(const DhtKey& key, double now_s, double max_age_s) const;
+  /// The contact lives; what it is nearer to than a replica is forgotten.
+  void heard_from(const Contact& contact);
+  /// The contact failed: so is what it holds.
+  void lost(const NodeId& id);
+
+ private:
+  struct Entry {
+    Replicas replicas;
+    double since_s = 0;
+  };
+  size_t k_;
+  std::map<DhtKey, Entry> entries_;  // of the keys written here: few
+};
+
+}  // namespace swarm::routing

@@ -1,0 +1,157 @@
+#include "routing/membership/recovery.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace swarm::routing {
+namespace {
+
+using Steps = std::set<uint64_t>;
+
+Status check(const std::vector<PeerSupply>& peers, uint32_t num_stages) {
+  std::set<PeerId> ids;
+  std::vector<bool> present(num_stages, false);
+  for (const PeerSupply& peer : peers) {
+    if (peer.stage >= num_stages)
+      return Error{ErrorCode::kInvalidArgument, "peer " + peer.peer.brief() + " serves stage " +
+                                                    std::to_string(peer.stage) + " of " +
+                                                    std::to_string(num_stages)};
+    if (!ids.insert(peer.peer).second)
+      return Error{ErrorCode::kInvalidArgument, "peer " + peer.peer.brief() + " is listed twice"};
+    present[peer.stage] = true;
+  }
+  for (uint32_t stage = 0; stage < num_stages; ++stage)
+    if (!present[stage])
+      return Error{ErrorCode::kNoLivePeer, "stage " + std::to_string(stage) + " has no peer yet"};
+  return {};
+}
+
+std::vector<Steps> supplies(const std::vector<PeerSupply>& peers, uint32_t num_stages) {
+  std::vector<Steps> steps(num_stages);
+  for (const PeerSupply& peer : peers) {
+    steps[peer.stage].insert(peer.snapshots.begin(), peer.snapshots.end());
+    if (peer.has_state) steps[peer.stage].insert(peer.step);
+  }
+  return steps;
+}
+
+std::string list(const Steps& steps) {
+  constexpr size_t kShown = 8;
+  if (steps.empty()) return "nothing";
+  std::string text;
+  size_t shown = 0;
+  for (auto it = steps.rbegin(); it != steps.rend() && shown < kShown; ++it, ++shown)
+    text += (shown == 0 ? "" : ", ") + std::to_string(*it);
+  if (steps.size() > kShown) text += ", ... (" + std::to_string(steps.size()) + " in all)";
+  return text;
+}
+
+Error nothing_in_common(const std::vector<Steps>& steps) {
+  std::string empty, has;
+  for (size_t stage = 0; stage < steps.size(); ++stage) {
+    std::string name = "stage " + std::to_string(stage);
+    if (steps[stage].empty()) empty += (empty.empty() ? "" : ", ") + name;
+    has += "; " + name + " has " + list(steps[stage]);
+  }
+  std::string what =
+      empty.empty() ? "no step is held by every stage" : "nobody has any state of " + empty;
+  return {ErrorCode::kNotFound, what + has + ". Start the nodes that hold the missing snapshots"};
+}
+
+bool has_snapshot(const PeerSupply& peer, uint64_t step) {
+  return std::find(peer.snapshots.begin(), peer.snapshots.end(), step) != peer.snapshots.end();
+}
+
+std::vector<PeerId> sources(const std::vector<PeerSupply>& peers, uint32_t stage, uint64_t step) {
+  std::set<PeerId> live, stored;
+  for (const PeerSupply& peer : peers) {
+    if (peer.stage != stage) continue;
+    if (peer.has_state && peer.step == step)
+      live.insert(peer.peer);
+    else if (has_snapshot(peer, step))
+      stored.insert(peer.peer);
+  }
+  std::vector<PeerId> ids(live.begin(), live.end());
+  ids.insert(ids.end(), stored.begin(), stored.end());
+  return ids;
+}
+
+RecoveryAction action(const PeerSupply& peer, const std::vector<PeerSupply>& peers, uint64_t step) {
+  using Kind = RecoveryAction::Kind;
+  if (peer.has_state && peer.step == step) return {Kind::kServe, step, {}};
+  if (has_snapshot(peer, step)) return {Kind::kRestoreOwn, step, {}};
+  auto from = sources(peers, peer.stage, step);
+  if (from.empty()) return {Kind::kInitialise, 0, {}};  // step 0, see plan_recovery()
+  return {Kind::kFetch, step, std::move(from)};
+}
+
+/// Nobody has trained yet: what a stage has lost is drawn from the seed again.
+bool only_the_start(const std::vector<Steps>& steps) {
+  return std::all_of(steps.begin(), steps.end(),
+                     [](const Steps& s) { return s.empty() || *s.rbegin() == 0; });
+}
+
+}  // namespace
+
+Result<RecoveryPlan> plan_recovery(const std::vector<PeerSupply>& peers, uint32_t num_stages) {
+  if (num_stages == 0) return Error{ErrorCode::kInvalidArgument, "a model has at least one stage"};
+  Status valid = check(peers, num_stages);
+  if (!valid.ok()) return valid.error();
+  std::vector<Steps> steps = supplies(peers, num_stages);
+  RecoveryPlan plan;
+  plan.fresh = std::all_of(steps.begin(), steps.end(), [](const Steps& s) { return s.empty(); });
+  if (plan.fresh) {
+    for (const PeerSupply& peer : peers)
+      plan.actions[peer.peer] = {RecoveryAction::Kind::kInitialise, 0, {}};
+    return plan;
+  }
+  if (only_the_start(steps))
+    for (Steps& stage : steps) stage.insert(0);
+  auto held_by_all = [&steps](uint64_t step) {
+    return std::all_of(steps.begin(), steps.end(),
+                       [step](const Steps& s) { return s.count(step) != 0; });
+  };
+  auto newest = std::find_if(steps[0].rbegin(), steps[0].rend(), held_by_all);
+  if (newest == steps[0].rend()) return nothing_in_common(steps);
+  plan.step = *newest;
+  for (const PeerSupply& peer : peers) plan.actions[peer.peer] = action(peer, peers, plan.step);
+  return plan;
+}
+
+Result<RecoveryPlan> plan_asynchronous_recovery(const std::vector<PeerSupply>& peers,
+                                                uint32_t num_stages) {
+  auto plan = plan_recovery(peers, num_stages);
+  if (!plan && plan.code() != ErrorCode::kNotFound) return plan;
+  if (plan && (plan->fresh || only_the_start(supplies(peers, num_stages)))) return plan;
+  RecoveryPlan result;
+  const std::vector<Steps> steps = supplies(peers, num_stages);
+  for (uint32_t stage = 0; stage < num_stages; ++stage) {
+    Steps live;
+    for (const PeerSupply& peer : peers)
+      if (peer.stage == stage && peer.has_state) live.insert(peer.step);
+    const Steps& known = live.empty() ? steps[stage] : live;
+    if (known.empty()) return nothing_in_common(steps);
+    const uint64_t newest = *known.rbegin();
+    result.step = std::max(result.step, newest);
+    for (const PeerSupply& peer : peers) {
+      if (peer.stage != stage) continue;
+      const bool near = peer.has_state && peer.step + 1 >= newest;
+      result.actions[peer.peer] = near ? RecoveryAction{RecoveryAction::Kind::kServe, peer.step, {}}
+                                       : action(peer, peers, newest);
+    }
+  }
+  return result;
+}
+
+std::optional<uint64_t> longer_history(const std::vector<PeerSupply>& peers, uint32_t num_stages,
+                                       uint64_t step) {
+  std::map<uint64_t, std::set<uint32_t>> stages;  // by step
+  for (const PeerSupply& peer : peers)
+    if (peer.has_state && peer.step > step) stages[peer.step].insert(peer.stage);
+  for (auto it = stages.rbegin(); it != stages.rend(); ++it)
+    if (it->second.size() == num_stages) return it->first;
+  return std::nullopt;
+}
+
+}  // namespace swarm::routing

@@ -1,0 +1,55 @@
+#include "routing/wiring/interleaved_round_robin.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/check.h"
+
+namespace swarm::routing {
+
+void InterleavedRoundRobin::upsert(const PeerId& peer, double samples_per_s) {
+  SWARM_CHECK(samples_per_s > 0 && std::isfinite(samples_per_s));
+  auto it = entries_.find(peer);
+  if (it != entries_.end()) {
+    it->second.samples_per_s = samples_per_s;
+    return;
+  }
+  Entry entry;
+  entry.samples_per_s = samples_per_s;
+  if (!entries_.empty()) {
+    entry.clock_s = std::min_element(entries_.begin(), entries_.end(), [](auto& a, auto& b) {
+                      return a.second.clock_s < b.second.clock_s;
+                    })->second.clock_s;
+  }
+  entries_.emplace(peer, entry);
+}
+
+void InterleavedRoundRobin::remove(const PeerId& peer) { entries_.erase(peer); }
+
+Result<PeerId> InterleavedRoundRobin::pick(int64_t num_samples,
+                                           const std::function<bool(const PeerId&)>& excluded) {
+  auto best = entries_.end();
+  for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+    if (best != entries_.end() && it->second.clock_s >= best->second.clock_s) continue;
+    if (!excluded || !excluded(it->first)) best = it;
+  }
+  if (best == entries_.end())
+    return Error{ErrorCode::kNoLivePeer, entries_.empty()
+                                             ? "no peer of the stage is known"
+                                             : "every known peer of the stage is excluded"};
+  best->second.clock_s +=
+      static_cast<double>(std::max<int64_t>(num_samples, 0)) / best->second.samples_per_s;
+  return best->first;
+}
+
+bool InterleavedRoundRobin::contains(const PeerId& peer) const { return entries_.count(peer) != 0; }
+
+size_t InterleavedRoundRobin::size() const { return entries_.size(); }
+
+std::vector<PeerId> InterleavedRoundRobin::peers() const {
+  std::vector<PeerId> ids;
+  for (const auto& [id, entry] : entries_) ids.push_back(id);
+  return ids;
+}
+
+}  // namespace swarm::routing

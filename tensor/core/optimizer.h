@@ -1,0 +1,103 @@
+/// Optimizers: types of their own over flat float32 vectors, fused into one pass. No LibTorch.
+///
+/// AdamW (Loshchilov & Hutter 2019): t counts the updates from 1,
+///     m = b1 m + (1 - b1) g;   v = b2 v + (1 - b2) g^2
+///     w = w (1 - lr wd) - lr m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps).
+/// NAG, Nesterov's method against stale gradients (Ajanthan et al. 2025; asynchronous SWARM): the
+/// stored w is the look-ahead point, so forward, backward, averaging and snapshots all use w;
+///     mu_t = b1 (1 - 0.5 * 0.96^(t psi));   P = mu_1 * ... * mu_t;   m, v as above
+///     w = w (1 - lr wd)
+///         - lr ((1 - mu_t) / (1 - P) g + mu_(t+1) / (1 - P mu_(t+1)) m)
+///           / (sqrt(v / (1 - b2^t)) + eps).
+///
+/// The learning rate's position in its schedule is the caller's: the step in synchronous training,
+/// the averaging period in asynchronous. t and P are the optimizer's own: a peer counts its own
+/// updates. The same calls give the same bits on every machine and for every split into threads.
+/// Thread: one at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "common/buffer.h"
+#include "common/result.h"
+#include "tensor/core/gpt_layout.h"
+#include "tensor/core/options.h"
+
+namespace swarm::tensor {
+
+/// What an optimizer remembers besides its moments.
+struct OptimizerCounters {
+  uint64_t updates = 0;         ///< t
+  double momentum_product = 1;  ///< P; always 1 with AdamW.
+};
+
+/// No optimizer of this kind counts like that, or so far that a double could not. Says why.
+/// Errors: kCorruptCheckpoint.
+Status check_counters(OptimizerKind kind, const OptimizerCounters& counters);
+
+/// Runs body(from, to) over disjoint parts that make up [0, n), perhaps on several threads.
+using ParallelBody = std::function<void(size_t from, size_t to)>;
+using ParallelFor = std::function<void(size_t n, const ParallelBody& body)>;
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  /// One update of all parameters with gradient * gradient_scale, at the learning rate of
+  /// `lr_position` (0-based). `from`, `to`, `gradient`: float32 [size()]; `to` is `from` or does
+  /// not overlap it. Requires finite gradients (a NaN would stay in the moments).
+  void step(const float* gradient, uint64_t lr_position, double gradient_scale, const float* from,
+            float* to);
+
+  OptimizerKind kind() const { return options_.kind; }
+  uint64_t size() const { return size_; }  ///< Parameters.
+  const OptimizerCounters& counters() const { return counters_; }
+
+  /// float32 [2, size()]: first moments, then second moments; may be averaged with others'.
+  float* moments() { return reinterpret_cast<float*>(moments_.data()); }
+  const float* moments() const { return reinterpret_cast<const float*>(moments_.data()); }
+  uint64_t moments_bytes() const { return 2 * size_ * sizeof(float); }
+
+  /// As before the first update.
+  void reset();
+  /// Goes on bit for bit from counters() and moments_bytes() of moments() (maybe unaligned) taken
+  /// from an equal optimizer. Errors: as check_counters(); then nothing has changed.
+  Status restore(const OptimizerCounters& counters, const void* moments);
+
+ protected:
+  Optimizer(const OptimizerOptions& options, const std::vector<ParameterInfo>& layout,
+            ParallelFor parallel);
+
+  /// Counts the update and works out its rates, equal for all parameters.
+  virtual void begin(double learning_rate, double gradient_scale) = 0;
+  /// Updates n elements; all pointers are at the first of them.
+  virtual void run(float weight_decay, const float* gradient, const float* from, float* to,
+                   float* first, float* second, size_t n) const = 0;
+
+  const OptimizerOptions options_;
+  OptimizerCounters counters_;
+
+ private:
+  struct Range {
+    uint64_t offset = 0, size = 0;
+    bool decayed = false;
+  };
+  std::vector<Range> ranges_;  // neighbours that are treated alike, joined
+  uint64_t size_ = 0;
+  MutableBuffer moments_;
+  ParallelFor parallel_;
+};
+
+/// The optimizer that options.kind names, before its first update. Without `parallel`, everything
+/// runs on the calling thread. Requires valid options.
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options,
+                                          const std::vector<ParameterInfo>& layout,
+                                          ParallelFor parallel = {});
+
+}  // namespace swarm::tensor

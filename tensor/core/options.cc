@@ -1,0 +1,192 @@
+#include "tensor/core/options.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+#include "common/check.h"
+
+namespace swarm::tensor {
+namespace {
+
+/// Collects broken rules; every text starts with the key, so that a reader can find the line.
+class Rules {
+ public:
+  void require(bool holds, const std::string& text) {
+    if (!holds) errors_.push_back({ErrorCode::kInvalidArgument, text, 0});
+  }
+  void in_range(const char* key, int64_t value, int64_t low, int64_t high) {
+    require(value >= low && value <= high,
+            std::string(key) + ": must be between " + std::to_string(low) + " and " +
+                std::to_string(high) + " (got " + std::to_string(value) + ")");
+  }
+  void number(const char* key, double value, bool holds, const char* rule) {
+    require(holds, std::string(key) + ": must be " + rule + " (got " + text(value) + ")");
+  }
+  static std::string text(double value) {
+    std::string digits = std::to_string(value);
+    if (std::isfinite(value) && value != 0 && std::abs(value) < 1e-3) {
+      char buffer[32];
+      std::snprintf(buffer, sizeof buffer, "%g", value);
+      digits = buffer;
+    }
+    return digits;
+  }
+  std::vector<Error> take() { return std::move(errors_); }
+
+ private:
+  std::vector<Error> errors_;
+};
+
+void check_split(const ModelOptions& model, Rules& rules) {
+  if (model.layers_per_stage.empty()) return;
+  int64_t sum = 0;
+  bool positive = true;
+  for (int32_t count : model.layers_per_stage) {
+    positive = positive && count >= 1;
+    sum += count;
+  }
+  rules.require(positive, "model.layers_per_stage: every stage needs at least 1 layer");
+  rules.require(sum == model.layers, "model.layers_per_stage: must add up to model.layers (got " +
+                                         std::to_string(sum) + " and " +
+                                         std::to_string(model.layers) + ")");
+}
+
+}  // namespace
+
+std::vector<Error> ModelOptions::validate() const {
+  Rules rules;
+  rules.in_range("model.layers", layers, 1, 4096);
+  rules.in_range("model.width", width, 1, 65536);
+  rules.in_range("model.heads", heads, 1, 4096);
+  rules.in_range("model.ffn", ffn, 1, 1 << 20);
+  rules.in_range("model.sequence", sequence, 1, 1 << 17);
+  rules.in_range("model.vocabulary", vocabulary, 256, 1 << 20);
+  rules.require(heads < 1 || width < 1 || width % heads == 0,
+                "model.width: must be divisible by model.heads (got " + std::to_string(width) +
+                    " and " + std::to_string(heads) + ")");
+  check_split(*this, rules);
+  return rules.take();
+}
+
+uint64_t most_samples(const ModelOptions& model, uint64_t sequence) {
+  auto widest = static_cast<uint64_t>(std::max({model.width * 3, model.ffn, model.vocabulary}));
+  widest = std::max(widest, sequence * static_cast<uint64_t>(model.heads));
+  return kMaxTensorBytes / sizeof(float) / widest / sequence;
+}
+
+LayerRange stage_layers(const ModelOptions& model, int32_t stage, int32_t num_stages) {
+  SWARM_CHECK(num_stages >= 1 && num_stages <= model.layers);
+  SWARM_CHECK(stage >= 0 && stage < num_stages);
+  const std::vector<int32_t>& split = model.layers_per_stage;
+  if (!split.empty()) {
+    SWARM_CHECK(split.size() == static_cast<size_t>(num_stages));
+    return {std::accumulate(split.begin(), split.begin() + stage, 0), split[stage]};
+  }
+  int32_t base = model.layers / num_stages;
+  int32_t rest = model.layers % num_stages;
+  return {stage * base + std::min(stage, rest), base + (stage < rest ? 1 : 0)};
+}
+
+const char* to_string(OptimizerKind kind) {
+  switch (kind) {
+    case OptimizerKind::kAdamw:
+      return "adamw";
+    case OptimizerKind::kNag:
+      return "nag";
+  }
+  return "unknown";
+}
+
+std::vector<Error> OptimizerOptions::validate() const {
+  Rules rules;
+  auto finite = [](double x) { return std::isfinite(x); };
+  rules.require(kind == OptimizerKind::kAdamw || kind == OptimizerKind::kNag,
+                "optimizer.kind: must be adamw or nag");
+  rules.number("optimizer.learning_rate", learning_rate, finite(learning_rate) && learning_rate > 0,
+               "a positive number");
+  rules.number("optimizer.min_learning_rate", min_learning_rate,
+               min_learning_rate >= 0 && min_learning_rate <= learning_rate,
+               "between 0 and optimizer.learning_rate");
+  rules.require(warmup_steps >= 0, "optimizer.warmup_steps: must not be negative (got " +
+                                       std::to_string(warmup_steps) + ")");
+  rules.require(schedule != Schedule::kCosine || total_steps > std::max<int64_t>(warmup_steps, 0),
+                "optimizer.total_steps: the cosine schedule needs more than "
+                "optimizer.warmup_steps (got " +
+                    std::to_string(total_steps) + " and " + std::to_string(warmup_steps) + ")");
+  rules.number("optimizer.beta1", beta1, beta1 >= 0 && beta1 < 1, "in [0, 1)");
+  rules.number("optimizer.beta2", beta2, beta2 >= 0 && beta2 < 1, "in [0, 1)");
+  rules.number("optimizer.epsilon", epsilon, finite(epsilon) && epsilon > 0, "a positive number");
+  rules.number("optimizer.momentum_decay", momentum_decay,
+               finite(momentum_decay) && momentum_decay >= 0, "0 or a positive number");
+  rules.number("optimizer.weight_decay", weight_decay, finite(weight_decay) && weight_decay >= 0,
+               "0 (off) or a positive number");
+  rules.number("optimizer.clip_norm", clip_norm, finite(clip_norm) && clip_norm >= 0,
+               "0 (off) or a positive number");
+  return rules.take();
+}
+
+double learning_rate(const OptimizerOptions& options, int64_t step) {
+  if (step < options.warmup_steps) {
+    return options.learning_rate * static_cast<double>(step + 1) /
+           static_cast<double>(options.warmup_steps);
+  }
+  if (options.schedule == Schedule::kConstant) return options.learning_rate;
+  if (step >= options.total_steps) return options.min_learning_rate;
+  double done = static_cast<double>(step - options.warmup_steps) /
+                static_cast<double>(options.total_steps - options.warmup_steps);
+  double height = options.learning_rate - options.min_learning_rate;
+  return options.min_learning_rate + height * 0.5 * (1 + std::cos(M_PI * done));
+}
+
+double clip_scale(const OptimizerOptions& options, double gradient_norm) {
+  if (options.clip_norm <= 0 || !(gradient_norm > options.clip_norm)) return 1;
+  return options.clip_norm / gradient_norm;
+}
+
+Result<Device> parse_device(const std::string& name) {
+  if (name == "cpu") return Device{};
+  if (name == "cuda") return Device{true, 0};
+  const std::string prefix = "cuda:";
+  const std::string number = name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : "";
+  const bool digits = !number.empty() && number.size() <= 2 &&
+                      number.find_first_not_of("0123456789") == std::string::npos;
+  if (digits) return Device{true, static_cast<int8_t>(std::stoi(number))};
+  return Error{
+      ErrorCode::kInvalidArgument,
+      "device: expected \"cpu\", \"cuda\" or \"cuda:N\" with N below 100, found \"" + name + "\"",
+      0};
+}
+
+Status StageOptions::validate() const {
+  for (const auto& errors : {model.validate(), optimizer.validate()}) {
+    if (!errors.empty()) return errors.front();
+  }
+  if (const auto parsed = parse_device(device); !parsed) return parsed.error();
+  Rules rules;
+  rules.in_range("stages (at most model.layers)", num_stages, 1, model.layers);
+  rules.in_range("stage", stage, 0, int64_t{num_stages} - 1);
+  const size_t split = model.layers_per_stage.size();
+  rules.require(split == 0 || split == static_cast<size_t>(num_stages),
+                "model.layers_per_stage: names " + std::to_string(split) + " stages, there are " +
+                    std::to_string(num_stages));
+  const auto errors = rules.take();
+  return errors.empty() ? Status() : Status(errors.front());
+}
+
+std::vector<Error> DataOptions::validate() const {
+  Rules rules;
+  rules.require(!train.empty(), "data.train: name at least one text file or folder");
+  auto check_paths = [&](const char* key, const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) {
+      rules.require(!path.empty(), std::string(key) + ": a path is empty");
+    }
+  };
+  check_paths("data.train", train);
+  check_paths("data.validation", validation);
+  rules.number("data.holdout", holdout, holdout > 0 && holdout <= 0.5, "in (0, 0.5]");
+  return rules.take();
+}
+
+}  // namespace swarm::tensor

@@ -1,0 +1,109 @@
+/// What a model, its optimizer and its data are. Plain data, no LibTorch.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/result.h"
+
+namespace swarm::tensor {
+
+/// No tensor is larger, decoded or encoded [bytes].
+constexpr uint64_t kMaxTensorBytes = 1ull << 30;
+
+/// A GPT-like decoder with pre-norm blocks and learned positions.
+struct ModelOptions {
+  int32_t layers = 8;   ///< L: transformer blocks of the whole model.
+  int32_t width = 256;  ///< D: hidden size; divisible by heads.
+  int32_t heads = 4;
+  int32_t ffn = 1024;        ///< Hidden size of the feed-forward part.
+  int32_t sequence = 256;    ///< T: tokens per sample.
+  int32_t vocabulary = 256;  ///< 256 for the byte tokenizer.
+  /// Blocks of each stage; empty: as even as possible, earlier stages get the remainder.
+  std::vector<int32_t> layers_per_stage;
+  uint64_t seed = 1;  ///< Of the initial weights.
+  std::vector<Error> validate() const;
+};
+
+/// Samples of `sequence` tokens that a microbatch may have, so that no intermediate tensor of a
+/// stage passes kMaxTensorBytes. Requires a valid model.
+uint64_t most_samples(const ModelOptions& model, uint64_t sequence);
+
+/// Blocks [first, first + count) belong to `stage`. Requires valid arguments, num_stages <= layers.
+struct LayerRange {
+  int32_t first = 0, count = 0;
+};
+LayerRange stage_layers(const ModelOptions& model, int32_t stage, int32_t num_stages);
+
+enum class Schedule : uint8_t { kConstant, kCosine };
+
+enum class OptimizerKind : uint8_t {
+  kAdamw,  ///< Loshchilov & Hutter 2019.
+  kNag,    ///< Nesterov's look-ahead with Adam's preconditioner, for stale gradients.
+};
+const char* to_string(OptimizerKind kind);  ///< As in the configuration: "adamw", "nag".
+
+/// What tensor/core/optimizer.h builds from; weight decay is decoupled, warm-up linear. For kNag give
+/// beta1 0.99, beta2 0.999 (the defaults are AdamW's).
+struct OptimizerOptions {
+  OptimizerKind kind = OptimizerKind::kAdamw;
+  double learning_rate = 1e-3;
+  double min_learning_rate = 0;  ///< End of the cosine.
+  int64_t warmup_steps = 0;
+  int64_t total_steps = 0;  ///< Length of the cosine; unused with kConstant.
+  Schedule schedule = Schedule::kConstant;
+  double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
+  /// psi of kNag: its momentum rises as beta1 * (1 - 0.5 * 0.96^(t * psi)). Unused by kAdamw.
+  double momentum_decay = 0.004;
+  /// On matrices only (not on norms, biases and embeddings' positions).
+  double weight_decay = 0.1;
+  /// Of the whole model's gradient; in local updates (stage.h) of the stage's. 0: off.
+  double clip_norm = 1.0;
+  std::vector<Error> validate() const;
+};
+/// Learning rate of the update that ends `step` (0-based).
+double learning_rate(const OptimizerOptions& options, int64_t step);
+/// min(1, clip_norm / norm); 1 when off.
+double clip_scale(const OptimizerOptions& options, double gradient_norm);
+
+enum class BackwardPolicy : uint8_t {
+  kKeep,       ///< The autograd graph is kept until the gradient is back: fast, more memory.
+  kRecompute,  ///< Only the input is kept; the forward is run again: slow, little memory.
+};
+enum class ComputeType : uint8_t { kFp32, kBf16 };
+
+/// Where forward and backward run: "cpu", "cuda" (the first GPU) or "cuda:N".
+struct Device {
+  bool cuda = false;
+  int8_t index = 0;  ///< Of the GPU.
+};
+/// Of its name, whether or not there is such a device. Errors: kInvalidArgument.
+Result<Device> parse_device(const std::string& name);
+
+struct StageOptions {
+  ModelOptions model;
+  OptimizerOptions optimizer;
+  int32_t stage = 0;
+  int32_t num_stages = 1;
+  BackwardPolicy backward = BackwardPolicy::kKeep;
+  ComputeType compute = ComputeType::kFp32;
+  std::string device = "cpu";  ///< See parse_device().
+  /// How activations and their gradients leave this stage: "none", "fp16", "bf16".
+  std::string activation_codec = "none";
+  std::string gradient_codec = "none";
+  std::string config_fingerprint;  ///< Written into and demanded of states.
+  Status validate() const;         ///< The first broken rule; codecs are not looked at.
+};
+
+struct DataOptions {
+  /// Text files or folders (read recursively, in sorted order), concatenated.
+  std::vector<std::string> train;
+  /// Same; empty: the last `holdout` of every training file.
+  std::vector<std::string> validation;
+  double holdout = 0.05;  ///< Fraction in (0, 0.5].
+  uint64_t seed = 1;      ///< Of the permutation sample index -> window.
+  std::vector<Error> validate() const;
+};
+
+}  // namespace swarm::tensor

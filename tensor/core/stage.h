@@ -1,0 +1,147 @@
+/// One pipeline stage of a model: forward, backward, gradient sum, updates. No LibTorch type
+/// appears here, so actors compile without it and the simulator can put arithmetic in its place.
+///
+/// Implementations: make_gpt_stage() (tensor/gpt/gpt_stage.h) and the arithmetic stage of the tests.
+/// Thread: one at a time; a StageServer's compute actor owns it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "common/buffer.h"
+#include "common/result.h"
+#include "swarm/tensor.pb.h"
+
+namespace swarm::tensor {
+
+/// A tensor as it travels: descriptor (its `data` empty) and bytes. No copy is made for Codec none.
+struct EncodedTensor {
+  proto::Tensor meta;
+  Buffer data;
+  bool empty() const { return data.empty(); }
+};
+
+/// Names one attempt of one microbatch between its forward and its backward.
+struct MicrobatchKey {
+  uint64_t step = 0;
+  uint32_t slot = 0;
+  uint32_t attempt = 0;
+  friend bool operator<(const MicrobatchKey& a, const MicrobatchKey& b) {
+    return std::tie(a.step, a.slot, a.attempt) < std::tie(b.step, b.slot, b.attempt);
+  }
+};
+
+/// What enters a stage.
+struct StageInput {
+  uint32_t samples = 0;       ///< B
+  uint32_t sequence = 0;      ///< T
+  Buffer tokens;              ///< int32 LE [B, T + 1]; inputs are [:, :T], targets [:, 1:].
+  EncodedTensor activations;  ///< [B, T, D]; empty at the first stage.
+};
+
+struct LossResult {
+  double loss_sum = 0;  ///< Sum over samples of the mean over tokens of the cross-entropy [nats].
+  EncodedTensor gradient;  ///< Of loss_sum by the input activations; empty at the first stage.
+};
+
+/// What the replicas of a stage average in asynchronous training. An optimizer's counters stay
+/// each peer's own, since they count its own updates.
+enum class AveragedPart : uint8_t {
+  kWeights,            ///< float32 [num_parameters]
+  kWeightsAndMoments,  ///< float32 [3, num_parameters]: parameters, first and second moments.
+};
+
+/// What an update of apply_local() was.
+struct LocalUpdate {
+  uint64_t updates = 0;      ///< Its number at this peer, from 1.
+  double gradient_norm = 0;  ///< Of the stage's mean gradient before clipping.
+  double clip_scale = 1;
+};
+
+class Stage {
+ public:
+  virtual ~Stage() = default;
+
+  /// Runs a stage that is not the last. With `keep` the autograd graph, with `recompute` the input
+  /// is kept under `key` until backward() or drop(); nothing is kept when `forward_only`.
+  /// Errors: kShapeMismatch, kInvalidArgument (token out of range), kNonFinite, kAlreadyExists.
+  virtual Result<EncodedTensor> forward(const MicrobatchKey& key, const StageInput& input,
+                                        bool forward_only) = 0;
+
+  /// Backward of a kept forward. Adds parameter gradients to the sum if `accumulate`; returns the
+  /// gradient by the stage's input (empty at the first stage). Forgets the key.
+  /// Errors: kNotFound (no such key), kShapeMismatch, kNonFinite (nothing was added).
+  virtual Result<EncodedTensor> backward(const MicrobatchKey& key, const EncodedTensor& gradient,
+                                         bool accumulate) = 0;
+
+  /// Last stage: forward, loss and backward in one visit; nothing is kept.
+  /// Errors: as forward().
+  virtual Result<LossResult> forward_backward(const MicrobatchKey& key, const StageInput& input,
+                                              bool accumulate, bool forward_only) = 0;
+
+  /// Forgets a kept forward; unknown keys are ignored.
+  virtual void drop(const MicrobatchKey& key) = 0;
+  virtual size_t kept() const = 0;
+
+  /// Elements of the flat parameter and gradient vectors.
+  virtual uint64_t num_parameters() const = 0;
+
+  /// Copy of the gradient sum, float32 [num_parameters], in the fixed order of the parameters.
+  virtual Buffer gradient_sum() const = 0;
+  virtual void clear_gradients() = 0;
+
+  /// One optimizer update of all parameters with `gradient` (float32 [num_parameters], the mean
+  /// over the step's samples) times `clip_scale`. Clears the gradient sum; step() rises by 1.
+  /// Errors: kShapeMismatch.
+  virtual Status apply(const Buffer& gradient, double clip_scale) = 0;
+
+  /// Parameters in memory are those at the start of this step.
+  virtual uint64_t step() const = 0;
+
+  // ---- Asynchronous training (design, "Modes of training"). A stage that has none of it refuses.
+
+  /// One optimizer update of this peer alone: with the gradient sum divided by `samples`, clipped
+  /// to clip_norm by its own norm, at the learning rate of `lr_position` (0-based: the averaging
+  /// period). Clears the sum; step() and kept forwards stay. A backward after it uses, with `keep`,
+  /// the weights of its own forward, which are stashed while it is kept; with `recompute`, today's.
+  /// Either way its gradient goes into the next update.
+  /// Errors: kNonFinite (nothing was applied; the sum is cleared), kInvalidArgument (no samples).
+  virtual Result<LocalUpdate> apply_local(uint64_t samples, uint64_t lr_position);
+  /// Updates of the optimizer so far, its whole history included.
+  virtual uint64_t updates() const { return 0; }
+  /// updates() when this kept forward ran; nothing if none is kept. Its staleness is the
+  /// difference.
+  virtual std::optional<uint64_t> updates_at_forward(const MicrobatchKey&) const { return {}; }
+  /// Names the averaging period whose start the parameters now belong to; goes into snapshots.
+  /// Errors: kInvalidArgument (beyond 2^53).
+  virtual Status set_step(uint64_t step);
+
+  /// This peer's contribution to a round of averaging. Never changes, whatever happens afterwards;
+  /// parameters alone are not copied, but share memory until the next change.
+  virtual Result<Buffer> to_average(AveragedPart part) const;
+  /// The round's end: adds average - sent (what to_average() gave at its start), so that training
+  /// may go on meanwhile. What has not changed since becomes the average bit for bit; second
+  /// moments never fall below 0. Kept forwards stay, as with apply_local().
+  /// Errors: kShapeMismatch, kNonFinite; then nothing has changed.
+  virtual Status take_average(AveragedPart part, const Buffer& average, const Buffer& sent);
+
+  /// xxh64 of the parameters' bytes.
+  virtual uint64_t checksum() const = 0;
+
+  /// A serialized proto::StageState (head, then payload); load accepts exactly what save made.
+  virtual Buffer save_state() const = 0;
+  /// All or nothing. Errors: kCorruptCheckpoint, kShapeMismatch (another model, stage or split).
+  virtual Status load_state(const Buffer& state) = 0;
+
+  /// Parameters from the seed alone: equal for any split of the same model. step() becomes 0.
+  virtual void initialize() = 0;
+
+ protected:
+  static Error not_asynchronous();
+};
+
+}  // namespace swarm::tensor

@@ -1,0 +1,46 @@
+/// The bytes of a stage's snapshot: a proto::StageState whose last field is the payload. No
+/// LibTorch; no limit of 2 GiB, because the payload is never parsed by protobuf. Pure.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "common/buffer.h"
+#include "common/result.h"
+#include "swarm/state.pb.h"
+#include "tensor/core/optimizer.h"
+
+namespace swarm::tensor {
+
+/// Version 1 is AdamW's, as ever; only what it cannot say is written as version 2, which names its
+/// optimizer. Both are read.
+constexpr uint32_t kStateFormatAdamw = 1;
+constexpr uint32_t kStateFormatVersion = 2;
+/// The largest step; beyond it a double no longer counts exactly.
+constexpr uint64_t kMaxStep = uint64_t{1} << 53;
+
+/// A snapshot in parts. `head.payload` is empty; `payload` shares the snapshot's memory.
+struct StateView {
+  proto::StageState head;
+  /// float32 [3, num_parameters]: parameters, first moments, second moments; maybe unaligned.
+  Buffer payload;
+};
+
+/// Parts of a snapshot whose length, version and counts are right: the payload is exactly
+/// 12 * num_parameters bytes and ends the buffer, and the optimizer can have counted so (see
+/// check_counters()). Copies nothing. Errors: kCorruptCheckpoint.
+Result<StateView> parse_state(const Buffer& state);
+
+/// The optimizer's part of a head, the format version included.
+void put_optimizer(OptimizerKind kind, const OptimizerCounters& counters, proto::StageState& head);
+/// Requires a head from parse_state().
+OptimizerKind optimizer_kind(const proto::StageState& head);
+OptimizerCounters optimizer_counters(const proto::StageState& head);
+
+/// Memory and its bytes.
+using PayloadPart = std::pair<const void*, uint64_t>;
+/// `head` (its payload empty), then the parts: a valid serialized proto::StageState.
+Buffer serialize_state(const proto::StageState& head, const std::vector<PayloadPart>& parts);
+
+}  // namespace swarm::tensor

@@ -1,0 +1,23 @@
+#include "tensor/gpt/device.h"
+
+#include <torch/torch.h>
+
+#include "tensor/core/options.h"
+
+namespace swarm::tensor {
+
+Status check_device(const std::string& name) {
+  auto device = parse_device(name);
+  if (!device) return device.error();
+  if (!device->cuda) return {};
+  const auto found = static_cast<int>(torch::cuda::device_count());
+  if (device->index < found) return {};
+  const std::string there = found == 0
+                                ? "this LibTorch sees no GPU (Debian's is built for CPUs only)"
+                                : "there are GPUs 0 to " + std::to_string(found - 1);
+  return Error{ErrorCode::kInvalidArgument,
+               "device \"" + name + "\": " + there + "; set node.device = \"cpu\" or another GPU",
+               0};
+}
+
+}  // namespace swarm::tensor

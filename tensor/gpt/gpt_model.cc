@@ -1,0 +1,85 @@
+#include "tensor/gpt/gpt_model.h"
+
+#include <torch/torch.h>
+
+#include <cmath>
+#include <limits>
+
+#include "common/check.h"
+#include "tensor/core/threads.h"
+
+namespace swarm::tensor {
+namespace {
+constexpr double kNormEpsilon = 1e-5;
+constexpr size_t kWeightsPerBlock = 12;
+}  // namespace
+
+void set_threads(int count) {
+  SWARM_CHECK(count >= 1);
+  at::set_num_threads(count);
+}
+
+const torch::Tensor& GptModel::mask(int64_t sequence, torch::Device device) {
+  if (!mask_.defined() || mask_.size(0) != sequence) {
+    constexpr float kNever = -std::numeric_limits<float>::infinity();
+    mask_ = torch::full({sequence, sequence}, kNever, device).triu(1);
+  }
+  return mask_;
+}
+
+torch::Tensor GptModel::linear(const torch::Tensor& x, const torch::Tensor& weight,
+                               const torch::Tensor& bias) const {
+  if (compute_ == ComputeType::kFp32) return torch::addmm(bias, x, weight.t());
+  return torch::addmm(bias, x.to(torch::kBFloat16), weight.t());
+}
+
+torch::Tensor GptModel::attention(const torch::Tensor& qkv, int64_t batch, int64_t sequence) {
+  const int64_t heads = model_.heads, width = model_.width, depth = width / heads;
+  // One copy for all three: [3, B, H, T, d].
+  torch::Tensor parts =
+      qkv.view({batch, sequence, 3, heads, depth}).permute({2, 0, 3, 1, 4}).contiguous();
+  parts = parts.view({3, batch * heads, sequence, depth});
+  torch::Tensor query = parts.select(0, 0), key = parts.select(0, 1), value = parts.select(0, 2);
+  const double scale = 1 / std::sqrt(static_cast<double>(depth));
+  const torch::Tensor& future = mask(sequence, qkv.device());
+  torch::Tensor weights;
+  if (compute_ == ComputeType::kFp32) {
+    weights = torch::baddbmm(future, query, key.transpose(1, 2), 1, scale).softmax(-1);
+  } else {
+    torch::Tensor scores = query.bmm(key.transpose(1, 2)).to(torch::kFloat32);
+    weights = (scores * scale + future).softmax(-1).to(torch::kBFloat16);
+  }
+  torch::Tensor mixed = weights.bmm(value).view({batch, heads, sequence, depth});
+  return mixed.transpose(1, 2).reshape({batch * sequence, width});
+}
+
+torch::Tensor GptModel::blocks(const std::vector<torch::Tensor>& weights,
+                               const torch::Tensor& input, int64_t batch, int64_t sequence) {
+  torch::Tensor x = input;
+  size_t next = 0;
+  if (first_) {
+    torch::Tensor positions = weights[1].narrow(0, 0, sequence);
+    x = (torch::embedding(weights[0], input) + positions).view({batch * sequence, model_.width});
+    next = 2;
+  }
+  for (int32_t i = 0; i < layers_.count; ++i, next += kWeightsPerBlock) {
+    const torch::Tensor* w = &weights[next];
+    torch::Tensor h = torch::layer_norm(x, {model_.width}, w[0], w[1], kNormEpsilon);
+    h = attention(linear(h, w[2], w[3]), batch, sequence);
+    x = x + linear(h, w[4], w[5]);
+    h = torch::layer_norm(x, {model_.width}, w[6], w[7], kNormEpsilon);
+    x = x + linear(torch::gelu(linear(h, w[8], w[9])), w[10], w[11]);
+  }
+  return x;
+}
+
+torch::Tensor GptModel::logits(const std::vector<torch::Tensor>& weights,
+                               const torch::Tensor& x) const {
+  SWARM_CHECK(last_);
+  const torch::Tensor* w = &weights[weights.size() - 3];
+  torch::Tensor h = torch::layer_norm(x, {model_.width}, w[0], w[1], kNormEpsilon);
+  if (compute_ == ComputeType::kFp32) return h.mm(w[2].t());
+  return h.to(torch::kBFloat16).mm(w[2].t()).to(torch::kFloat32);
+}
+
+}  // namespace swarm::tensor

@@ -1,0 +1,161 @@
+#include "tensor/reference/reference_optimizer.h"
+
+#include <torch/torch.h>
+
+#include <cmath>
+#include <map>
+#include <sstream>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace swarm::tensor {
+namespace {
+
+using torch::Tensor;
+
+class ReferenceAdamw final : public ReferenceOptimizer {
+ public:
+  ReferenceAdamw(const OptimizerOptions& o, const std::vector<Tensor>& decayed,
+                 const std::vector<Tensor>& plain)
+      : optimizer_(groups(o, decayed, plain), torch::optim::AdamWOptions(o.learning_rate)) {}
+
+  void step(double learning_rate) override {
+    for (auto& group : optimizer_.param_groups()) {
+      static_cast<torch::optim::AdamWOptions&>(group.options()).lr(learning_rate);
+    }
+    optimizer_.step();
+  }
+
+  ReferenceMoments moments(const Tensor& parameter) const override {
+    ReferenceMoments out;
+    const auto found = optimizer_.state().find(key(parameter));
+    if (found == optimizer_.state().end()) {
+      out.first = out.second = torch::zeros(parameter.sizes());
+      return out;
+    }
+    const auto& state = static_cast<const torch::optim::AdamWParamState&>(*found->second);
+    out.updates = static_cast<uint64_t>(state.step());
+    out.first = state.exp_avg();
+    out.second = state.exp_avg_sq();
+    return out;
+  }
+
+  void set_moments(const Tensor& parameter, const ReferenceMoments& moments) override {
+    auto state = std::make_unique<torch::optim::AdamWParamState>();
+    state->step(static_cast<int64_t>(moments.updates));
+    state->exp_avg(moments.first.clone());
+    state->exp_avg_sq(moments.second.clone());
+    optimizer_.state()[key(parameter)] = std::move(state);
+  }
+
+ private:
+  using States = std::decay_t<decltype(std::declval<torch::optim::AdamW&>().state())>;
+  static States::key_type key(const Tensor& parameter) {
+    return key_of<States::key_type>(parameter.unsafeGetTensorImpl());
+  }
+  /// LibTorch 1 knows a parameter by its address as text, LibTorch 2 by the address.
+  template <class Key>
+  static Key key_of(at::TensorImpl* address) {
+    if constexpr (std::is_same_v<Key, std::string>) {
+      std::ostringstream text;
+      text << address;
+      return text.str();
+    } else {
+      return address;
+    }
+  }
+  static std::vector<torch::optim::OptimizerParamGroup> groups(const OptimizerOptions& o,
+                                                               const std::vector<Tensor>& decayed,
+                                                               const std::vector<Tensor>& plain) {
+    auto options = [&](double decay) {
+      return std::make_unique<torch::optim::AdamWOptions>(
+          torch::optim::AdamWOptions(o.learning_rate)
+              .betas({o.beta1, o.beta2})
+              .eps(o.epsilon)
+              .weight_decay(decay));
+    };
+    std::vector<torch::optim::OptimizerParamGroup> out;
+    out.emplace_back(decayed, options(o.weight_decay));
+    out.emplace_back(plain, options(0));
+    return out;
+  }
+
+  torch::optim::AdamW optimizer_;
+};
+
+class ReferenceNag final : public ReferenceOptimizer {
+ public:
+  ReferenceNag(const OptimizerOptions& options, const std::vector<Tensor>& decayed,
+               const std::vector<Tensor>& plain)
+      : options_(options) {
+    for (const Tensor& parameter : decayed) add(parameter, options.weight_decay);
+    for (const Tensor& parameter : plain) add(parameter, 0);
+  }
+
+  void step(double learning_rate) override {
+    torch::NoGradGuard guard;
+    for (auto& [key, item] : items_) {
+      if (item.parameter.grad().defined()) step_one(learning_rate, item);
+    }
+  }
+  ReferenceMoments moments(const Tensor& parameter) const override {
+    return items_.at(parameter.unsafeGetTensorImpl()).moments;
+  }
+  void set_moments(const Tensor& parameter, const ReferenceMoments& moments) override {
+    ReferenceMoments& own = items_.at(parameter.unsafeGetTensorImpl()).moments;
+    own = moments;
+    own.first = moments.first.clone();
+    own.second = moments.second.clone();
+  }
+
+ private:
+  struct Item {
+    Tensor parameter;
+    double decay = 0;
+    ReferenceMoments moments;
+  };
+
+  void add(const Tensor& parameter, double decay) {
+    Item item{parameter, decay, {}};
+    item.moments.first = torch::zeros(parameter.sizes());
+    item.moments.second = torch::zeros(parameter.sizes());
+    items_.emplace(parameter.unsafeGetTensorImpl(), std::move(item));
+  }
+
+  double mu(uint64_t t) const {
+    const double exponent = static_cast<double>(t) * options_.momentum_decay;
+    return options_.beta1 * (1 - 0.5 * std::pow(0.96, exponent));
+  }
+
+  void step_one(double rate, Item& item) const {
+    ReferenceMoments& s = item.moments;
+    const Tensor gradient = item.parameter.grad();
+    const uint64_t t = ++s.updates;
+    s.momentum_product *= mu(t);
+    s.first = s.first * options_.beta1 + gradient * (1 - options_.beta1);
+    s.second = s.second * options_.beta2 + gradient.square() * (1 - options_.beta2);
+    const double bias = 1 - std::pow(options_.beta2, static_cast<double>(t));
+    const Tensor denominator = (s.second / bias).sqrt() + options_.epsilon;
+    const double discount = (1 - mu(t)) / (1 - s.momentum_product);
+    const double ahead = mu(t + 1) / (1 - s.momentum_product * mu(t + 1));
+    item.parameter.mul_(1 - rate * item.decay);
+    item.parameter.sub_(gradient / denominator * (rate * discount));
+    item.parameter.sub_(s.first / denominator * (rate * ahead));
+  }
+
+  const OptimizerOptions options_;
+  std::map<const void*, Item> items_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReferenceOptimizer> make_reference_optimizer(const OptimizerOptions& options,
+                                                             const std::vector<Tensor>& decayed,
+                                                             const std::vector<Tensor>& plain) {
+  if (options.kind == OptimizerKind::kNag)
+    return std::make_unique<ReferenceNag>(options, decayed, plain);
+  return std::make_unique<ReferenceAdamw>(options, decayed, plain);
+}
+
+}  // namespace swarm::tensor

@@ -1,0 +1,291 @@
+#include "actors/dht/dht_node.h"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <caf/actor_system.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+#include <caf/stateful_actor.hpp>
+#include <map>
+#include <optional>
+
+#include "actors/net/errors.h"
+#include "tests/support/deterministic_system.h"
+#include "tests/support/fake_links.h"
+
+namespace swarm::actors {
+namespace {
+
+using namespace std::chrono_literals;
+using test::DeterministicSystem;
+using test::FakeNetwork;
+
+NodeId id_of(uint64_t n) {  // spread over the key space, equal in every run
+  NodeId id = routing::dht_key("test node " + std::to_string(n));
+  return id;
+}
+
+/// Some DHT nodes on a fake network; node 0 is the one the others join through.
+struct Swarm {
+  DeterministicSystem system;
+  FakeNetwork network{*system};
+  std::map<uint64_t, caf::actor> nodes;
+  DhtOptions options;
+
+  ~Swarm() {
+    for (auto& [n, node] : nodes) caf::anon_send_exit(node, caf::exit_reason::user_shutdown);
+    nodes.clear();
+    system.run();
+    network.shut_down();
+    system.run();
+  }
+  caf::actor add(uint64_t n, std::vector<Endpoint> join) {
+    auto links = network.add(id_of(n));
+    DhtDeps deps{id_of(n), network.endpoint(id_of(n)), links, options, "run", std::move(join)};
+    nodes[n] = spawn_dht_node(*system, deps);
+    system.run();
+    return nodes[n];
+  }
+  void add_many(uint64_t count) {
+    add(0, {});
+    for (uint64_t n = 1; n < count; ++n) {
+      add(n, {network.endpoint(id_of(0))});
+      system.advance(10ms);
+    }
+    system.advance(500ms);
+  }
+  void kill(uint64_t n) {
+    network.kill(id_of(n));
+    caf::anon_send_exit(nodes[n], caf::exit_reason::kill);
+    nodes.erase(n);
+    system.run();
+  }
+  template <class T, class... Ts>
+  std::optional<T> ask(uint64_t n, std::chrono::milliseconds limit, Ts... args) {
+    caf::scoped_actor self{*system};
+    auto request = self->request(nodes[n], caf::infinite, args...);
+    system.advance(limit);
+    std::optional<T> answer;
+    request.receive([&](T& value) { answer = value; }, [](const caf::error&) {});
+    return answer;
+  }
+  ErrorCode store(uint64_t n, const std::string& name, DhtRecordLocal record,
+                  std::chrono::milliseconds limit = 20ms) {
+    caf::scoped_actor self{*system};
+    auto request = self->request(nodes[n], caf::infinite, dht_store_atom::value, name, record);
+    system.advance(limit);
+    ErrorCode code = ErrorCode::kInternal;
+    request.receive([&] { code = ErrorCode::kNone; },
+                    [&](const caf::error& error) { code = from_caf(error).code; });
+    return code;
+  }
+  DhtRecords get(uint64_t n, const std::string& name, std::chrono::milliseconds limit = 20ms) {
+    auto records = ask<DhtRecords>(n, limit, dht_get_atom::value, name);
+    BOOST_REQUIRE(records.has_value());
+    return *records;
+  }
+};
+
+BOOST_AUTO_TEST_SUITE(dht_node)
+
+BOOST_AUTO_TEST_CASE(a_node_alone_stores_and_finds) {
+  Swarm swarm;
+  swarm.add(0, {});
+  BOOST_TEST(int(swarm.store(0, "stage/0", {"me", "value", 1, 4'000ms})) == int(ErrorCode::kNone));
+  auto records = swarm.get(0, "stage/0");
+  BOOST_REQUIRE_EQUAL(records.size(), 1u);
+  BOOST_TEST(records[0].value == "value");
+  BOOST_TEST(swarm.get(0, "stage/1").empty());
+}
+
+BOOST_AUTO_TEST_CASE(two_nodes_find_each_others_records_at_once) {
+  Swarm swarm;
+  swarm.add_many(2);
+  swarm.store(0, "stage/0", {"a", "from zero", 1, 4'000ms});
+  swarm.store(1, "stage/0", {"b", "from one", 1, 4'000ms});
+  for (uint64_t n : {0, 1}) {
+    auto records = swarm.get(n, "stage/0");
+    BOOST_REQUIRE_EQUAL(records.size(), 2u);
+    BOOST_TEST(records[0].value == "from zero");
+    BOOST_TEST(records[1].value == "from one");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_was_stored_before_joining_is_found_after_it) {
+  Swarm swarm;
+  swarm.add(0, {});
+  swarm.store(0, "coordinator", {"c", "term 1", 1, 60'000ms});
+  swarm.add(1, {swarm.network.endpoint(id_of(0))});
+  swarm.system.advance(50ms);
+  swarm.kill(0);  // only what was handed over is left
+  BOOST_TEST(swarm.get(1, "coordinator", 3'000ms).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_record_vanishes_after_its_time_to_live) {
+  Swarm swarm;
+  swarm.add_many(3);
+  swarm.store(1, "stage/0", {"a", "x", 1, 4'000ms});
+  swarm.system.advance(3'900ms);
+  BOOST_TEST(swarm.get(2, "stage/0").size() == 1u);
+  swarm.system.advance(200ms);
+  BOOST_TEST(swarm.get(2, "stage/0").empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_highest_version_wins_on_every_node) {
+  Swarm swarm;
+  swarm.add_many(4);
+  swarm.store(1, "coordinator", {"c", "new", 2, 4'000ms});
+  swarm.store(2, "coordinator", {"c", "old", 1, 4'000ms});
+  for (uint64_t n = 0; n < 4; ++n) {
+    auto records = swarm.get(n, "coordinator");
+    BOOST_REQUIRE_EQUAL(records.size(), 1u);
+    BOOST_TEST(records[0].value == "new");
+    BOOST_TEST(records[0].version == 2u);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_join_is_retried_until_the_first_node_is_up) {
+  Swarm swarm;
+  Endpoint later{"127.0.0.1", 9'999};
+  swarm.add(1, {later});
+  swarm.system.advance(5'000ms);
+  BOOST_TEST(!swarm.ask<DhtStatus>(1, 1ms, dht_status_atom::value)->joined);
+  auto links = swarm.network.add(id_of(0), "", later.port);
+  swarm.nodes[0] = spawn_dht_node(*swarm.system, {id_of(0), later, links, {}, "run", {}});
+  swarm.system.advance(2'500ms);
+  BOOST_TEST(swarm.ask<DhtStatus>(1, 1ms, dht_status_atom::value)->joined);
+}
+
+BOOST_AUTO_TEST_CASE(thirty_nodes_find_a_record_from_any_and_after_deaths) {
+  Swarm swarm;
+  swarm.add_many(30);
+  swarm.store(7, "stage/3", {"seven", "here", 1, 600'000ms}, 100ms);
+  for (uint64_t n = 0; n < 30; ++n) BOOST_TEST(swarm.get(n, "stage/3", 50ms).size() == 1u);
+  for (uint64_t n : {0, 3, 7, 11, 19, 23}) swarm.kill(n);
+  for (auto n : {1, 5, 13, 29}) BOOST_TEST(swarm.get(n, "stage/3", 11'000ms).size() == 1u);
+  swarm.add(100, {swarm.network.endpoint(id_of(1))});
+  swarm.system.advance(300ms);
+  BOOST_TEST(swarm.get(100, "stage/3", 100ms).size() == 1u);
+  auto status = swarm.ask<DhtStatus>(1, 1ms, dht_status_atom::value);
+  BOOST_TEST(status->contacts.size() >= 8u);
+  for (auto& contact : status->contacts) BOOST_TEST((contact.id != id_of(7)));
+}
+
+BOOST_AUTO_TEST_CASE(a_frozen_node_delays_a_get_by_one_timeout_only) {
+  Swarm swarm;
+  swarm.add_many(4);
+  swarm.store(1, "stage/0", {"a", "x", 1, 60'000ms});
+  swarm.network.silence(id_of(2));
+  BOOST_TEST(swarm.get(3, "stage/0", 1'100ms).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_writer_looks_up_only_when_the_nearest_may_have_changed) {
+  Swarm swarm;
+  swarm.add_many(20);
+  size_t finds = 0, stores = 0;
+  swarm.network.set_filter([&](const NodeId&, const ActorId&, const Mail& mail) {
+    finds += mail.kind == proto::KIND_DHT_FIND ? 1 : 0;
+    stores += mail.kind == proto::KIND_DHT_STORE ? 1 : 0;
+    return test::Fate::kDeliver;
+  });
+  auto announce = [&](uint64_t version) {
+    finds = stores = 0;
+    BOOST_TEST(int(swarm.store(7, "stage/3", {"seven", "here", version, 4'000ms})) ==
+               int(ErrorCode::kNone));
+  };
+  announce(1);
+  BOOST_TEST(finds >= 8u);
+  const size_t replicas = stores;
+  BOOST_TEST(replicas >= 7u);
+  announce(2);
+  BOOST_TEST(finds == 0u);
+  BOOST_TEST(stores == replicas);
+  const auto key = routing::dht_key("run/stage/3");
+  auto distance = [&](uint64_t n) { return routing::xor_distance(id_of(n), key); };
+  NodeId nearest = distance(0);
+  for (uint64_t n = 1; n < 20; ++n) nearest = std::min(nearest, distance(n));
+  uint64_t newcomer = 100;
+  while (nearest < distance(newcomer)) ++newcomer;
+  swarm.add(newcomer, {swarm.network.endpoint(id_of(7))});
+  swarm.system.advance(300ms);
+  announce(3);
+  BOOST_TEST(finds >= 8u);
+  swarm.kill(newcomer);
+  announce(4);
+  BOOST_TEST(finds >= 8u);
+  BOOST_TEST(swarm.get(5, "stage/3")[0].version == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_asks_few_where_something_is_known_and_all_k_otherwise) {
+  Swarm swarm;
+  swarm.add_many(30);
+  swarm.store(7, "stage/3", {"seven", "here", 1, 60'000ms}, 100ms);
+  size_t finds = 0;
+  swarm.network.set_filter([&](const NodeId&, const ActorId&, const Mail& mail) {
+    finds += mail.kind == proto::KIND_DHT_FIND ? 1 : 0;
+    return test::Fate::kDeliver;
+  });
+  auto read_by_all = [&](const std::string& name, size_t records) {
+    finds = 0;
+    for (uint64_t n = 0; n < 30; ++n) BOOST_TEST(swarm.get(n, name).size() == records);
+    return finds;
+  };
+  const size_t known = read_by_all("stage/3", 1), unknown = read_by_all("stage/4", 0);
+  BOOST_TEST(known >= 28u * 3);
+  BOOST_TEST(unknown >= 30u * 8);
+  BOOST_TEST(known * 4 < unknown * 3);
+}
+
+BOOST_AUTO_TEST_CASE(islands_grow_together_at_a_refresh) {
+  Swarm swarm;
+  swarm.add(0, {});
+  Endpoint late{"127.0.0.1", 9'999};
+  swarm.add(1, {swarm.network.endpoint(id_of(0)), late});
+  auto links = swarm.network.add(id_of(2), "", late.port);
+  swarm.nodes[2] = spawn_dht_node(*swarm.system, {id_of(2), late, links, {}, "run", {}});
+  swarm.system.advance(16'000ms);
+  swarm.store(2, "stage/0", {"a", "x", 1, 4'000ms});
+  BOOST_TEST(swarm.get(0, "stage/0").size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(malformed_requests_are_refused) {
+  Swarm swarm;
+  auto node = swarm.add(0, {});
+  proto::DhtFind find;
+  find.set_key("short");
+  proto::DhtStore store;
+  store.set_key(std::string(16, 'k'));
+  for (int i = 0; i < 2'000; ++i) store.add_records()->set_subkey("s");
+  for (auto& mail : {make_mail(find), make_mail(store), make_mail(proto::Echo{})}) {
+    caf::scoped_actor self{*swarm.system};
+    auto request = self->request(node, caf::infinite, mail);
+    swarm.system.run();
+    ErrorCode code = ErrorCode::kNone;
+    request.receive([](Mail&) {}, [&](const caf::error& e) { code = from_caf(e).code; });
+    BOOST_TEST(int(code) == int(ErrorCode::kInvalidArgument));
+  }
+  BOOST_TEST(int(swarm.store(0, "x", {"", "v", 1, 1'000ms})) == int(ErrorCode::kInvalidArgument));
+  BOOST_TEST(int(swarm.store(0, "x", {"a", std::string(5'000, 'v'), 1, 1'000ms})) ==
+             int(ErrorCode::kInvalidArgument));
+}
+
+BOOST_AUTO_TEST_CASE(ending_the_actor_answers_what_is_pending) {
+  Swarm swarm;
+  swarm.add_many(3);
+  swarm.network.silence(id_of(1));
+  caf::scoped_actor self{*swarm.system};
+  auto request =
+      self->request(swarm.nodes[2], caf::infinite, dht_get_atom::value, std::string("stage/0"));
+  swarm.system.run();
+  caf::anon_send_exit(swarm.nodes[2], caf::exit_reason::user_shutdown);
+  swarm.system.run();
+  ErrorCode code = ErrorCode::kNone;
+  request.receive([](DhtRecords&) {}, [&](const caf::error& e) { code = from_caf(e).code; });
+  BOOST_TEST(int(code) == int(ErrorCode::kShuttingDown));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace swarm::actors

@@ -1,0 +1,94 @@
+#include "actors/node/console.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "actors/net/requests.h"
+#include "actors/node/node_supervisor.h"
+#include "tests/support/sim_swarm.h"
+
+using namespace std::chrono_literals;
+using namespace swarm;
+
+namespace {
+
+/// A running swarm with a console on a trainer's node.
+struct WithConsole : test::SimSwarm {
+  caf::actor console;
+  WithConsole() {
+    training.steps = 1'000;
+    num_stages = 2;
+    for (int stage = 0; stage < 2; ++stage)
+      for (const char* replica : {"a", "b"})
+        add_peer("stage" + std::to_string(stage) + replica, stage);
+    add_trainer("trainer-a");
+    auto& node = nodes["trainer-a"];
+    actors::ConsoleDeps deps;
+    deps.node = node.id;
+    deps.node_name = "trainer-a";
+    deps.dht_options = dht_options;
+    deps.links = net.links(node.id);
+    deps.dht = node.actors[0];
+    actors::NodeSupervisorDeps supervisor;
+    supervisor.links = deps.links;
+    supervisor.events = events;
+    deps.supervisor = actors::spawn_node_supervisor(*system, std::move(supervisor));
+    node.actors.push_back(deps.supervisor);
+    console = actors::spawn_console(*system, deps);
+    node.actors.push_back(console);
+    run_to_step(3);
+  }
+
+  std::pair<std::string, bool> type(const std::string& line) {
+    proto::ConsoleRequest request;
+    request.set_line(line);
+    std::pair<std::string, bool> result{"", true};
+    caf::scoped_actor self(*system);
+    auto handle = self->request(console, caf::infinite, actors::make_mail(std::move(request)));
+    system.advance(1s);
+    handle.receive(
+        [&](const actors::Mail& mail) {
+          const auto& reply = mail.as<proto::ConsoleReply>();
+          result = {reply.text(), reply.failed()};
+        },
+        [&](const caf::error& e) { result.first = to_string(actors::from_caf(e)); });
+    return result;
+  }
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(ConsoleTest)
+
+BOOST_FIXTURE_TEST_CASE(stages_shows_equal_checksums_of_replicas, WithConsole) {
+  auto [text, failed] = type("stages");
+  BOOST_TEST_MESSAGE(text);
+  BOOST_TEST(!failed);
+  for (const char* name : {"stage0a", "stage0b", "stage1a", "stage1b"})
+    BOOST_TEST(contains(text, name));
+}
+
+BOOST_FIXTURE_TEST_CASE(steps_and_announcements_are_readable, WithConsole) {
+  BOOST_TEST(contains(type("steps").first, "term 1"));
+  BOOST_TEST(contains(type("dht coordinator").first, "active, term 1"));
+  BOOST_TEST(contains(type("dht stage/1").first, "stage1b"));
+}
+
+BOOST_FIXTURE_TEST_CASE(bad_lines_get_one_clear_error, WithConsole) {
+  for (const char* line : {"frobnicate", "actor", "actor nobody", "kill", "kill nobody"}) {
+    auto [text, failed] = type(line);
+    BOOST_TEST(failed, line);
+    BOOST_TEST(contains(text, "error: "), line);
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(checkpoint_writes_a_snapshot_of_every_peer_now, WithConsole) {
+  size_t before = events->count("checkpointed");
+  BOOST_TEST(!type("checkpoint").second);
+  BOOST_TEST(events->count("checkpointed") >= before + 4);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

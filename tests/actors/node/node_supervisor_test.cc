@@ -1,0 +1,126 @@
+#include "actors/node/node_supervisor.h"
+
+#include <boost/test/unit_test.hpp>
+#include <caf/event_based_actor.hpp>
+
+#include "actors/net/local.h"
+#include "actors/net/requests.h"
+#include "tests/support/deterministic_system.h"
+#include "tests/support/fake_links.h"
+#include "tests/support/ids.h"
+
+using namespace std::chrono_literals;
+using namespace swarm;
+
+namespace {
+
+using fail_atom = caf::atom_constant<caf::atom("fail")>;
+
+caf::behavior role(caf::event_based_actor* self, std::string id, std::shared_ptr<int> drained) {
+  return {
+      [id](actors::describe_atom) { return "I am " + id; },
+      [drained](actors::drain_atom) {
+        ++*drained;
+        return true;
+      },
+      [self](fail_atom) { self->quit(caf::exit_reason::unhandled_exception); },
+  };
+}
+
+struct Supervised {
+  test::DeterministicSystem system;
+  test::FakeNetwork net{*system};
+  NodeId id = testing::node(1);
+  caf::actor links = net.add(id);
+  std::shared_ptr<actors::MemoryEventLog> events = std::make_shared<actors::MemoryEventLog>();
+  std::shared_ptr<int> drained = std::make_shared<int>(0);
+  int spawned = 0;
+  bool killed = false, stopped = false, failed = false;
+  actors::RoleActors latest;
+  caf::actor supervisor;
+
+  Supervised() {
+    actors::NodeSupervisorDeps deps;
+    deps.links = links;
+    deps.events = events;
+    deps.groups = {{"stage.0", [this](const std::string& suffix) {
+                      ++spawned;
+                      latest.clear();
+                      for (std::string name : {"stage.0", "averager.0"})
+                        latest[name + suffix] = system->spawn(role, name + suffix, drained);
+                      return latest;
+                    }}};
+    deps.kill_process = [this] { killed = true; };
+    deps.stop_process = [this](bool f) {
+      stopped = true;
+      failed = f;
+    };
+    supervisor = system.own(actors::spawn_node_supervisor(*system, std::move(deps)));
+    system.run();
+  }
+  ~Supervised() {
+    for (auto& [name, actor] : latest) caf::anon_send_exit(actor, caf::exit_reason::kill);
+    net.shut_down();
+    system.run();
+  }
+  std::string describe(const std::string& name) {
+    std::string text;
+    caf::scoped_actor self(*system);
+    auto handle = self->request(supervisor, caf::infinite, actors::describe_atom::value, name);
+    system.run();
+    handle.receive([&](const std::string& t) { text = t; },
+                   [&](const caf::error& e) { text = to_string(actors::from_caf(e).code); });
+    return text;
+  }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(NodeSupervisorTest)
+
+BOOST_FIXTURE_TEST_CASE(a_failed_role_comes_back_whole_under_a_new_name, Supervised) {
+  BOOST_TEST(spawned == 1);
+  caf::anon_send(latest.at("averager.0"), fail_atom::value);
+  system.advance(1s);
+  BOOST_TEST(spawned == 2);
+  BOOST_TEST(describe("stage.0.1") == "I am stage.0.1");
+  BOOST_TEST(describe("stage.0") == "not_found");
+  BOOST_TEST(events->count("actor_failed") == 1u);
+  BOOST_TEST(!stopped);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_role_that_fails_again_and_again_ends_the_node, Supervised) {
+  for (int i = 0; i <= actors::kMaxRestarts; ++i) {
+    BOOST_TEST(!stopped);
+    caf::anon_send(latest.begin()->second, fail_atom::value);
+    system.advance(10s);
+  }
+  BOOST_TEST(stopped);
+  BOOST_TEST(failed);
+}
+
+BOOST_FIXTURE_TEST_CASE(draining_asks_every_role_once_and_ends_the_actors, Supervised) {
+  caf::scoped_actor self(*system);
+  auto handle = self->request(supervisor, caf::infinite, actors::drain_atom::value);
+  system.run();
+  bool done = false;
+  handle.receive([&](bool b) { done = b; }, [](const caf::error&) {});
+  BOOST_TEST(done);
+  BOOST_TEST(*drained == 1);  // the stage server; its averager has nothing to hand over
+  BOOST_TEST(spawned == 1);   // an end that was asked for is no failure
+}
+
+BOOST_FIXTURE_TEST_CASE(stop_mail_drains_or_kills, Supervised) {
+  proto::StopNode stop;
+  caf::anon_send(supervisor, actors::make_mail(stop));
+  system.run();
+  BOOST_TEST(stopped);
+  BOOST_TEST(!failed);
+  BOOST_TEST(!killed);
+  stop.set_at_once(true);
+  caf::anon_send(supervisor, actors::make_mail(stop));
+  system.run();
+  BOOST_TEST(killed);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

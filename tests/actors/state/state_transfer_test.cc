@@ -1,0 +1,288 @@
+#include <boost/test/unit_test.hpp>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+
+#include "actors/averaging/averager.h"
+#include "tensor/core/flat.h"
+#include "tests/support/averagers.h"
+
+namespace swarm::actors {
+namespace {
+
+using namespace std::chrono_literals;
+using test::Ask;
+using test::Fate;
+using test::id_of;
+using test::World;
+
+/// The part of a stage server that matters here.
+caf::behavior fake_stage(caf::event_based_actor*, std::shared_ptr<FrozenState> state) {
+  return {[=](freeze_atom) -> caf::result<FrozenState> {
+    if (state->state.empty()) return to_caf(ErrorCode::kNotReady, "restoring");
+    return *state;
+  }};
+}
+
+/// Offers `state` under the digest of other bytes.
+caf::behavior liar(caf::event_based_actor*, Buffer state, uint64_t step, uint64_t digest,
+                   uint64_t size) {
+  return {[=](const Mail& mail) -> caf::result<Mail> {
+    if (mail.kind == proto::KIND_STATE_INFO) {
+      proto::StateInfoReply reply;
+      reply.set_handle(1);
+      reply.set_step(step);
+      reply.set_digest(digest);
+      reply.set_size_bytes(size);
+      return make_mail(reply);
+    }
+    const auto& chunk = mail.as<proto::StateChunk>();
+    return make_mail(proto::StateChunkReply{}, state.slice(chunk.offset(), chunk.size_bytes()));
+  }};
+}
+
+class MapStore : public storage::CheckpointStore {
+ public:
+  std::map<std::pair<std::string, uint64_t>, Buffer> values;
+  Status put(const storage::CheckpointKey& key, const Buffer& value, uint32_t) override {
+    values[{key.stream, key.step}] = value;
+    return {};
+  }
+  Status put_or_replace(const storage::CheckpointKey& key, const Buffer& value,
+                        uint32_t keep) override {
+    return put(key, value, keep);
+  }
+  Result<Buffer> get(const storage::CheckpointKey& key) const override {
+    auto it = values.find({key.stream, key.step});
+    if (it == values.end()) return Error{ErrorCode::kNotFound, "no snapshot"};
+    return it->second;
+  }
+  Result<std::vector<uint64_t>> steps(const std::string&) const override {
+    return std::vector<uint64_t>{};
+  }
+  Status drop_newer(const std::string&, uint64_t) override { return {}; }
+  Result<std::vector<std::string>> streams() const override { return std::vector<std::string>{}; }
+};
+
+std::string pattern(size_t size, int seed) {
+  std::string bytes(size, 0);
+  std::mt19937 random(static_cast<unsigned>(seed));
+  for (auto& b : bytes) b = static_cast<char>(random());
+  return bytes;
+}
+
+/// Peers with a state each; number 0 has none and fetches.
+struct StateWorld : World {
+  std::vector<std::shared_ptr<FrozenState>> states;
+  void add_peer(const std::string& bytes, uint64_t step,
+                std::shared_ptr<storage::CheckpointStore> store = nullptr) {
+    auto state = std::make_shared<FrozenState>();
+    if (!bytes.empty()) *state = {Buffer::from_string(bytes), step};
+    states.push_back(state);
+    auto stage = system->spawn(fake_stage, state);
+    others.push_back(stage);
+    auto d = deps(static_cast<uint8_t>(averagers.size()), small_chunks());
+    d.store = std::move(store);
+    add(std::move(d));
+    caf::anon_send(averagers.back(), set_stage_atom::value, stage);
+    system.run();
+  }
+  void add_liar(uint8_t n, const std::string& bytes, uint64_t step, uint64_t digest,
+                uint64_t size) {
+    auto links = network.add(id_of(n));
+    others.push_back(system->spawn(liar, Buffer::from_string(bytes), step, digest, size));
+    caf::anon_send(links, register_atom::value, std::string("averager.0"), others.back());
+    system.run();
+  }
+  std::unique_ptr<Ask<FetchedState>> fetch(std::vector<uint8_t> from,
+                                           std::optional<uint64_t> exact = {},
+                                           uint64_t max_bytes = 1'000'000) {
+    FetchState fetch;
+    fetch.exact_step = exact;
+    fetch.max_bytes = max_bytes;
+    for (auto n : from) fetch.sources.push_back(member(n));
+    return std::make_unique<Ask<FetchedState>>(*system, averagers[0], fetch_atom::value, fetch);
+  }
+};
+
+BOOST_AUTO_TEST_SUITE(state_transfer)
+
+BOOST_AUTO_TEST_CASE(equal_states_are_read_from_all_sources) {
+  StateWorld world;
+  world.add_peer("", 0);
+  const auto bytes = pattern(4'567, 1);
+  world.add_peer(bytes, 12);
+  world.add_peer(bytes, 12);
+  world.add_peer(pattern(4'567, 2), 11);  // behind
+  auto ask = world.fetch({1, 2, 3});
+  world.system.run();
+  auto outcome = ask->answer();
+  BOOST_REQUIRE(outcome.value);
+  BOOST_TEST((outcome.value->state.view() == bytes));
+  BOOST_TEST(outcome.value->step == 12u);
+  auto& source = outcome.value->source;
+  BOOST_TEST(source.find(ActorId{id_of(1), "averager.0"}.brief()) != std::string::npos);
+  BOOST_TEST(source.find(ActorId{id_of(2), "averager.0"}.brief()) != std::string::npos);
+  BOOST_TEST(source.find(ActorId{id_of(3), "averager.0"}.brief()) == std::string::npos);
+  BOOST_TEST(world.describe(0).find("no fetch") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_source_that_dies_is_replaced_by_the_others) {
+  StateWorld world;
+  world.add_peer("", 0);
+  const auto bytes = pattern(5'000, 1);
+  for (int i = 0; i < 2; ++i) world.add_peer(bytes, 3);
+  int chunks = 0;
+  world.network.set_filter([&](const NodeId&, const ActorId& to, const Mail& mail) {
+    return mail.kind == proto::KIND_STATE_CHUNK && to.node == id_of(1) && ++chunks > 5
+               ? Fate::kLinkLost
+               : Fate::kDeliver;
+  });
+  auto ask = world.fetch({1, 2});
+  world.system.run();
+  auto outcome = ask->answer();
+  BOOST_REQUIRE(outcome.value);
+  BOOST_TEST((outcome.value->state.view() == bytes));
+  BOOST_TEST(chunks > 5);
+}
+
+BOOST_AUTO_TEST_CASE(a_download_resumes_after_its_only_source_failed_for_a_moment) {
+  StateWorld world;
+  world.add_peer("", 0);
+  const auto bytes = pattern(5'000, 1);
+  world.add_peer(bytes, 3);
+  int chunks = 0;
+  world.network.set_filter([&](const NodeId&, const ActorId&, const Mail& mail) {
+    if (mail.kind != proto::KIND_STATE_CHUNK) return Fate::kDeliver;
+    ++chunks;
+    return chunks == 20 || chunks == 21 ? Fate::kLinkLost : Fate::kDeliver;
+  });
+  auto ask = world.fetch({1});
+  world.system.advance(1s);
+  auto outcome = ask->answer();
+  BOOST_REQUIRE(outcome.value);
+  BOOST_TEST((outcome.value->state.view() == bytes));
+  BOOST_TEST(chunks == 52);  // 50 and the two that failed: nothing was read twice
+}
+
+BOOST_AUTO_TEST_CASE(wrong_bytes_are_found_out_and_an_honest_source_is_used) {
+  StateWorld world;
+  world.add_peer("", 0);
+  const auto bytes = pattern(3'000, 1);
+  const auto digest = tensor::digest(bytes.data(), bytes.size());
+  world.add_liar(5, pattern(3'000, 9), 8, digest, 3'000);
+  world.add_peer(bytes, 8);
+  auto ask = world.fetch({5, 1});
+  world.system.advance(2s);
+  auto outcome = ask->answer();
+  BOOST_REQUIRE(outcome.value);
+  BOOST_TEST((outcome.value->state.view() == bytes));
+  auto alone = world.fetch({5});
+  world.system.advance(2s);
+  BOOST_TEST(int(alone->answer().code) == int(ErrorCode::kCorruptCheckpoint));
+}
+
+BOOST_AUTO_TEST_CASE(an_offer_that_cannot_be_right_takes_no_memory) {
+  StateWorld world;
+  world.add_peer("", 0);
+  world.add_liar(5, "x", 8, 1, 1ull << 60);
+  auto ask = world.fetch({5});
+  world.system.advance(5s);
+  auto outcome = ask->answer();
+  BOOST_TEST(int(outcome.code) == int(ErrorCode::kCorruptCheckpoint));
+  BOOST_TEST(outcome.detail.find("1152921504606846976") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(an_exact_step_comes_from_the_store_or_from_memory) {
+  StateWorld world;
+  world.add_peer("", 0);
+  auto store = std::make_shared<MapStore>();
+  const auto old = pattern(700, 4), newest = pattern(700, 5);
+  BOOST_TEST(store->put({"stage/0", 5}, Buffer::from_string(old), 3).ok());
+  world.add_peer(newest, 9, store);
+  auto five = world.fetch({1}, 5);
+  auto nine = world.fetch({1}, 9);
+  auto seven = world.fetch({1}, 7);
+  world.system.advance(3s);
+  BOOST_TEST((five->answer().value->state.view() == old));
+  BOOST_TEST((nine->answer().value->state.view() == newest));
+  auto none = seven->answer();
+  BOOST_TEST(int(none.code) == int(ErrorCode::kNotFound));
+  BOOST_TEST(none.detail.find("step 9") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_source_without_state_or_without_life_is_named_in_the_error) {
+  StateWorld world;
+  world.add_peer("", 0);
+  world.add_peer("", 0);
+  world.add_peer(pattern(100, 1), 1);
+  world.network.kill(id_of(2));
+  auto ask = world.fetch({1, 2});
+  world.system.advance(20s);
+  auto outcome = ask->answer();
+  BOOST_TEST(int(outcome.code) == int(ErrorCode::kLinkLost));
+  BOOST_TEST(outcome.detail.find("restoring") != std::string::npos);
+  BOOST_TEST(outcome.detail.find("link_lost") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_frozen_copy_nobody_reads_is_dropped) {
+  StateWorld world;
+  world.add_peer("", 0);
+  world.add_peer(pattern(700, 5), 9);
+  std::weak_ptr<const void> memory = world.states[1]->state.owner();
+  auto ask = world.fetch({1});
+  world.system.run();
+  BOOST_TEST(bool(ask->answer().value));
+  *world.states[1] = {};
+  world.system.advance(29s);
+  BOOST_TEST(!memory.expired());
+  world.system.advance(2s);
+  BOOST_TEST(memory.expired());
+  BOOST_TEST(world.describe(1).find("no frozen state") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_state_that_went_on_under_its_number_is_given_as_it_is_now) {
+  StateWorld world;
+  world.add_peer("", 0);
+  const auto earlier = pattern(700, 5), later = pattern(700, 6);
+  world.add_peer(earlier, 9);
+  auto first = world.fetch({1});
+  world.system.advance(2s);
+  BOOST_TEST((first->answer().value->state.view() == earlier));
+  *world.states[1] = {Buffer::from_string(later), 9};
+  auto second = world.fetch({1});
+  world.system.advance(2s);
+  BOOST_TEST((second->answer().value->state.view() == later));
+}
+
+BOOST_AUTO_TEST_CASE(ranges_outside_the_state_are_refused) {
+  StateWorld world;
+  world.add_peer(pattern(700, 5), 9);
+  proto::StateInfo info;
+  Ask<Mail> ask(*world.system, world.averagers[0], make_mail(info));
+  world.system.run();
+  auto reply = ask.answer();
+  BOOST_REQUIRE(reply.value);
+  const auto handle = reply.value->as<proto::StateInfoReply>().handle();
+  auto read = [&](uint64_t h, uint64_t offset, uint32_t size) {
+    proto::StateChunk chunk;
+    chunk.set_handle(h);
+    chunk.set_offset(offset);
+    chunk.set_size_bytes(size);
+    Ask<Mail> one(*world.system, world.averagers[0], make_mail(chunk));
+    world.system.run();
+    return one.answer().code;
+  };
+  BOOST_TEST(int(read(handle, 600, 100)) == int(ErrorCode::kNone));
+  BOOST_TEST(int(read(handle, 600, 101)) == int(ErrorCode::kInvalidArgument));
+  BOOST_TEST(int(read(handle, ~0ull, 2)) == int(ErrorCode::kInvalidArgument));
+  BOOST_TEST(int(read(handle, 0, 0)) == int(ErrorCode::kInvalidArgument));
+  BOOST_TEST(int(read(handle, 0, 5u << 20)) == int(ErrorCode::kInvalidArgument));
+  BOOST_TEST(int(read(handle + 1, 0, 10)) == int(ErrorCode::kNotFound));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace swarm::actors

@@ -1,0 +1,504 @@
+#include "apps/audit/audit.h"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <functional>
+
+#include "apps/audit/audit_run.h"
+
+namespace swarm::launch {
+namespace {
+
+using actors::ClosedStep;
+using actors::HeldSlots;
+
+constexpr uint32_t kStages = 2, kSlots = 4, kMicrobatch = 2, kBatch = 8;
+
+PeerId peer_of(uint32_t stage, int replica, int life = 0) {
+  PeerId id;
+  id.node.bytes[0] = static_cast<uint8_t>(1 + stage * 16 + replica);
+  id.node.bytes[1] = static_cast<uint8_t>(life);
+  id.actor = "stage." + std::to_string(stage);
+  return id;
+}
+
+std::string name_of(uint32_t stage, int replica) {
+  return "s" + std::to_string(stage) + (replica == 0 ? "-a" : "-b");
+}
+
+/// Writes a right history of two stages with two peers each; cases spoil it.
+struct Story {
+  Story() {
+    context = {2, kStages, kBatch, kMicrobatch, false, {}};
+    for (uint32_t stage = 0; stage < kStages; ++stage)
+      for (int replica = 0; replica < 2; ++replica) load(stage, replica, 0, 7 + stage, "seed");
+  }
+
+  void load(uint32_t stage, int replica, uint64_t step, uint64_t checksum,
+            const std::string& source) {
+    log.loaded.push_back(
+        {{stage, peer_of(stage, replica), name_of(stage, replica), step, checksum, source},
+         time,
+         ++log.lines});
+  }
+
+  /// Replica a holds slots 0 and 1, b the others, without the skipped ones.
+  ClosedStep& close(uint64_t step, uint64_t counter, std::vector<uint32_t> skipped = {}) {
+    ClosedStep closed;
+    closed.step = step;
+    closed.term = 1;
+    closed.computed_on = step;
+    closed.slots = kSlots;
+    closed.samples = static_cast<uint32_t>(kSlots - skipped.size()) * kMicrobatch;
+    closed.first_sample = step * kBatch;
+    closed.microbatch = kMicrobatch;
+    closed.attempts = kSlots;
+    closed.skipped = skipped;
+    for (uint32_t stage = 0; stage < kStages; ++stage) {
+      ClosedStep::Stage one{counter * 2 + stage, 100 * counter + stage, {}};
+      for (int replica = 0; replica < 2; ++replica) {
+        HeldSlots held{peer_of(stage, replica), name_of(stage, replica), {}, {}};
+        for (uint32_t slot : {0u + 2u * replica, 1u + 2u * replica}) {
+          if (std::count(skipped.begin(), skipped.end(), slot) > 0) continue;
+          held.slots.push_back(slot);
+          held.attempts.push_back(9);
+        }
+        one.members.push_back(held);
+      }
+      closed.stages.push_back(one);
+    }
+    time += 10;
+    log.closed.push_back({closed, time, ++log.lines});
+    return log.closed.back().record;
+  }
+
+  void commit(const ClosedStep& closed, uint32_t stage, int replica, uint64_t checksum) {
+    const auto& round = closed.stages[stage];
+    log.committed.push_back({{closed.step, stage, round.round, round.digest, checksum,
+                              round.members[static_cast<size_t>(replica)]},
+                             time,
+                             ++log.lines});
+  }
+
+  void commit_all(const ClosedStep& closed) {
+    for (uint32_t stage = 0; stage < kStages; ++stage)
+      for (int replica = 0; replica < 2; ++replica)
+        commit(closed, stage, replica, checksum_after(closed, stage));
+  }
+
+  static uint64_t checksum_after(const ClosedStep& closed, uint32_t stage) {
+    return closed.stages[stage].round * 1000 + closed.step;
+  }
+
+  void event(const std::string& name, int64_t step = -1, const std::string& detail = {}) {
+    EventLine line;
+    line.time_s = time + 5;
+    line.event = name;
+    line.node = "n";
+    line.step = step;
+    line.detail = detail;
+    context.events.push_back(line);
+  }
+
+  /// Two right steps and the end.
+  void tell() {
+    commit_all(ClosedStep(close(0, 1)));
+    commit_all(ClosedStep(close(1, 2)));
+    event("finished");
+  }
+
+  AuditReport report() const { return audit(log, context); }
+
+  /// The only violation, or all of them.
+  std::string violation() const {
+    std::string out;
+    for (const auto& text : report().violations) out += (out.empty() ? "" : "\n") + text;
+    return out;
+  }
+
+  AuditLog log;
+  AuditContext context;
+  double time = 1000;
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// What the audit says of a right history after `spoil`.
+std::string spoilt(const std::function<void(Story&)>& spoil) {
+  Story story;
+  story.tell();
+  spoil(story);
+  return story.violation();
+}
+
+void check_says(const std::string& part, const std::function<void(Story&)>& spoil) {
+  const std::string text = spoilt(spoil);
+  BOOST_TEST(contains(text, part), "expected \"" << part << "\", found \"" << text << "\"");
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(AuditTest)
+
+BOOST_AUTO_TEST_CASE(a_right_history_passes_with_its_numbers) {
+  Story story;
+  story.tell();
+  story.event("recompute", 1, "slots=3");
+  story.event("sum_dropped", 1, "slots=5 reason=held 5 slots, counted 4");
+  story.event("chaos", -1, "index=0 action=kill");
+  story.event("timeline", -1, "index=0 action=kill");
+  story.event("chaos", -1, "index=1 action=pause");
+  const auto report = story.report();
+  BOOST_TEST(story.violation() == "");
+  BOOST_TEST(report.finished);
+  const auto& totals = report.totals;
+  BOOST_TEST(totals.steps == 2u);
+  BOOST_TEST(totals.slots == 8u);
+  BOOST_TEST(totals.samples == 16u);
+  BOOST_TEST(totals.contributions == 16u);
+  BOOST_TEST(totals.lost == 3u);
+  BOOST_TEST(totals.dropped == 5u);
+  BOOST_TEST(totals.kills == 2u);
+  BOOST_TEST(totals.pauses == 1u);
+  BOOST_TEST(totals.checksums == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(a_slot_counted_twice_is_seen) {
+  check_says("step 1, stage 0: slot 0 is counted twice, at s0-a", [](Story& s) {
+    auto& held = s.log.closed[1].record.stages[0].members[1];
+    held.slots.insert(held.slots.begin(), 0);
+    held.attempts.insert(held.attempts.begin(), 9);
+    for (auto& done : s.log.committed)
+      if (done.record.step == 1 && done.record.held.node_name == "s0-b") done.record.held = held;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_slot_is_seen) {
+  check_says("step 0, stage 1: slot 3 is counted nowhere", [](Story& s) {
+    auto& held = s.log.closed[0].record.stages[1].members[1];
+    held.slots.pop_back();
+    held.attempts.pop_back();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_held_something_else_is_seen) {
+  check_says("step 0, stage 0: s0-a",
+             [](Story& s) { s.log.committed[0].record.held.attempts[0] = 8; });
+  check_says("held other slots or attempts", [](Story& s) {
+    s.log.committed[0].record.held.slots = {0};
+    s.log.committed[0].record.held.attempts = {9};
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_commit_of_a_round_that_nobody_closed_is_seen) {
+  check_says("committed round 77, which no coordinator closed",
+             [](Story& s) { s.log.committed[0].record.round = 77; });
+}
+
+BOOST_AUTO_TEST_CASE(a_commit_of_a_stranger_is_seen) {
+  check_says("was no member of the round",
+             [](Story& s) { s.log.committed[0].record.held.peer = peer_of(0, 0, 5); });
+}
+
+BOOST_AUTO_TEST_CASE(a_step_applied_twice_is_seen) {
+  check_says("committed round 2 twice", [](Story& s) {
+    s.log.committed.push_back(s.log.committed[0]);
+    s.log.committed.back().line = ++s.log.lines;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(another_average_than_the_decided_one_is_seen) {
+  check_says("applied the average", [](Story& s) { s.log.committed[0].record.digest ^= 1; });
+}
+
+BOOST_AUTO_TEST_CASE(replicas_that_differ_are_seen) {
+  check_says("step 1, stage 1: after it s1-b",
+             [](Story& s) { s.log.committed.back().record.checksum ^= 1; });
+}
+
+BOOST_AUTO_TEST_CASE(a_wrong_divisor_is_seen) {
+  check_says("divided by 6 samples, 8 are in it",
+             [](Story& s) { s.log.closed[0].record.samples = 6; });
+}
+
+BOOST_AUTO_TEST_CASE(another_place_in_the_data_order_is_seen) {
+  check_says("begins at sample 0 of the data order, not at 8",
+             [](Story& s) { s.log.closed[1].record.first_sample = 0; });
+}
+
+BOOST_AUTO_TEST_CASE(old_parameters_are_for_delayed_updates_only) {
+  auto delay = [](Story& s) { s.log.closed[1].record.computed_on = 0; };
+  check_says("step 1: computed on the parameters after 0 updates", delay);
+  BOOST_TEST(spoilt([&](Story& s) {
+               delay(s);
+               s.context.delayed_updates = true;
+             }) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_missing_step_is_seen) {
+  check_says("step 1 was never closed and committed", [](Story& s) {
+    s.log.closed.pop_back();
+    s.log.committed.resize(4);
+  });
+  check_says("step 1, stage 1: no peer committed the step",
+             [](Story& s) { s.log.committed.resize(6); });
+}
+
+BOOST_AUTO_TEST_CASE(steps_beyond_the_missing_ones_are_seen) {
+  check_says("step 2 to 4 were never", [](Story& s) { s.context.steps = 5; });
+  check_says("step 1 was closed, the run ends before step 1",
+             [](Story& s) { s.context.steps = 1; });
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_has_not_finished_may_end_anywhere) {
+  Story story;
+  story.tell();
+  story.context.events.clear();
+  story.context.steps = 9;
+  story.log.committed.resize(6);
+  BOOST_TEST(story.violation() == "");
+  BOOST_TEST(story.report().notes.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_skipped_slot_counts_nowhere_and_leaves_the_divisor) {
+  Story story;
+  story.commit_all(ClosedStep(story.close(0, 1, {2})));
+  story.commit_all(ClosedStep(story.close(1, 2)));
+  story.event("finished");
+  BOOST_TEST(story.violation() == "");
+  BOOST_TEST(story.report().totals.samples == 14u);
+  BOOST_TEST((story.report().skipped.at(0) == std::vector<uint32_t>{2}));
+  story.log.closed[0].record.skipped = {1};
+  BOOST_TEST(contains(story.violation(), "slot 1 is skipped but counted at s0-a"));
+  BOOST_TEST(contains(story.violation(), "slot 2 is counted nowhere"));
+}
+
+BOOST_AUTO_TEST_CASE(a_closing_that_nobody_committed_does_not_count) {
+  Story story;
+  story.close(0, 1);
+  story.commit_all(ClosedStep(story.close(0, 2)));
+  story.commit_all(ClosedStep(story.close(1, 3)));
+  story.event("finished");
+  BOOST_TEST(story.violation() == "");
+  BOOST_TEST(story.report().totals.undone == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(going_back_needs_a_recovery_that_says_so) {
+  Story story;
+  story.commit_all(ClosedStep(story.close(0, 1)));
+  const ClosedStep lost = story.close(1, 2);  // stage 1 dies before it commits
+  story.commit(lost, 0, 0, 55);
+  story.commit(lost, 0, 1, 55);
+  const ClosedStep first = story.log.closed[0].record;
+  for (int replica : {0, 1}) {
+    story.load(0, replica, 1, Story::checksum_after(first, 0), "own_snapshot");
+    story.load(1, replica, 1, Story::checksum_after(first, 1), "own_snapshot");
+  }
+  Story silent = story;
+  story.event("recovered", 1);
+  for (Story* s : {&story, &silent}) {
+    s->commit_all(ClosedStep(s->close(1, 3)));
+    s->event("finished");
+  }
+  BOOST_TEST(story.violation() == "");
+  BOOST_TEST(story.report().totals.given_up == 1u);
+  BOOST_TEST(story.report().checksums.at({0, 2}) == 6001u);
+  BOOST_TEST(silent.violation() ==
+             "the swarm went back from step 1 to step 1 and no `recovered` "
+             "event says so");
+}
+
+/// Replica a goes on alone in term 1, b in term 2; they meet again after `steps_a` and `steps_b`.
+struct DividedStory : Story {
+  DividedStory(uint64_t steps_a, uint64_t steps_b, bool said) {
+    context.steps = 5;
+    lead("ta", 1);
+    commit_all(ClosedStep(close(0, 1)));
+    for (uint64_t i = 1; i <= std::max(steps_a, steps_b); ++i) {
+      if (i <= steps_a) commit_alone(i, 2 * i, 0, 1, "ta");
+      if (i == 1) lead("tb", 2);
+      if (i == 1 && said) event("recovered", 1, "peers=2_of_4");
+      if (i <= steps_b) commit_alone(i, 2 * i + (1ull << 31), 1, 2, "tb");
+    }
+    const bool a_is_longer = steps_a > steps_b;
+    const uint64_t step = std::max(steps_a, steps_b) + 1;
+    if (a_is_longer && said) event("recovered", static_cast<int64_t>(step), "from_step=2");
+    for (uint32_t stage = 0; stage < kStages; ++stage)
+      load(stage, a_is_longer ? 1 : 0, step, after_alone.at({stage, a_is_longer ? 0 : 1}),
+           "neighbour");
+    for (uint64_t i = step; i < 5; ++i) {
+      ClosedStep& closed = close(i, 100 + i + (1ull << 31));
+      closed.term = 2;
+      log.closed.back().node = "tb";
+      commit_all(ClosedStep(closed));
+    }
+    event("finished");
+  }
+  void lead(const std::string& node, uint64_t term) {
+    event("coordinator", -1, "term=" + std::to_string(term));
+    context.events.back().node = node;
+    time += 6;
+  }
+  void commit_alone(uint64_t step, uint64_t counter, int replica, uint64_t term,
+                    const std::string& node) {
+    ClosedStep& closed = close(step, counter);
+    closed.term = term;
+    log.closed.back().node = node;
+    for (auto& stage : closed.stages) {
+      stage.members.erase(stage.members.begin() + (1 - replica));
+      stage.members[0].slots = {0, 1, 2, 3};
+      stage.members[0].attempts = {1, 2, 3, 4};
+    }
+    const ClosedStep made = closed;
+    for (uint32_t stage = 0; stage < kStages; ++stage) {
+      after_alone[{stage, replica}] = checksum_after(made, stage);
+      commit(made, stage, 0, checksum_after(made, stage));
+    }
+  }
+  std::map<std::pair<uint32_t, int>, uint64_t> after_alone;
+};
+
+BOOST_AUTO_TEST_CASE(parts_of_a_divided_network_end_in_the_longer_history) {
+  const DividedStory newer_wins(1, 3, true), older_wins(3, 1, true);
+  BOOST_TEST(newer_wins.violation() == "");
+  BOOST_TEST(newer_wins.report().totals.given_up == 1u);
+  BOOST_TEST(older_wins.violation() == "");
+  BOOST_TEST(older_wins.report().totals.given_up == 1u);
+  BOOST_TEST(older_wins.report().totals.steps == 5u);
+  // What counts is what the end descends from, not the later round.
+  BOOST_TEST(older_wins.report().checksums.at({0, 2}) == 4001u);
+  BOOST_TEST(contains(DividedStory(1, 3, false).violation(), "no `recovered` event says so"));
+}
+
+BOOST_AUTO_TEST_CASE(a_state_of_the_other_part_is_no_base_to_go_on_from) {
+  DividedStory story(3, 1, true);
+  story.log.loaded.erase(story.log.loaded.end() - 2);  // b of stage 0 keeps its own step
+  BOOST_TEST(contains(story.violation(), "committed while its state was that of step 2"));
+}
+
+BOOST_AUTO_TEST_CASE(terms_that_start_again_do_not_mix_up_the_order) {
+  Story story;
+  story.event("coordinator", -1, "term=1");
+  story.time += 6;
+  ClosedStep& lost = story.close(0, 9);  // everybody is killed before the first snapshot
+  story.log.closed.back().node = "n";
+  story.commit_all(ClosedStep(lost));
+  story.time += 10;
+  story.event("coordinator", -1, "term=1");
+  story.event("recovered", 0);
+  story.time += 6;
+  for (uint32_t stage = 0; stage < kStages; ++stage)
+    for (int replica : {0, 1}) story.load(stage, replica, 0, 7 + stage, "own_snapshot");
+  for (uint64_t step : {0, 1}) {
+    ClosedStep& closed = story.close(step, 1 + step);
+    story.log.closed.back().node = "n";
+    story.commit_all(ClosedStep(closed));
+  }
+  story.event("finished");
+  BOOST_TEST(story.violation() == "");
+  BOOST_TEST(story.report().totals.given_up == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_keeps_a_given_up_state_is_seen) {
+  Story story;
+  story.context.steps = 3;
+  story.commit_all(ClosedStep(story.close(0, 1)));
+  const ClosedStep lost = story.close(1, 2);
+  story.commit(lost, 0, 0, 55);
+  story.event("recovered", 1);
+  const ClosedStep again = story.close(1, 3);
+  story.commit(again, 0, 1, 6001);
+  story.commit(again, 1, 0, 7001);
+  story.commit(again, 1, 1, 7001);
+  story.commit_all(ClosedStep(story.close(2, 4)));
+  story.event("finished");
+  BOOST_TEST(contains(story.violation(), "went on from a state that the swarm had given up"));
+  story.load(0, 0, 2, 55,
+             "own_snapshot");  // the same through a snapshot; after the commit: no harm
+  BOOST_TEST(story.report().violations.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_goes_back_with_a_load_only) {
+  check_says("committed while its state was that of step 1",
+             [](Story& s) { s.log.committed[4].record = s.log.committed[0].record; });
+  check_says("never said where its state is from", [](Story& s) { s.log.loaded.pop_back(); });
+}
+
+BOOST_AUTO_TEST_CASE(a_state_loaded_is_one_that_replicas_reached) {
+  Story story;
+  story.tell();
+  const ClosedStep last = story.log.closed[1].record;
+  story.load(0, 1, 2, Story::checksum_after(last, 0), "neighbour");
+  BOOST_TEST(story.violation() == "");
+  story.load(0, 1, 2, 3, "neighbour");
+  BOOST_TEST(contains(story.violation(), "loaded 0000000000000003 from neighbour, replicas have"));
+  story.log.loaded.back().record.step = 9;
+  BOOST_TEST(contains(story.violation(), "which no peer ever reached"));
+}
+
+BOOST_AUTO_TEST_CASE(the_same_round_closed_with_other_slots_is_seen) {
+  check_says("was closed twice with different content", [](Story& s) {
+    s.log.closed.push_back(s.log.closed[0]);
+    s.log.closed.back().record.stages[0].members[0].attempts[0] = 1;
+  });
+  BOOST_TEST(spoilt([](Story& s) { s.log.closed.push_back(s.log.closed[0]); }) == "");
+}
+
+BOOST_AUTO_TEST_CASE(numbers_beyond_all_bounds_are_refused_at_once) {
+  check_says("are not the batch of 8",
+             [](Story& s) { s.log.closed[0].record.slots = 4000000000u; });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(AuditLogTest)
+
+const char* const kCommitted =
+    R"({"kind":"committed","time":1.5,"peer":"0123456789abcdef0123456789abcdef/stage.0",)"
+    R"("node":"a","slots":[0,1],"attempts":[3,4],"step":5,"stage":0,"round":4294967297,)"
+    R"("digest":"00000000000000ff","checksum":"fedcba9876543210"})";
+
+BOOST_AUTO_TEST_CASE(a_line_reads_back) {
+  AuditLog log;
+  BOOST_TEST(add_audit_line(log, kCommitted).ok());
+  const auto& done = log.committed.at(0).record;
+  BOOST_TEST(done.checksum == 0xfedcba9876543210u);
+  BOOST_TEST(done.round == 4294967297u);
+  BOOST_TEST(done.held.peer.actor == "stage.0");
+  BOOST_TEST((done.held.attempts == std::vector<uint32_t>{3, 4}));
+  BOOST_TEST(add_audit_line(log, R"({"kind":"later","x":1})").ok());
+  BOOST_TEST(log.unknown == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_wrong_line_says_what_is_wrong) {
+  auto why = [](std::string from, const std::string& to) {
+    std::string line = kCommitted;
+    line.replace(line.find(from), from.size(), to);
+    AuditLog log;
+    const Status added = add_audit_line(log, line);
+    return added ? std::string() : added.error().detail;
+  };
+  BOOST_TEST(why("\"step\":5", "\"step\":-5") == "`step` is no whole number in its range");
+  BOOST_TEST(why("\"stage\":0,", "") == "has no `stage`");
+  BOOST_TEST(why("[3,4]", "[3]") == "`slots` and `attempts` differ in length");
+  BOOST_TEST(why("[3,4]", "[3,{}]") == "`attempts` is no whole number in its range");
+  BOOST_TEST(why("00ff", "00f") == "`digest` is not 16 hex digits");
+  BOOST_TEST(why("/stage.0", "") == "`peer` is not NODE_ID/ACTOR");
+  BOOST_TEST(why("{", "") == "is no JSON object");
+}
+
+BOOST_AUTO_TEST_CASE(the_report_for_scripts_has_the_verdict) {
+  Story story;
+  story.tell();
+  BOOST_TEST(contains(audit_json(story.report()), "\"passed\": true"));
+  BOOST_TEST(contains(audit_text(story.report(), 5), "exact: every sample"));
+  story.log.closed[0].record.samples = 6;
+  BOOST_TEST(contains(audit_json(story.report()), "\"passed\": false"));
+  BOOST_TEST(contains(audit_text(story.report(), 0), "... and 1 more\nNOT EXACT: 1 violations"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace swarm::launch

@@ -1,0 +1,147 @@
+#include "tensor/core/flat.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "tensor/core/options.h"
+
+namespace swarm::tensor {
+
+BOOST_AUTO_TEST_SUITE(Flat)
+
+BOOST_AUTO_TEST_CASE(sums_and_products_are_those_of_single_elements) {
+  std::vector<float> a, b, sum;
+  for (int i = 0; i < 1001; ++i) {
+    a.push_back(0.1f * static_cast<float>(i));
+    b.push_back(1.0f / static_cast<float>(i + 1));
+    sum.push_back(a.back() + b.back());
+  }
+  add_into(a.data(), b.data(), a.size());
+  BOOST_TEST(a == sum);
+  for (float& x : sum) x *= 0.3f;
+  scale(a.data(), a.size(), 0.3f);
+  BOOST_TEST(a == sum);
+}
+
+BOOST_AUTO_TEST_CASE(squared_norm_is_accumulated_in_double) {
+  std::vector<float> ones(1'000'003, 1e-4f);
+  ones[17] = 1e4f;  // in float the small ones (1e-10 of the sum) would vanish
+  const double expected = 1e8 + 1'000'002 * (double{1e-4f} * double{1e-4f});
+  BOOST_TEST(squared_norm(ones.data(), ones.size()) == expected,
+             boost::test_tools::tolerance(1e-11));
+  BOOST_TEST(squared_norm(nullptr, 0) == 0.0);
+}
+
+BOOST_AUTO_TEST_CASE(one_bad_element_is_found_anywhere) {
+  std::vector<float> x(100, 3.0e38f);
+  BOOST_TEST(all_finite(x.data(), x.size()));
+  for (size_t i : {size_t{0}, size_t{63}, size_t{99}}) {
+    for (float bad : {std::nanf(""), -std::numeric_limits<float>::infinity()}) {
+      std::vector<float> y = x;
+      y[i] = bad;
+      BOOST_TEST(!all_finite(y.data(), y.size()));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(adamw_follows_the_trajectory_in_double_precision) {
+  const double lr = 0.01, beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, decay = 0.1, clip = 0.5;
+  constexpr size_t kSize = 37;
+  std::vector<float> p(kSize), m(kSize), v(kSize), g(kSize);
+  std::vector<double> dp(kSize), dm(kSize), dv(kSize);
+  for (size_t i = 0; i < kSize; ++i) dp[i] = p[i] = static_cast<float>(std::sin(double(i)));
+  for (int t = 1; t <= 50; ++t) {
+    AdamwStep step;
+    step.learning_rate = lr;
+    step.beta1 = beta1;
+    step.beta2 = beta2;
+    step.epsilon = epsilon;
+    step.weight_decay = decay;
+    step.gradient_scale = clip;
+    step.correction1 = static_cast<float>(1 / (1 - std::pow(beta1, t)));
+    step.correction2 = static_cast<float>(1 / (1 - std::pow(beta2, t)));
+    for (size_t i = 0; i < kSize; ++i) {
+      g[i] = static_cast<float>(std::cos(double(i) * t));
+      const double dg = double{g[i]} * clip;
+      dp[i] -= lr * decay * dp[i];
+      dm[i] = beta1 * dm[i] + (1 - beta1) * dg;
+      dv[i] = beta2 * dv[i] + (1 - beta2) * dg * dg;
+      const double m_hat = dm[i] / (1 - std::pow(beta1, t));
+      const double v_hat = dv[i] / (1 - std::pow(beta2, t));
+      dp[i] -= lr * m_hat / (std::sqrt(v_hat) + epsilon);
+    }
+    adamw_update(step, p.data(), p.data(), m.data(), v.data(), g.data(), kSize);
+  }
+  // 50 updates of at most 0.01, each rounded a few times in float: well below 50 * 4 * 2^-24.
+  for (size_t i = 0; i < kSize; ++i) BOOST_TEST(std::abs(p[i] - dp[i]) < 1e-5);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(Options)
+
+BOOST_AUTO_TEST_CASE(layers_are_split_evenly_with_the_rest_in_front) {
+  ModelOptions model;
+  model.layers = 7;
+  int next = 0;
+  for (int stage = 0; stage < 3; ++stage) {
+    LayerRange range = stage_layers(model, stage, 3);
+    BOOST_TEST(range.first == next);
+    BOOST_TEST(range.count == (stage == 0 ? 3 : 2));
+    next += range.count;
+  }
+  model.layers_per_stage = {1, 5, 1};
+  BOOST_TEST(stage_layers(model, 2, 3).first == 6);
+}
+
+BOOST_AUTO_TEST_CASE(every_broken_rule_is_reported_with_its_key) {
+  ModelOptions model;
+  model.width = 100;
+  model.heads = 3;
+  model.layers_per_stage = {1, 2};
+  auto errors = model.validate();
+  BOOST_REQUIRE(errors.size() == 2);
+  BOOST_TEST(errors[0].detail == "model.width: must be divisible by model.heads (got 100 and 3)");
+  BOOST_TEST(errors[1].detail ==
+             "model.layers_per_stage: must add up to model.layers (got 3 and 8)");
+  BOOST_TEST(ModelOptions{}.validate().empty());
+  OptimizerOptions optimizer;
+  BOOST_TEST(optimizer.validate().empty());
+  optimizer.beta1 = 1;
+  optimizer.epsilon = 0;
+  optimizer.schedule = Schedule::kCosine;
+  BOOST_TEST(optimizer.validate().size() == 3);
+  optimizer.learning_rate = NAN;
+  BOOST_TEST(optimizer.validate().size() >= 4);
+  BOOST_TEST(DataOptions{}.validate().size() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(learning_rate_warms_up_then_falls_as_a_cosine) {
+  OptimizerOptions o;
+  o.learning_rate = 1;
+  o.min_learning_rate = 0.1;
+  o.warmup_steps = 4;
+  o.total_steps = 14;
+  o.schedule = Schedule::kCosine;
+  auto tolerance = boost::test_tools::tolerance(1e-12);
+  BOOST_TEST(learning_rate(o, 0) == 0.25, tolerance);
+  BOOST_TEST(learning_rate(o, 3) == 1.0, tolerance);
+  BOOST_TEST(learning_rate(o, 4) == 1.0, tolerance);
+  BOOST_TEST(learning_rate(o, 9) == 0.55, tolerance);
+  BOOST_TEST(learning_rate(o, 14) == 0.1, tolerance);
+  BOOST_TEST(learning_rate(o, 1000) == 0.1, tolerance);
+}
+
+BOOST_AUTO_TEST_CASE(clipping_shortens_only_long_gradients) {
+  OptimizerOptions o;
+  BOOST_TEST(clip_scale(o, 0.5) == 1.0);
+  BOOST_TEST(clip_scale(o, 4.0) == 0.25);
+  o.clip_norm = 0;
+  BOOST_TEST(clip_scale(o, 4.0) == 1.0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace swarm::tensor
