@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The rules that a compiler does not know: formatting, who may include whom, file sizes, leftovers.
+# The rules that a compiler does not know: formatting, who may include whom, sizes, leftovers.
 #
 #   scripts/check.sh [ROOT]     prints "file:line: what: what to do" per breach; exit 1 if any
 #
 # The include direction is apps -> config -> actors -> {tensor, routing, storage} -> {proto, common}.
 set -euo pipefail
-root="${1:-$(dirname "${BASH_SOURCE[0]}")/..}"
-cd "$root"
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cd "${1:-$here/..}"
 
 # Formatting differs a little between versions of clang-format; this one decides.
 format_version=14
@@ -169,6 +169,8 @@ elif ((${#formatted[@]})); then
     sed -nE 's/^([^:]+:[0-9]+):[0-9]+: error: .*/\1: format: run clang-format -i on the file/p' |
     sort -t: -k1,1 -u >>"$breaches" || true
 fi
+
+"$here/check_sizes.sh" . || echo "check: these sizes are too large, which is not an error yet"
 
 if [[ -s $breaches ]]; then
   cat "$breaches" >&2

@@ -12,13 +12,13 @@ packages=(
   g++ cmake ninja-build ccache git pkg-config
   libtorch-dev libopenblas0-openmp   # OpenBLAS on OpenMP threads, the pool that LibTorch uses
   libcaf-dev protobuf-compiler libprotobuf-dev librocksdb-dev
-  libspdlog-dev libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libedit-dev
+  libspdlog-dev libfmt-dev libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libedit-dev
   libxxhash-dev libzstd-dev libssl-dev libboost-dev
   libboost-test-dev librapidcheck-dev   # the configure step looks for them, tests or not
 )
 case "${1:-build}" in
   build) ;;
-  test) packages+=(clang libclang-rt-dev clang-format) ;;
+  test) packages+=(clang libclang-rt-dev clang-format universal-ctags) ;;
   *) echo "usage: scripts/install_deps.sh [build|test]" >&2; exit 2 ;;
 esac
 
