@@ -3,7 +3,7 @@
 #
 #   scripts/check.sh [ROOT]     prints "file:line: what: what to do" per breach; exit 1 if any
 #
-# The include direction is apps -> config -> actors -> {tensor, routing, storage} -> {proto, common}.
+# The include direction is apps -> config -> actors -> {tensor, routing, storage, records} -> {proto, common}.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "${1:-$here/..}"
@@ -39,6 +39,7 @@ FNR == 1 {
   pure = (own == "common" || own == "routing")
   if (own == "common") allow("common", "")
   else if (own == "routing") allow("common routing", "")
+  else if (own == "records") allow("common records", "nlohmann")
   else if (own == "storage") allow("common swarm storage", "google xxhash.h zstd.h rocksdb")
   else if (own == "tensor")
     allow("common swarm tensor", "google xxhash.h torch ATen c10")
@@ -46,11 +47,11 @@ FNR == 1 {
   else if (name ~ /^actors\/net\//)
     allow("common swarm actors/net", "google caf spdlog openssl")
   else if (own == "actors")
-    allow("common swarm tensor routing storage actors", "google caf spdlog nlohmann xxhash.h")
+    allow("common swarm tensor routing storage records actors", "google caf spdlog nlohmann xxhash.h")
   else if (own == "config") {
     allow("common swarm config", "google toml++ nlohmann xxhash.h")
   } else if (own == "apps")
-    allow("common swarm tensor routing storage actors config apps",
+    allow("common swarm tensor routing storage records actors config apps",
           "google caf spdlog nlohmann xxhash.h CLI histedit.h editline")
   else if (own == "tests") allow("*", "*")
   else allow("", "")
@@ -73,7 +74,7 @@ function check_project(path,   folder) {
   if (index(may, " * ") || index(may, " " folder " ")) return
   if (own == "config" && is_options(path)) return
   if (starts(path, "actors/net/") && index(may, " actors/net ")) return
-  if (index(" common swarm tensor routing storage actors config apps tests ", " " folder " ") == 0) {
+  if (index(" common swarm tensor routing storage records actors config apps tests ", " " folder " ") == 0) {
     breach("include of \"" path "\"", "is no folder of the project; libraries are included with <>")
     return
   }
@@ -83,7 +84,7 @@ function check_project(path,   folder) {
     breach("actors/net includes " path, "it may include only common, swarm and its own files")
   else
     breach(own " includes " folder, "only includes of " substr(may, 2, length(may) - 2) \
-           " are allowed; the direction is apps, config, actors, {tensor, routing, storage}, {proto, common}")
+           " are allowed; the direction is apps, config, actors, {tensor, routing, storage, records}, {proto, common}")
 }
 
 function check_library(path,   library) {
@@ -93,7 +94,7 @@ function check_library(path,   library) {
   if (path == "torch/torch.h" && header)
     breach("include of <torch/torch.h> in a header", "include the parts that are used, such as torch/nn/module.h")
   if (own == "tensor" && header && library ~ /^(torch|ATen|c10)$/) with_torch[name] = 1
-  if (index(" common swarm tensor routing storage actors config apps tests ", " " library " ")) {
+  if (index(" common swarm tensor routing storage records actors config apps tests ", " " library " ")) {
     breach("include of <" path ">", "headers of the project are included with quotes")
     return
   }

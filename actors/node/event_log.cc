@@ -59,6 +59,13 @@ class FileEventLog : public EventLog {
     append(events_fd_, line);
   }
 
+  void write(const records::Event& event) override {
+    records::Event line = event;
+    line.time_s = unix_now_s();
+    line.node = node_name_;
+    append(events_fd_, to_json(line) + "\n");
+  }
+
   void metrics(const StepMetrics& m) override {
     nlohmann::ordered_json line;
     line["step"] = m.step;
@@ -139,8 +146,9 @@ class FileEventLog : public EventLog {
 
  private:
   static void append(int fd, const nlohmann::ordered_json& line) {
-    std::string text =
-        line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    append(fd, line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  }
+  static void append(int fd, const std::string& text) {
     ssize_t written = ::write(fd, text.data(), text.size());  // O_APPEND: one line, one write
     static_cast<void>(written);  // a full disk must not stop training; the store reports it
   }

@@ -11,6 +11,7 @@
 
 #include "actors/coordinator/audit_record.h"
 #include "common/result.h"
+#include "records/catalogue.h"
 
 namespace swarm::actors {
 
@@ -51,6 +52,15 @@ struct StepMetrics {
 class EventLog {
  public:
   virtual ~EventLog() = default;
+  /// An event of the catalogue. -1: no stage, no step.
+  template <class T>
+  void record(int64_t stage, int64_t step, const T& event) {
+    write(records::make_event(stage, step, event));
+  }
+  /// Fills in the time and the node.
+  virtual void write(const records::Event& event) {
+    record({event.name, static_cast<int32_t>(event.stage), event.step, text(event.fields)});
+  }
   virtual void record(const Event& event) = 0;
   virtual void metrics(const StepMetrics& metrics) = 0;
   virtual void closed(const ClosedStep& step) = 0;
@@ -65,6 +75,7 @@ Result<std::shared_ptr<EventLog>> open_event_log(const std::string& folder,
 /// Keeps everything in memory, for tests.
 class MemoryEventLog : public EventLog {
  public:
+  using EventLog::record;
   void record(const Event& event) override { events.push_back(event); }
   void metrics(const StepMetrics& line) override { steps.push_back(line); }
   void closed(const ClosedStep& step) override { closed_steps.push_back(step); }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/detail_word.h"
+#include "records/event.h"
 
 namespace swarm::launch {
 namespace {
@@ -76,6 +77,8 @@ std::optional<EventLine> parse_event(const std::string& line) {
   out.time_s = number(*json, "time").value_or(0);
   out.node = text_of(*json, "node");
   out.detail = text_of(*json, "detail");
+  if (const auto event = records::parse_event(line); event && out.detail.empty())
+    out.detail = records::text(event->fields);
   out.stage = integer(*json, "stage");
   out.step = integer(*json, "step");
   return out;

@@ -1,0 +1,211 @@
+/// Events that the peers of a stage write, and whoever sends them microbatches.
+#pragma once
+
+#include "records/event_info.h"
+#include "records/fields.h"
+
+namespace swarm::records {
+
+struct PeerFailed {
+  static constexpr EventInfo kInfo{"failed", Level::kError, Place::kNone,
+                                   kRemarkable | kNeedsReason,
+                                   "The stage could not be made; the role ends."};
+  Error error{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("error", error, "what failed");
+  }
+};
+
+struct Initialized {
+  static constexpr EventInfo kInfo{"initialized", Level::kInfo, Place::kNone, kPlain,
+                                   "The weights were drawn from the seed."};
+  template <class Visitor>
+  void fields(Visitor&) {}
+};
+
+struct Restored {
+  static constexpr EventInfo kInfo{"restored", Level::kInfo, Place::kRecovery, kRemarkable,
+                                   "The peer has loaded a state."};
+  std::string source;
+  std::optional<Millis> took;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("source", source, "`own_snapshot`, or the neighbour it was fetched from");
+    v("took_ms", took, "the transfer");
+  }
+};
+
+struct LoadFailed {
+  static constexpr EventInfo kInfo{"load_failed", Level::kError, Place::kTrouble,
+                                   kRemarkable | kNeedsReason,
+                                   "The peer could not get a state; it tries another way."};
+  std::string source;
+  Error error{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("source", source, "`seed`, `own_snapshot`, or the neighbour");
+    v("error", error, "what failed");
+  }
+};
+
+struct Joined {
+  static constexpr EventInfo kInfo{"joined", Level::kInfo, Place::kJoin, kPlain,
+                                   "The peer serves its stage for the first time."};
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("reason", reason, "as the coordinator gave it");
+  }
+};
+
+struct Resumed {
+  static constexpr EventInfo kInfo{"resumed", Level::kInfo, Place::kNone, kPlain,
+                                   "The peer serves again."};
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("reason", reason, "as the coordinator gave it");
+  }
+};
+
+struct Suspended {
+  static constexpr EventInfo kInfo{"suspended", Level::kWarn, Place::kTrouble, kNeedsReason,
+                                   "The peer serves no more until it is admitted again."};
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("reason", reason, "why");
+  }
+};
+
+struct Averaged {
+  static constexpr EventInfo kInfo{"averaged", Level::kInfo, Place::kNone, kPlain,
+                                   "The peer holds the average of its stage's gradients."};
+  uint64_t round = 0;
+  Millis took{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("round", round, "which round");
+    v("took_ms", took, "the round at this peer");
+  }
+};
+
+struct RoundFailed {
+  static constexpr EventInfo kInfo{"round_failed", Level::kWarn, Place::kNone, kNeedsReason,
+                                   "The peer did not get through an averaging round."};
+  uint64_t round = 0;
+  Error error{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("round", round, "which round");
+    v("error", error, "what failed");
+  }
+};
+
+struct SumDropped {
+  static constexpr EventInfo kInfo{"sum_dropped", Level::kWarn, Place::kNone, kNeedsReason,
+                                   "The peer dropped its gradient sum: it held more than counts."};
+  uint64_t slots = 0;
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("slots", slots, "contributions that were in it; they are computed again");
+    v("reason", reason, "why");
+  }
+};
+
+struct Collapsed {
+  static constexpr EventInfo kInfo{"collapsed", Level::kWarn, Place::kNone, kNeedsReason,
+                                   "Work done ahead of an update was given up (delayed updates)."};
+  uint64_t to_step = 0;
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("to_step", to_step, "where the peer goes on");
+    v("reason", reason, "why");
+  }
+};
+
+struct Checkpointed {
+  static constexpr EventInfo kInfo{"checkpointed", Level::kInfo, Place::kNone, kPlain,
+                                   "The peer's snapshot of `step` is on its disk."};
+  Millis took{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("took_ms", took, "from the frozen state to the disk");
+  }
+};
+
+struct CheckpointFailed {
+  static constexpr EventInfo kInfo{"checkpoint_failed", Level::kError, Place::kTrouble,
+                                   kRemarkable | kNeedsReason,
+                                   "A snapshot could not be written or listed, or (from a "
+                                   "coordinator) the last one of the run is not everywhere."};
+  Error error{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("error", error, "what failed");
+  }
+};
+
+struct NonFinite {
+  static constexpr EventInfo kInfo{"non_finite", Level::kWarn, Place::kTrouble, kNeedsReason,
+                                   "A loss or gradient is not finite at this peer."};
+  uint32_t slot = 0, attempt = 0;
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("slot", slot, "of the step");
+    v("attempt", attempt, "which try");
+    v("reason", reason, "what is not finite");
+  }
+};
+
+struct UpdateRefused {
+  static constexpr EventInfo kInfo{"update_refused", Level::kWarn, Place::kNone, kNeedsReason,
+                                   "An update was not applied (asynchronous mode)."};
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("reason", reason, "why");
+  }
+};
+
+struct Rerouted {
+  static constexpr EventInfo kInfo{"rerouted", Level::kWarn, Place::kNone, kNeedsReason,
+                                   "A sender gave a peer of `stage` up and sends a microbatch "
+                                   "elsewhere."};
+  uint32_t slot = 0;
+  std::string peer;
+  Millis waited{};
+  Error error{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("slot", slot, "of the step");
+    v("peer", peer, "name of the node that was given up");
+    v("waited_ms", waited, "since the microbatch was sent there");
+    v("error", error, "why; `peer_timeout`: its deadline has passed");
+  }
+};
+
+struct ReroutedServed {
+  static constexpr EventInfo kInfo{"rerouted_served", Level::kInfo, Place::kNone, kPlain,
+                                   "Another peer has answered for such a microbatch."};
+  uint32_t slot = 0;
+  std::string peer, by;
+  Millis took{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("slot", slot, "of the step");
+    v("peer", peer, "name of the node that was given up first");
+    v("by", by, "who has answered");
+    v("took_ms", took, "since the first was given up");
+  }
+};
+
+using PeerEvents = EventList<PeerFailed, Initialized, Restored, LoadFailed, Joined, Resumed,
+                             Suspended, Averaged, RoundFailed, SumDropped, Collapsed, Checkpointed,
+                             CheckpointFailed, NonFinite, UpdateRefused, Rerouted, ReroutedServed>;
+
+}  // namespace swarm::records
