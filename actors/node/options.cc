@@ -9,9 +9,6 @@ Error invalid(std::string detail) { return {ErrorCode::kInvalidArgument, std::mo
 
 std::vector<Error> TrainingOptions::validate() const {
   std::vector<Error> errors;
-  if (mode != "sync" && mode != "async")
-    errors.push_back(
-        invalid("training.mode: expected \"sync\" or \"async\", found \"" + mode + "\""));
   if (steps == 0) errors.push_back(invalid("training.steps: expected at least 1, found 0"));
   if (microbatch == 0) {
     errors.push_back(invalid("training.microbatch: expected at least 1, found 0"));
@@ -29,11 +26,6 @@ std::vector<Error> TrainingOptions::validate() const {
                              std::to_string(batch) + ", found " + std::to_string(sync_every)));
   if (local_update_every == 0)
     errors.push_back(invalid("training.local_update_every: expected at least 1, found 0"));
-  if (average != "weights" && average != "weights_and_moments")
-    errors.push_back(
-        invalid("training.average: expected \"weights\" or \"weights_and_moments\", "
-                "found \"" +
-                average + "\""));
   if (asynchronous() && delayed_updates)
     errors.push_back(
         invalid("training.delayed_updates: expected false with training.mode = "

@@ -50,10 +50,14 @@ struct CheckpointOptions {
   uint32_t keep = 3;          ///< Newest snapshots kept per stage.
 };
 
+enum class TrainingMode : uint8_t {
+  kSync,   ///< A step's gradient is the exact mean over its samples.
+  kAsync,  ///< Every peer updates its own parameters, replicas average their weights now and then
+           ///< (docs/asynchronous.md).
+};
+
 struct TrainingOptions {
-  /// "sync": a step's gradient is the exact mean over its samples. "async": every peer updates its
-  /// own parameters, replicas average their weights now and then (docs/asynchronous.md).
-  std::string mode = "sync";
+  TrainingMode mode = TrainingMode::kSync;
   uint32_t steps = 100;              ///< Optimizer steps of the run.
   uint32_t batch = 64;               ///< Samples per step; a multiple of microbatch.
   uint32_t microbatch = 8;           ///< Samples that travel together.
@@ -71,10 +75,10 @@ struct TrainingOptions {
   // -- async only
   uint32_t local_update_every = 1;  ///< Microbatches of one update of a peer.
   uint32_t sync_every = 0;  ///< Samples between two averagings, a multiple of batch; 0: batch.
-  std::string average = "weights";    ///< Or "weights_and_moments": the optimizers' too.
+  tensor::AveragedPart average = tensor::AveragedPart::kWeights;
   bool background_averaging = false;  ///< Train on during a round and add the difference.
 
-  bool asynchronous() const { return mode == "async"; }
+  bool asynchronous() const { return mode == TrainingMode::kAsync; }
   std::vector<Error> validate() const;
 };
 

@@ -4,10 +4,7 @@
 
 namespace swarm::actors {
 
-tensor::AveragedPart averaged_part(const TrainingOptions& training) {
-  return training.average == "weights" ? tensor::AveragedPart::kWeights
-                                       : tensor::AveragedPart::kWeightsAndMoments;
-}
+tensor::AveragedPart averaged_part(const TrainingOptions& training) { return training.average; }
 
 LocalUpdates LocalUpdater::added(tensor::Stage& stage, uint64_t samples, uint64_t updates_before,
                                  uint64_t lr_position) {

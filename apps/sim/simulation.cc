@@ -113,7 +113,7 @@ class Simulation {
   void draw_asynchronous() {
     Random random(options_.seed ^ kAsynchronousDraws);
     auto& training = swarm_.training;
-    training.mode = "async";
+    training.mode = actors::TrainingMode::kAsync;
     training.steps *= kPeriodsPerStep;
     training.local_update_every =
         random.chance(0.5) ? 1 : 2 + static_cast<uint32_t>(random.below(2));

@@ -67,6 +67,13 @@ double learning_rate(const OptimizerOptions& options, int64_t step);
 /// min(1, clip_norm / norm); 1 when off.
 double clip_scale(const OptimizerOptions& options, double gradient_norm);
 
+/// What the replicas of a stage average in asynchronous training. An optimizer's counters stay
+/// each peer's own, since they count its own updates.
+enum class AveragedPart : uint8_t {
+  kWeights,            ///< float32 [num_parameters]
+  kWeightsAndMoments,  ///< float32 [3, num_parameters]: parameters, first and second moments.
+};
+
 enum class BackwardPolicy : uint8_t {
   kKeep,       ///< The autograd graph is kept until the gradient is back: fast, more memory.
   kRecompute,  ///< Only the input is kept; the forward is run again: slow, little memory.

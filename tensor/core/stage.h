@@ -15,6 +15,7 @@
 #include "common/buffer.h"
 #include "common/result.h"
 #include "swarm/tensor.pb.h"
+#include "tensor/core/options.h"
 
 namespace swarm::tensor {
 
@@ -46,13 +47,6 @@ struct StageInput {
 struct LossResult {
   double loss_sum = 0;  ///< Sum over samples of the mean over tokens of the cross-entropy [nats].
   EncodedTensor gradient;  ///< Of loss_sum by the input activations; empty at the first stage.
-};
-
-/// What the replicas of a stage average in asynchronous training. An optimizer's counters stay
-/// each peer's own, since they count its own updates.
-enum class AveragedPart : uint8_t {
-  kWeights,            ///< float32 [num_parameters]
-  kWeightsAndMoments,  ///< float32 [3, num_parameters]: parameters, first and second moments.
 };
 
 /// What an update of apply_local() was.

@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_SUITE(AsynchronousTest)
 
 struct AsyncSwarm : test::SimSwarm {
   explicit AsyncSwarm(int replicas = 2) : replicas_(replicas) {
-    training.mode = "async";
+    training.mode = actors::TrainingMode::kAsync;
     num_stages = 3;
   }
   void start_all() {

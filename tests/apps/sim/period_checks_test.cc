@@ -11,7 +11,7 @@ using What = StageNote::What;
 /// One stage of two replicas, "a" and "b", that trains two periods of two slots.
 struct Fixture {
   Fixture() {
-    swarm.training.mode = "async";
+    swarm.training.mode = actors::TrainingMode::kAsync;
     swarm.training.steps = 2;
     swarm.training.batch = 4;
     swarm.training.microbatch = 2;
