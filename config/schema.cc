@@ -57,6 +57,7 @@ using ExperimentBuilder = Builder<Experiment>;
 const std::vector<std::string> kCodecs = {"none", "fp16", "bf16"};
 const std::vector<std::string> kLevels = {"trace", "debug", "info", "warn", "error"};
 
+// rows: a key each
 void add_run(ExperimentBuilder& b) {
   b.section("run", false);
   b.add("name", AT(run.name), {}, "1 to 64 of [A-Za-z0-9_.-]. Runs go to FOLDER/NAME/TIME/.");
@@ -75,6 +76,7 @@ void add_run(ExperimentBuilder& b) {
         "Of the initial weights, the order of the data and the windows.");
 }
 
+// rows: a key each
 void add_model(ExperimentBuilder& b) {
   b.section("model", true);
   b.add("layers", AT(base.model.layers), in(1, 4096), "Transformer blocks of the whole model.");
@@ -96,6 +98,7 @@ void add_model(ExperimentBuilder& b) {
         "Number format of forward and backward; parameters stay fp32.");
 }
 
+// rows: a key each
 void add_training(ExperimentBuilder& b) {
   b.section("data", true);
   b.add("train", AT(base.data.train), {},
@@ -179,6 +182,7 @@ void add_training(ExperimentBuilder& b) {
         "How parameter gradients (async: weights, moments) travel between the peers of a stage.");
 }
 
+// rows: a key each
 void add_node(ExperimentBuilder& b) {
   b.section("node", false);
   b.add("threads", AT(base.threads), in(1, 1024), "LibTorch compute threads of a process.");
@@ -195,6 +199,7 @@ void add_node(ExperimentBuilder& b) {
         "Any nodes of a running swarm, each \"HOST:PORT\"; empty for the first.");
 }
 
+// rows: a key each
 void add_network(ExperimentBuilder& b) {
   b.section("links", false);
   b.add("dial_timeout_ms", AT(base.links.dial_timeout), in(1, kHourMs),
@@ -232,6 +237,7 @@ void add_network(ExperimentBuilder& b) {
         "A silent peer's record vanishes after this; more than announce_every_ms.");
 }
 
+// rows: a key each
 void add_roles(ExperimentBuilder& b) {
   b.section("stage_server", false);
   b.add("max_resident", AT(base.stage_server.max_resident), in(1, 100000),
@@ -272,6 +278,7 @@ void add_roles(ExperimentBuilder& b) {
         "The same after a takeover, when peers have state in memory.");
 }
 
+// rows: a key each
 void add_estimates(ExperimentBuilder& b) {
   b.section("estimates", false);
   b.add("smoothing", AT(estimates.smoothing), in(0.001, 1), "Weight of a new observation.");
@@ -295,6 +302,7 @@ void add_estimates(ExperimentBuilder& b) {
         "that it is skipped. Never in real runs.");
 }
 
+// rows: a key each
 void add_chaos(ExperimentBuilder& b) {
   b.section("chaos", false);
   b.add("seed", AT(chaos.seed), in(0, kHuge), "Of the schedule: the same seed, the same faults.");

@@ -100,12 +100,37 @@ void dial(const WorldPtr& world, const NodeId& own, const Endpoint& where,
   });
 }
 
+/// Delivers to `promise` what dialling `where` comes to: `value(info)`, or the error. A promise is
+/// kept in the actor that made it, own's links: what the wire finds out is told there.
+template <class T, class F>
+void dial_for(caf::typed_response_promise<T> promise, const WorldPtr& world, const NodeId& own,
+              const Endpoint& where, F value) {
+  dial(world, own, where, [=](Result<actors::NodeInfo> info) {
+    const caf::actor& links = world->nodes[own].links;
+    if (!links) return;
+    auto deliver = [=]() mutable {
+      if (info)
+        promise.deliver(value(*info));
+      else
+        promise.deliver(actors::to_caf(info.error()));
+    };
+    caf::anon_send(links, actors::run_later_atom::value, actors::LocalTask(deliver));
+  });
+}
+
+actors::LinksStats stats_of(const World& world, const NodeId& own) {
+  actors::LinksStats stats;
+  stats.listening = world.nodes.at(own).info.endpoint;
+  for (const auto& [pair, side] : world.sides) {
+    if (pair.first != own || side.session == 0) continue;
+    actors::LinkStats link;
+    link.node = world.nodes.at(pair.second).info;
+    stats.links.push_back(link);
+  }
+  return stats;
+}
+
 caf::behavior links(caf::event_based_actor* self, WorldPtr world, NodeId own) {
-  // Promises are kept in the actor that made them: what the wire finds out is told there.
-  auto here = [=](std::function<void()> work) {
-    auto me = world->nodes[own].links;
-    if (me) caf::anon_send(me, actors::run_later_atom::value, actors::LocalTask(std::move(work)));
-  };
   auto resolve = [=](const ActorId& to) -> caf::actor {
     auto& registered = world->nodes[own].registered;
     auto local = registered.find(to.actor);
@@ -124,26 +149,14 @@ caf::behavior links(caf::event_based_actor* self, WorldPtr world, NodeId own) {
       },
       [=](actors::resolve_atom, const Endpoint& where, const std::string& actor) {
         auto promise = self->make_response_promise<caf::actor>();
-        dial(world, own, where, [=](Result<actors::NodeInfo> info) {
-          here([=]() mutable {
-            if (info)
-              promise.deliver(resolve(ActorId{info->id, actor}));
-            else
-              promise.deliver(actors::to_caf(info.error()));
-          });
+        dial_for(promise, world, own, where, [=](const actors::NodeInfo& info) {
+          return resolve(ActorId{info.id, actor});
         });
         return promise;
       },
       [=](actors::connect_atom, const Endpoint& where) {
         auto promise = self->make_response_promise<actors::NodeInfo>();
-        dial(world, own, where, [=](Result<actors::NodeInfo> info) {
-          here([=]() mutable {
-            if (info)
-              promise.deliver(*info);
-            else
-              promise.deliver(actors::to_caf(info.error()));
-          });
-        });
+        dial_for(promise, world, own, where, [](const actors::NodeInfo& info) { return info; });
         return promise;
       },
       [=](actors::subscribe_atom, const caf::actor& subscriber) {
@@ -152,17 +165,7 @@ caf::behavior links(caf::event_based_actor* self, WorldPtr world, NodeId own) {
           if (pair.first == own && side.session != 0)
             caf::anon_send(subscriber, actors::node_up_atom::value, world->nodes[pair.second].info);
       },
-      [=](actors::stats_atom) {
-        actors::LinksStats stats;
-        stats.listening = world->nodes[own].info.endpoint;
-        for (const auto& [pair, side] : world->sides) {
-          if (pair.first != own || side.session == 0) continue;
-          actors::LinkStats link;
-          link.node = world->nodes[pair.second].info;
-          stats.links.push_back(link);
-        }
-        return stats;
-      },
+      [=](actors::stats_atom) { return stats_of(*world, own); },
       [=](actors::cut_atom, const NodeId& other) { world->close_both(own, other, "cut"); },
       [](actors::run_later_atom, const actors::LocalTask& task) { task(); },
   };

@@ -115,6 +115,55 @@ void Swarm::start(const std::string& name) {
   });
 }
 
+caf::actor Swarm::start_compute(const Process& process, Node& node) {
+  const auto stage = static_cast<uint32_t>(node.stage);
+  auto changed = [this, name = process.name, running = node.running](const ArithmeticStage& of,
+                                                                     const char* how) {
+    if (*running && observer.parameters) observer.parameters(name, of, how);
+  };
+  auto noted = [this, name = process.name, running = node.running](const ArithmeticStage& of,
+                                                                   const StageNote& note) {
+    if (*running && observer.noted) observer.noted(name, of, note);
+  };
+  auto make = [this, name = process.name, running = node.running, changed, noted, stage,
+               noise = ids_ * 7919]() -> Result<std::unique_ptr<tensor::Stage>> {
+    auto made =
+        std::make_unique<ArithmeticStage>(stage, num_stages, kSequence, changed, noise, noted);
+    if (*running) nodes[name].arithmetic = made.get();
+    return std::unique_ptr<tensor::Stage>(std::move(made));
+  };
+  caf::actor compute = actors::spawn_compute(*system, make, /*detached=*/false);
+  caf::actor slow = system->spawn(slow_compute, compute, node.times.compute);
+  node.actors.insert(node.actors.end(), {compute, slow});
+  return slow;
+}
+
+caf::actor Swarm::start_checkpointer(const Process& process, Node& node,
+                                     const std::shared_ptr<Disk>& disk) {
+  auto noted = [this, name = process.name, running = node.running](const std::string& stream,
+                                                                   uint64_t step, bool dropped) {
+    if (*running && observer.snapshot) observer.snapshot(name, stream, step, dropped);
+  };
+  caf::actor checkpointer =
+      actors::spawn_checkpointer(*system, node.store, checkpoint.keep, /*detached=*/false);
+  caf::actor slow =
+      system->spawn(slow_disk, checkpointer, disk, node.times.fsync, SnapshotNoted(noted));
+  node.actors.insert(node.actors.end(), {checkpointer, slow});
+  return slow;
+}
+
+caf::actor Swarm::start_averager(const Process& process, Node& node, const ActorId& stage_server) {
+  actors::AveragerDeps averager;
+  averager.id = actors::averager_of(stage_server);
+  averager.links = process.links;
+  averager.store = node.store;
+  averager.stage = static_cast<uint32_t>(node.stage);
+  averager.options = averager_options;
+  averager.detached = false;
+  node.actors.push_back(actors::spawn_averager(*system, std::move(averager)));
+  return node.actors.back();
+}
+
 void Swarm::start_stage(const Process& process, Node& node) {
   auto& disk = disks[process.name];
   if (!disk) disk = std::make_shared<Disk>();
@@ -135,42 +184,9 @@ void Swarm::start_stage(const Process& process, Node& node) {
   deps.links = process.links;
   deps.dht = process.dht;
   deps.events = process.events;
-  auto changed = [this, name = process.name, running = node.running](const ArithmeticStage& stage,
-                                                                     const char* how) {
-    if (*running && observer.parameters) observer.parameters(name, stage, how);
-  };
-  auto noted_by_stage = [this, name = process.name, running = node.running](
-                            const ArithmeticStage& stage, const StageNote& note) {
-    if (*running && observer.noted) observer.noted(name, stage, note);
-  };
-  auto make = [this, name = process.name, running = node.running, changed, noted_by_stage,
-               stage = deps.stage,
-               noise = ids_ * 7919]() -> Result<std::unique_ptr<tensor::Stage>> {
-    auto made = std::make_unique<ArithmeticStage>(stage, num_stages, kSequence, changed, noise,
-                                                  noted_by_stage);
-    if (*running) nodes[name].arithmetic = made.get();
-    return std::unique_ptr<tensor::Stage>(std::move(made));
-  };
-  caf::actor compute = actors::spawn_compute(*system, make, /*detached=*/false);
-  deps.compute = system->spawn(slow_compute, compute, node.times.compute);
-  auto noted = [this, name = process.name, running = node.running](const std::string& stream,
-                                                                   uint64_t step, bool dropped) {
-    if (*running && observer.snapshot) observer.snapshot(name, stream, step, dropped);
-  };
-  caf::actor checkpointer =
-      actors::spawn_checkpointer(*system, node.store, checkpoint.keep, /*detached=*/false);
-  deps.checkpointer =
-      system->spawn(slow_disk, checkpointer, disk, node.times.fsync, SnapshotNoted(noted));
-  actors::AveragerDeps averager;
-  averager.id = actors::averager_of(deps.id);
-  averager.links = process.links;
-  averager.store = node.store;
-  averager.stage = deps.stage;
-  averager.options = averager_options;
-  averager.detached = false;
-  deps.averager = actors::spawn_averager(*system, std::move(averager));
-  node.actors.insert(node.actors.end(),
-                     {compute, checkpointer, deps.compute, deps.checkpointer, deps.averager});
+  deps.compute = start_compute(process, node);
+  deps.checkpointer = start_checkpointer(process, node, disk);
+  deps.averager = start_averager(process, node, deps.id);
   node.stage_server = actors::spawn_stage_server(*system, deps);
   node.actors.push_back(node.stage_server);
 }

@@ -102,6 +102,10 @@ class Swarm {
  private:
   NodeId next_id();
   void start_stage(const Process& process, Node& node);
+  caf::actor start_compute(const Process& process, Node& node);
+  caf::actor start_checkpointer(const Process& process, Node& node,
+                                const std::shared_ptr<Disk>& disk);
+  caf::actor start_averager(const Process& process, Node& node, const ActorId& stage_server);
   void start_coordinator(const Process& process, Node& node);
   void start_trainer(const Process& process, Node& node);
   void stop(Node& node);
