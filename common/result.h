@@ -9,6 +9,8 @@
 #include <utility>
 #include <variant>
 
+#include "common/check.h"
+
 namespace swarm {
 
 /// Why an operation failed; each entry is defined by what the caller does next. Values travel in
@@ -81,7 +83,11 @@ class [[nodiscard]] Status {
   Status(Error error) : error_(std::move(error)) {}  // NOLINT: implicit
   bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
-  const Error& error() const { return *error_; }
+  /// Requires !ok(); aborts otherwise (a bug of the caller).
+  const Error& error() const {
+    SWARM_CHECK(error_.has_value());
+    return *error_;
+  }
   ErrorCode code() const { return ok() ? ErrorCode::kNone : error_->code; }
 
  private:

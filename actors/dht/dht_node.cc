@@ -12,6 +12,7 @@
 #include "actors/net/links/links.h"
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
+#include "common/backoff.h"
 #include "routing/dht/replica_map.h"
 
 namespace swarm::actors {
@@ -124,7 +125,7 @@ class DhtNode {
   std::unique_ptr<routing::ReplicaMap> replicas_;
   std::map<uint64_t, RunningPtr> running_;
   uint64_t next_id_ = 1;
-  std::chrono::milliseconds join_pause_ = kFirstJoinPause;
+  int join_rounds_ = 0;  ///< Without meeting anybody.
   bool joining_ = false;
 };
 
@@ -285,12 +286,12 @@ void DhtNode::hand_over(const Contact& newcomer) {
 void DhtNode::join_tick() {
   joining_ = table_->size() == 0 && !deps_.join.empty();
   if (!joining_) {
-    join_pause_ = kFirstJoinPause;
+    join_rounds_ = 0;
     return;
   }
   for (auto& endpoint : deps_.join) dial(endpoint);
-  self_->delayed_send(self_, join_pause_, join_tick_atom::value);
-  join_pause_ = std::min(join_pause_ * 2, kLastJoinPause);
+  self_->delayed_send(self_, backoff(++join_rounds_, kFirstJoinPause, kLastJoinPause),
+                      join_tick_atom::value);
 }
 
 void DhtNode::dial(const Endpoint& where) {

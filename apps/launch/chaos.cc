@@ -3,27 +3,12 @@
 #include <algorithm>
 #include <map>
 
+#include "common/mix.h"
+
 namespace swarm::launch {
 namespace {
 
 using config::TimelineAction;
-
-/// SplitMix64 (Steele, Lea & Flood 2014): the same numbers with every standard library.
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t next() {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  /// In [0, 1).
-  double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
-
- private:
-  uint64_t state_;
-};
 
 struct Moment {
   double at_s;
@@ -44,19 +29,12 @@ bool is_target(const config::Experiment& experiment, const config::NodeSpec& nod
 void draw_moments(const config::ChaosOptions& chaos, double every_s, TimelineAction action,
                   uint64_t stream, std::vector<Moment>& out) {
   if (every_s <= 0) return;
-  Random random(chaos.seed * 2 + stream);
+  SplitMix64 random(chaos.seed * 2 + stream);
   for (double window = chaos.start_after_s; window < chaos.end_after_s; window += every_s) {
-    const double at_s = window + random.unit() * every_s;
+    const double at_s = window + random.uniform() * every_s;
     const uint64_t draw = random.next();
     if (at_s < chaos.end_after_s) out.push_back({at_s, action, draw});
   }
-}
-
-/// FNV-1a: the same with every standard library.
-uint64_t hash_of(const std::string& text) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
 }
 
 void draw_preemptions(const config::ChaosOptions& chaos, const config::NodeSpec& node,
@@ -65,9 +43,9 @@ void draw_preemptions(const config::ChaosOptions& chaos, const config::NodeSpec&
   const double every_s = node.preempt_every_s, for_s = node.preempt_for_s;
   const auto action =
       node.preempt_by == config::PreemptBy::kStop ? TimelineAction::kStop : TimelineAction::kKill;
-  Random random(chaos.seed ^ hash_of(node.name));
+  SplitMix64 random(chaos.seed ^ fnv1a(node.name));
   for (double window = chaos.start_after_s; window < chaos.end_after_s; window += every_s) {
-    const double at_s = window + random.unit() * (every_s - for_s);
+    const double at_s = window + random.uniform() * (every_s - for_s);
     if (at_s < chaos.end_after_s) out.push_back({at_s, action, node.name, for_s, false});
   }
 }

@@ -4,6 +4,7 @@
 #include <caf/send.hpp>
 
 #include "actors/net/errors.h"
+#include "common/backoff.h"
 
 namespace swarm::sim::network_detail {
 
@@ -113,9 +114,7 @@ void World::dialled(const NodeId& from, const NodeId& to, bool waited) {
   if (!alive(from)) return;
   if (session(from, to) == 0 && !there) {
     Side& side = sides[{from, to}];
-    side.failures = std::min(side.failures + 1, 8);
-    side.retry_at =
-        now() + std::min(model->min_backoff * (int64_t{1} << side.failures), model->max_backoff);
+    side.retry_at = now() + backoff(++side.failures, 2 * model->min_backoff, model->max_backoff);
     const Error error{ErrorCode::kLinkLost, "cannot dial " + to.brief()};
     for (auto& done : waiting) done(&error);
     return;

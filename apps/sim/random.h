@@ -5,25 +5,21 @@
 #include <cmath>
 #include <cstdint>
 
+#include "common/mix.h"
+
 namespace swarm::sim {
 
-/// SplitMix64. The same seed gives the same numbers on every machine and compiler, which the
-/// distributions of the standard library do not promise. One owner; not thread-safe.
+/// One owner; not thread-safe.
 class Random {
  public:
   using Duration = std::chrono::nanoseconds;
-  explicit Random(uint64_t seed) : state_(seed) {}
+  explicit Random(uint64_t seed) : bits_(seed) {}
 
-  uint64_t next() {
-    uint64_t z = (state_ += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-  }
+  uint64_t next() { return bits_.next(); }
   /// 0 .. n - 1; requires n > 0.
   uint64_t below(uint64_t n) { return next() % n; }
   /// [0, 1)
-  double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+  double uniform() { return bits_.uniform(); }
   bool chance(double probability) { return probability > 0 && uniform() < probability; }
   Duration between(Duration from, Duration to) {
     return from +
@@ -39,7 +35,7 @@ class Random {
   Random fork() { return Random(next()); }
 
  private:
-  uint64_t state_;
+  SplitMix64 bits_;
 };
 
 }  // namespace swarm::sim

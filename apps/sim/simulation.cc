@@ -26,7 +26,7 @@ constexpr uint32_t kPeriodsPerStep = 3;
 class Simulation {
  public:
   explicit Simulation(const SimulationOptions& options)
-      : options_(options), random_(options.seed * 0x9e3779b97f4a7c15ull + 1), checks_(swarm_) {
+      : options_(options), random_(options.seed * kSplitMixStep + 1), checks_(swarm_) {
     swarm_.system.shuffle(random_.next());
     swarm_.disk_random = random_.fork();
     swarm_.system.advance(kEpoch);

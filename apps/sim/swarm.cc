@@ -12,6 +12,7 @@
 #include "actors/state/checkpointer.h"
 #include "actors/trainer/trainer.h"
 #include "apps/sim/machines.h"
+#include "common/mix.h"
 
 namespace swarm::sim {
 namespace {
@@ -74,7 +75,7 @@ void Swarm::add_trainer(const std::string& name) { nodes[name].stage = -1; }
 
 NodeId Swarm::next_id() {
   NodeId id;
-  uint64_t x = ++ids_ * 0x9e3779b97f4a7c15ull;
+  uint64_t x = ++ids_ * kSplitMixStep;
   for (unsigned char& byte : id.bytes) {
     x ^= x >> 29;
     x *= 0xbf58476d1ce4e5b9ull;

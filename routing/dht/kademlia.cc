@@ -5,21 +5,10 @@
 #include <iterator>
 
 #include "common/check.h"
+#include "common/mix.h"
 
 namespace swarm::routing {
 namespace {
-
-uint64_t mix(uint64_t x) {  // splitmix64's finaliser: every input bit moves every output bit
-  x += 0x9e3779b97f4a7c15ull;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
-
-uint64_t fnv(const std::string& text, uint64_t state) {
-  for (unsigned char c : text) state = (state ^ c) * 0x100000001b3ull;
-  return mix(state);
-}
 
 void put_big_endian(uint64_t word, uint8_t* out) {
   for (int i = 0; i < 8; ++i) out[i] = static_cast<uint8_t>(word >> (56 - 8 * i));
@@ -46,8 +35,8 @@ auto find_entry(Entries& entries, const NodeId& id) {
 
 DhtKey dht_key(const std::string& name) {
   DhtKey key;
-  put_big_endian(fnv(name, 0xcbf29ce484222325ull), key.bytes.data());
-  put_big_endian(fnv(name, mix(0xcbf29ce484222325ull)), key.bytes.data() + 8);
+  put_big_endian(mix(fnv1a(name)), key.bytes.data());
+  put_big_endian(mix(fnv1a(name, mix(fnv1a("")))), key.bytes.data() + 8);
   return key;
 }
 

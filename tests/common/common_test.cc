@@ -1,4 +1,9 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <boost/test/unit_test.hpp>
+#include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -59,6 +64,19 @@ BOOST_AUTO_TEST_CASE(a_result_is_a_value_or_an_error) {
   BOOST_CHECK_THROW((void)bad.value(), std::bad_variant_access);
   BOOST_TEST(Status().ok());
   BOOST_TEST(Status(bad.error()).code() == ErrorCode::kNotFound);
+}
+
+BOOST_AUTO_TEST_CASE(asking_a_success_for_its_error_aborts) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::freopen("/dev/null", "w", stderr);
+    std::signal(SIGABRT, SIG_DFL);
+    (void)Status().error();
+    _exit(0);
+  }
+  int how = 0;
+  BOOST_REQUIRE(waitpid(child, &how, 0) == child);
+  BOOST_TEST((WIFSIGNALED(how) && WTERMSIG(how) == SIGABRT));
 }
 
 BOOST_AUTO_TEST_CASE(every_code_on_the_list_has_a_name_of_its_own) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "actors/net/errors.h"
-#include "actors/net/links/backoff.h"
+#include "common/backoff.h"
 
 namespace swarm::actors::links {
 namespace {
@@ -222,8 +222,9 @@ void LinksCore::dial_failed(const Endpoint& endpoint, const Error& why) {
   auto& pause = pauses_[endpoint.text()];
   double uniform = std::uniform_real_distribution<double>(0, 1)(random_);
   ++pause.failures;
-  pause.until = host_.now() +
-                dial_pause(pause.failures, options_->min_backoff, options_->max_backoff, uniform);
+  pause.until =
+      host_.now() +
+      jittered(backoff(pause.failures, options_->min_backoff, options_->max_backoff), uniform);
   pause.why = why;
   if (why.code == ErrorCode::kPeerTimeout) pause.why.code = ErrorCode::kLinkLost;
   for (auto& promise : dial.connects) fail(promise, why);

@@ -4,7 +4,6 @@
 #include <caf/event_based_actor.hpp>
 
 #include "actors/net/errors.h"
-#include "actors/net/links/backoff.h"
 #include "actors/net/links/send_limit.h"
 #include "tests/support/deterministic_system.h"
 #include "tests/support/memory_network.h"
@@ -401,17 +400,6 @@ BOOST_AUTO_TEST_CASE(a_pause_saves_up_a_tenth_of_a_second_and_a_debt_is_one_chun
   BOOST_TEST(send_all() == 0u);
   now += 1ms;
   BOOST_TEST(send_all() == 5'000u);
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-BOOST_AUTO_TEST_SUITE(DialPause)
-
-BOOST_AUTO_TEST_CASE(pauses_double_up_to_the_limit) {
-  BOOST_TEST((links::dial_pause(1, 100ms, 5s, 1.0) == 100ms));
-  BOOST_TEST((links::dial_pause(3, 100ms, 5s, 1.0) == 400ms));
-  BOOST_TEST((links::dial_pause(50, 100ms, 5s, 1.0) == 5s));
-  BOOST_TEST((links::dial_pause(3, 100ms, 5s, 0.0) == 200ms));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
