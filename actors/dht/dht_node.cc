@@ -226,15 +226,12 @@ Result<proto::DhtStoreReply> DhtNode::store(const proto::DhtStore& request) {
   if (request.records_size() > kMaxRecordsPerStore)
     return Error{ErrorCode::kInvalidArgument, "dht_store: more than 1024 records"};
   if (auto sender = parse_contact(request.sender()); sender.ok()) heard_from(*sender);
-  proto::DhtStoreReply reply;
   const double now = now_s();
-  uint32_t accepted = 0;
   for (auto& record : request.records())
-    accepted += records_.store(
-        *key, {record.subkey(), record.value(), record.version(), now + record.ttl_ms() / 1e3},
-        now);
-  reply.set_accepted(accepted);
-  return reply;
+    records_.store(*key,
+                   {record.subkey(), record.value(), record.version(), now + record.ttl_ms() / 1e3},
+                   now);
+  return proto::DhtStoreReply();
 }
 
 // ---- contacts -----------------------------------------------------------------------------

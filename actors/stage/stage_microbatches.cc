@@ -83,7 +83,6 @@ caf::result<Mail> StageServerState::on_forward(const Mail& mail) {
   Resident resident;
   resident.request = mail;
   resident.promises.push_back(promise);
-  resident.arrived = now();
   resident.give_up_at = now() + milliseconds(head.budget_ms());
   residents_.emplace(key, std::move(resident));
   forward_queue_.push_back(key);
@@ -166,7 +165,6 @@ void StageServerState::run_forward(const Key& key) {
   Resident& resident = residents_.at(key);
   const auto& head = resident.request.as<proto::ForwardRequest>();
   resident.at = Resident::At::kComputing;
-  resident.queue_s = since(resident.arrived);
   resident.kept = !head.forward_only();
   computing_ = true;
   auto work = [key, input = stage_input(resident.request),
@@ -267,7 +265,6 @@ void StageServerState::run_last_stage(const Key& key) {
   Resident& resident = residents_.at(key);
   const auto& head = resident.request.as<proto::ForwardRequest>();
   resident.at = Resident::At::kComputing;
-  resident.queue_s = since(resident.arrived);
   computing_ = true;
   bool accumulate = decide_accumulate(head);
   auto work = [key, accumulate, input = stage_input(resident.request), updater = updater_,
@@ -338,7 +335,6 @@ Mail StageServerState::make_reply(const Resident& resident, double loss_sum,
   if (resident.downstream.head)
     for (const auto& later : resident.downstream.as<proto::ForwardReply>().route())
       *reply.add_route() = later;
-  reply.set_queue_s(static_cast<float>(resident.queue_s));
   reply.set_compute_s(static_cast<float>(resident.compute_s));
   if (!gradient.empty()) *reply.mutable_gradient() = gradient.meta;
   return make_mail(std::move(reply), gradient.data);
@@ -400,7 +396,6 @@ void StageServerState::answer_non_finite(const Key& key, const proto::RouteHop& 
   reply.set_step(key.step);
   reply.set_slot(key.slot);
   reply.set_attempt(key.attempt);
-  reply.set_queue_s(static_cast<float>(it->second.queue_s));
   reply.set_compute_s(static_cast<float>(it->second.compute_s));
   *reply.mutable_non_finite() = where;
   answer(key, make_mail(std::move(reply)));

@@ -65,8 +65,8 @@ class StageServerState {
     bool cancelled = false;
     bool kept = false;  ///< The stage keeps something under the key.
     uint64_t sending = 0;
-    TimePoint arrived{}, give_up_at{};
-    double queue_s = 0, compute_s = 0;
+    TimePoint give_up_at{};
+    double compute_s = 0;
     Mail downstream;  ///< The successor's reply.
   };
   /// A round of this stage for the open step.

@@ -167,7 +167,6 @@ void StageServerState::round_done(uint64_t round, Result<AverageResult> result) 
   proto::CloseStepReply reply;
   reply.set_squared_norm(result->squared_norm);
   reply.set_digest(result->digest);
-  reply.set_seconds(static_cast<float>(result->seconds));
   if (round_.committed) *reply.mutable_committed() = *round_.committed;
   for (auto& promise : promises) promise.deliver(make_mail(reply));
 }
