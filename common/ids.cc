@@ -1,5 +1,7 @@
 #include "common/ids.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cstring>
 #include <random>
@@ -43,14 +45,14 @@ Result<NodeId> NodeId::from_bytes(const std::string& raw) {
   NodeId id;
   if (raw.size() != id.bytes.size())
     return Error{ErrorCode::kInvalidArgument,
-                 "a node id has 16 bytes, not " + std::to_string(raw.size())};
+                 fmt::format("a node id has 16 bytes, not {}", raw.size())};
   std::memcpy(id.bytes.data(), raw.data(), raw.size());
   return id;
 }
 
 std::string Endpoint::text() const {
   bool v6 = host.find(':') != std::string::npos;
-  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+  return v6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
 Result<Endpoint> Endpoint::parse(const std::string& text) {

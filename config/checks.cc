@@ -1,5 +1,7 @@
 #include "config/checks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -91,7 +93,7 @@ class Checker {
       error("run.name", "expected 1 to 64 of [A-Za-z0-9_.-], found " + quote(e_.run.name));
     if (e_.run.folder.empty()) error("run.folder", "expected a folder, found \"\"");
     if (e_.run.id.size() > actors::kMaxRunIdBytes)
-      error("run.id", "expected at most " + std::to_string(actors::kMaxRunIdBytes) + " characters");
+      error("run.id", fmt::format("expected at most {} characters", actors::kMaxRunIdBytes));
   }
 
   void check_pipeline() {
@@ -99,19 +101,19 @@ class Checker {
     const auto& model = e_.base.model;
     const int32_t stages = e_.base.num_stages;
     if (stages > model.layers)
-      error("pipeline.stages", "expected at most model.layers = " + std::to_string(model.layers) +
-                                   " (a block for every stage), found " + std::to_string(stages));
+      error("pipeline.stages",
+            fmt::format("expected at most model.layers = {} (a block for every stage), found {}",
+                        model.layers, stages));
     const auto& split = model.layers_per_stage;
     if (!split.empty() && split.size() != static_cast<size_t>(stages))
-      error("model.layers_per_stage", "expected a number for each of the " +
-                                          std::to_string(stages) + " stages (pipeline.stages), " +
-                                          "found " + std::to_string(split.size()));
+      error("model.layers_per_stage",
+            fmt::format("expected a number for each of the {} stages (pipeline.stages), found {}",
+                        stages, split.size()));
     if (usable("training") && usable("stage_server") &&
         e_.base.stage_server.max_samples < e_.base.training.microbatch)
-      error(
-          "stage_server.max_samples",
-          "expected at least training.microbatch = " + std::to_string(e_.base.training.microbatch) +
-              ", found " + std::to_string(e_.base.stage_server.max_samples));
+      error("stage_server.max_samples",
+            fmt::format("expected at least training.microbatch = {}, found {}",
+                        e_.base.training.microbatch, e_.base.stage_server.max_samples));
   }
 
   /// Every tensor of a microbatch fits into memory's and the wire's limits.
@@ -123,34 +125,35 @@ class Checker {
     const auto width = static_cast<uint64_t>(model.width);
     const uint64_t most = tensor::most_samples(model, sequence);
     if (samples > most)
-      error("training.microbatch", "expected at most " + std::to_string(most) + ", found " +
-                                       std::to_string(samples) +
-                                       ": a tensor of it would take more than 1 GiB");
+      error("training.microbatch",
+            fmt::format("expected at most {}, found {}: a tensor of it would take more than 1 GiB",
+                        most, samples));
     const uint64_t head = samples * (sequence + 1) * sizeof(int32_t) + kHeadOfForward;
     if (head > e_.base.links.max_head_bytes)
-      error("links.max_head_bytes", "expected at least " + std::to_string(head) +
-                                        ", for the tokens of a microbatch; found " +
-                                        std::to_string(e_.base.links.max_head_bytes));
+      error("links.max_head_bytes",
+            fmt::format("expected at least {}, for the tokens of a microbatch; found {}", head,
+                        e_.base.links.max_head_bytes));
     const uint64_t body = samples * sequence * width * sizeof(float);
     if (e_.base.num_stages > 1 && body > e_.base.links.max_body_bytes)
-      error("links.max_body_bytes", "expected at least " + std::to_string(body) +
-                                        ", for the activations of a microbatch; found " +
-                                        std::to_string(e_.base.links.max_body_bytes));
+      error("links.max_body_bytes",
+            fmt::format("expected at least {}, for the activations of a microbatch; found {}", body,
+                        e_.base.links.max_body_bytes));
   }
 
   void check_network() {
     const auto& links = e_.base.links;
     if (usable("links")) {
       if (links.max_backoff < links.min_backoff)
-        error("links.max_backoff_ms", "expected at least links.min_backoff_ms = " +
-                                          std::to_string(links.min_backoff.count()));
+        error("links.max_backoff_ms", fmt::format("expected at least links.min_backoff_ms = {}",
+                                                  links.min_backoff.count()));
       if (links.silence_limit <= 2 * links.heartbeat_every)
-        error("links.silence_limit_ms", "expected more than twice links.heartbeat_every_ms = " +
-                                            std::to_string(links.heartbeat_every.count()));
+        error("links.silence_limit_ms",
+              fmt::format("expected more than twice links.heartbeat_every_ms = {}",
+                          links.heartbeat_every.count()));
     }
     if (usable("dht") && e_.base.dht.announce_ttl <= e_.base.dht.announce_every)
-      error("dht.announce_ttl_ms", "expected more than dht.announce_every_ms = " +
-                                       std::to_string(e_.base.dht.announce_every.count()));
+      error("dht.announce_ttl_ms", fmt::format("expected more than dht.announce_every_ms = {}",
+                                               e_.base.dht.announce_every.count()));
     if (usable("estimates") && e_.estimates.max_deadline_s < e_.estimates.min_deadline_s)
       error("estimates.max_deadline_s", "expected at least estimates.min_deadline_s = " +
                                             print_float(e_.estimates.min_deadline_s));
@@ -258,10 +261,10 @@ class Checker {
     for (const int32_t stage : node.stages) {
       if (stage >= e_.base.num_stages && usable("pipeline"))
         error(place, "nodes.stages",
-              "expected stages 0 to " + std::to_string(e_.base.num_stages - 1) +
-                  " (pipeline.stages), found " + std::to_string(stage));
+              fmt::format("expected stages 0 to {} (pipeline.stages), found {}",
+                          e_.base.num_stages - 1, stage));
       if (!seen.insert(stage).second)
-        error(place, "nodes.stages", "stage " + std::to_string(stage) + " is listed twice");
+        error(place, "nodes.stages", fmt::format("stage {} is listed twice", stage));
     }
   }
 
@@ -279,16 +282,17 @@ class Checker {
     for (size_t stage = 0; stage < peers.size(); ++stage)
       if (peers[stage] < needed)
         error(draft_.places.nodes[0], "nodes.stages",
-              "stage " + std::to_string(stage) + " is served by " + std::to_string(peers[stage]) +
-                  " nodes, training needs " + std::to_string(needed) +
-                  " (training.min_peers_per_stage)");
+              fmt::format("stage {} is served by {} nodes, training needs {} "
+                          "(training.min_peers_per_stage)",
+                          stage, peers[stage], needed));
     if (!trainer)
       error(draft_.places.nodes[0], "nodes.trainer", "no node is a trainer; one must be");
     const uint32_t all = std::accumulate(peers.begin(), peers.end(), 0u);
     if (e_.base.training.min_peers > all)
-      error("training.min_peers", "expected at most " + std::to_string(all) +
-                                      ", the stages that [[nodes]] serve together; training would "
-                                      "never begin");
+      error("training.min_peers",
+            fmt::format("expected at most {}, the stages that [[nodes]] serve together; training "
+                        "would never begin",
+                        all));
   }
 
   void check_timeline() {
@@ -304,8 +308,8 @@ class Checker {
       const bool cut_short = draft_.places.of("training.steps").line == 0;
       if (usable("training") && !cut_short && event.at_step > int64_t{e_.base.training.steps})
         error(place, "timeline.at_step",
-              "expected at most training.steps = " + std::to_string(e_.base.training.steps) +
-                  ", found " + std::to_string(event.at_step));
+              fmt::format("expected at most training.steps = {}, found {}", e_.base.training.steps,
+                          event.at_step));
       if (place.keys.count("timeline.action") == 0)
         error(place, "timeline.action", "missing: one of kill, start, pause, resume, stop");
       if (e_.find(event.node) == nullptr)

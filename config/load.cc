@@ -1,4 +1,5 @@
 // File and overrides -> Experiment: types, ranges and names. What keys mean together is checks.cc.
+#include <fmt/format.h>
 #include <fnmatch.h>
 #include <sys/stat.h>
 
@@ -241,7 +242,7 @@ void expand_counts(Draft& draft) {
       }
       nodes.push_back(spec);
       nodes.back().count = 1;
-      if (spec.count > 1) nodes.back().name += "-" + std::to_string(c);
+      if (spec.count > 1) nodes.back().name += fmt::format("-{}", c);
       places.push_back(draft.places.nodes[i]);
     }
   }
@@ -327,7 +328,7 @@ ExperimentResult load_experiment(const std::string& path, const std::vector<std:
 
 std::string ConfigError::text() const {
   std::string out = where.file;
-  if (where.line > 0) out += ":" + std::to_string(where.line) + ":" + std::to_string(where.column);
+  if (where.line > 0) out += fmt::format(":{}:{}", where.line, where.column);
   out += ": ";
   if (!key.empty()) out += key + ": ";
   out += message;

@@ -1,5 +1,6 @@
 #include "config/value.h"
 
+#include <fmt/format.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -59,13 +60,13 @@ std::string Value::describe() const {
     case Kind::kBool:
       return boolean ? "true" : "false";
     case Kind::kInteger:
-      return "the integer " + std::to_string(integer);
+      return fmt::format("the integer {}", integer);
     case Kind::kFloat:
       return "the number " + print_float(number);
     case Kind::kString:
       return "the string " + quote(text.size() > 60 ? text.substr(0, 57) + "..." : text);
     case Kind::kArray:
-      return "an array of " + std::to_string(items.size());
+      return fmt::format("an array of {}", items.size());
     case Kind::kTable:
       return "a table";
     case Kind::kOther:

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
@@ -47,7 +48,7 @@ std::string chunk_key(uint64_t put_id, uint64_t index) {
 }
 
 std::string text(const CheckpointKey& key) {
-  return "snapshot " + key.stream + " at step " + std::to_string(key.step);
+  return fmt::format("snapshot {} at step {}", key.stream, key.step);
 }
 
 Error to_error(const rocksdb::Status& status, const std::string& what) {
@@ -250,7 +251,7 @@ class RocksdbCheckpointStore final : public CheckpointStore {
           db_->Get(options, db_->DefaultColumnFamily(), chunk_key(manifest.put_id, i), &chunk);
       if (read.IsNotFound())
         return Error{ErrorCode::kCorruptCheckpoint,
-                     text(key) + ": chunk " + std::to_string(i) + " is missing"};
+                     fmt::format("{}: chunk {} is missing", text(key), i)};
       if (!read.ok()) return to_error(read, "reading " + text(key));
       Status same = manifest.verify_chunk(i, chunk.ToStringView());
       if (!same.ok()) return Error{same.code(), text(key) + ": " + same.error().detail};
@@ -330,9 +331,9 @@ class RocksdbCheckpointStore final : public CheckpointStore {
 Result<std::shared_ptr<CheckpointStore>> open_rocksdb_checkpoint_store(
     const CheckpointStoreOptions& options) {
   if (options.chunk_bytes < kMinChunkBytes || options.chunk_bytes > kMaxChunkBytes)
-    return Error{
-        ErrorCode::kInvalidArgument,
-        "chunk_bytes is " + std::to_string(options.chunk_bytes) + "; it must be 64 to 67108864"};
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("chunk_bytes is {}; it must be {} to {}", options.chunk_bytes,
+                             kMinChunkBytes, kMaxChunkBytes)};
   std::error_code failure;
   std::filesystem::create_directories(options.directory, failure);
   if (failure)

@@ -1,5 +1,6 @@
 #include "storage/snapshot_manifest.h"
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -51,8 +52,8 @@ uint64_t SnapshotManifest::chunk_size(size_t index) const {
 
 Status SnapshotManifest::verify_chunk(size_t index, std::string_view chunk) const {
   if (chunk.size() == chunk_size(index) && hash(chunk) == chunk_digests[index]) return {};
-  return corrupt("chunk " + std::to_string(index) + " of " + std::to_string(chunk_digests.size()) +
-                 " is not what was written");
+  return corrupt(
+      fmt::format("chunk {} of {} is not what was written", index, chunk_digests.size()));
 }
 
 std::string SnapshotManifest::encode() const {
@@ -97,9 +98,11 @@ Status check_stream(const std::string& stream) {
   };
   if (!stream.empty() && stream.size() <= 64 && std::all_of(stream.begin(), stream.end(), allowed))
     return {};
-  return Error{ErrorCode::kInvalidArgument,
-               "a stream is named by 1 to 64 characters of [a-z0-9/_-]; this name has " +
-                   std::to_string(stream.size()) + " characters or one outside that set"};
+  return Error{
+      ErrorCode::kInvalidArgument,
+      fmt::format("a stream is named by 1 to 64 characters of [a-z0-9/_-]; this name has {} "
+                  "characters or one outside that set",
+                  stream.size())};
 }
 
 }  // namespace swarm::storage

@@ -1,5 +1,7 @@
 #include "apps/report/chart.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -131,15 +133,15 @@ std::string bars(const std::string& title, const std::vector<uint64_t>& counts, 
   for (size_t i = 0; i < shown; ++i) {
     const double share = static_cast<double>(counts[i]) / sum;
     const double height = static_cast<double>(counts[i]) / most * kHeight;
-    out += "<rect class=\"bar\" x=\"" + fixed(width * static_cast<double>(i), 2) + "\" y=\"" +
-           fixed(kTop + kHeight - height, 2) + "\" width=\"" + fixed(width * 0.9, 2) +
-           "\" height=\"" + fixed(height, 2) + "\"><title>" + std::to_string(i) + ": " +
-           grouped(static_cast<double>(counts[i])) + " updates, " + fixed(share * 100, 1) +
-           " %</title></rect>";
+    out += fmt::format(
+        R"(<rect class="bar" x="{}" y="{}" width="{}" height="{}"><title>{}: {} updates, {} %</title></rect>)",
+        fixed(width * static_cast<double>(i), 2), fixed(kTop + kHeight - height, 2),
+        fixed(width * 0.9, 2), fixed(height, 2), i, grouped(static_cast<double>(counts[i])),
+        fixed(share * 100, 1));
   }
   const std::string below = fixed(kTop + kHeight + 12, 0);
-  out += "<text x=\"0\" y=\"" + below + "\">0</text><text class=\"end\" x=\"" + fixed(kWidth, 0) +
-         "\" y=\"" + below + "\">" + std::to_string(shown - 1) + "</text>";
+  out += fmt::format(R"(<text x="0" y="{0}">0</text><text class="end" x="{1}" y="{0}">{2}</text>)",
+                     below, fixed(kWidth, 0), shown - 1);
   return out + "</svg>\n";
 }
 

@@ -1,5 +1,7 @@
 #include "apps/report/csv.h"
 
+#include <fmt/format.h>
+
 #include "apps/report/text.h"
 
 namespace swarm::report {
@@ -22,13 +24,13 @@ std::string by_stage(const std::vector<T>& stages, F text) {
 using Staleness = std::optional<launch::StageStaleness>;
 
 std::string csv_line(const Run& run, const launch::MetricsLine& line) {
-  std::string out = std::to_string(line.step) + ",";
+  std::string out = fmt::format("{},", line.step);
   out += number(line.time_s ? std::optional(run.clock.seconds(*line.time_s)) : std::nullopt) + ",";
   out += number(line.train_loss) + "," + number(line.validation_loss) + ",";
-  out += std::to_string(line.tokens) + ",";
+  out += fmt::format("{},", line.tokens);
   out += (line.tokens_per_s > 0 ? shortest(line.tokens_per_s, kDigits) : "") + ",";
   out += number(line.gradient_norm) + ",";
-  out += std::to_string(line.slots) + "," + std::to_string(line.attempts) + ",";
+  out += fmt::format("{},{},", line.slots, line.attempts);
   out +=
       by_stage(line.live_peers,
                [](int64_t peers) { return peers < 0 ? std::string("-") : std::to_string(peers); }) +

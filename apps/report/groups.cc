@@ -1,5 +1,7 @@
 #include "apps/report/groups.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <set>
 #include <utility>
@@ -62,9 +64,9 @@ void label(const std::vector<Run>& runs, std::vector<Group>& groups) {
     const Run& first = runs[group.runs.front()];
     group.label = by_name ? run_name(first) : words(first, all);
     if (group.label.empty()) group.label = first.name;
-    if (group.runs.size() > 1) group.label += " (" + std::to_string(group.runs.size()) + " runs)";
+    if (group.runs.size() > 1) group.label += fmt::format(" ({} runs)", group.runs.size());
     const int times = ++used[group.label];
-    if (times > 1) group.label += " #" + std::to_string(times);
+    if (times > 1) group.label += fmt::format(" #{}", times);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "apps/report/life_chart.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -71,9 +73,10 @@ std::string peers_row(const std::vector<Point>& points, size_t stage, Range time
   }
   if (path.empty()) return {};
   path += "H" + fixed(Frame::kLeft + Frame::kWidth, 1) + "V" + fixed(top + kCurve, 1) + "Z";
-  return row_label(top, "stage " + std::to_string(stage), shortest(most)) + "<path class=\"peers " +
-         colour_class(stage) + "\" d=\"" + path + "\"><title>stage " + std::to_string(stage) +
-         ": live peers</title></path>\n";
+  return row_label(top, fmt::format("stage {}", stage), shortest(most)) +
+         fmt::format(R"(<path class="peers {}" d="{}"><title>stage {}: live peers</title></path>)",
+                     colour_class(stage), path, stage) +
+         "\n";
 }
 
 struct Mark {
@@ -103,14 +106,14 @@ std::string events_row(const std::map<size_t, Mark>& marks, Lane lane, double to
   for (const auto& [column, mark] : marks) {
     all += mark.events;
     std::string text = mark.text;
-    if (mark.events > kNamed) text += "\nand " + std::to_string(mark.events - kNamed) + " more";
+    if (mark.events > kNamed) text += fmt::format("\nand {} more", mark.events - kNamed);
     const double x = Frame::kLeft + Frame::kWidth * static_cast<double>(column) / kMarkColumns;
-    out += "<rect class=\"mark\" x=\"" + fixed(x, 1) + "\" y=\"" + fixed(top + 2, 1) +
-           "\" width=\"3\" height=\"" + fixed(kCurve - 4, 1) + "\"><title>" + escape(text) +
-           "</title></rect>";
+    out += fmt::format(
+        R"(<rect class="mark" x="{}" y="{}" width="3" height="{}"><title>{}</title></rect>)",
+        fixed(x, 1), fixed(top + 2, 1), fixed(kCurve - 4, 1), escape(text));
   }
-  return "<g class=\"lane-" + std::to_string(static_cast<size_t>(lane)) + "\">" +
-         row_label(top, to_string(lane), std::to_string(all)) + out + "</g>\n";
+  return fmt::format("<g class=\"lane-{}\">{}{}</g>\n", static_cast<size_t>(lane),
+                     row_label(top, to_string(lane), std::to_string(all)), out);
 }
 
 }  // namespace
@@ -139,7 +142,7 @@ std::string life_chart(const Run& run) {
     top += kRow;
   }
   if (peers.size() > stages)
-    out += frame.remark(std::to_string(peers.size() - stages) + " more stages are left out");
+    out += frame.remark(fmt::format("{} more stages are left out", peers.size() - stages));
   return out + frame.close();
 }
 

@@ -1,5 +1,7 @@
 #include "apps/report/page.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -86,7 +88,7 @@ std::string legend(const std::vector<Group>& groups) {
 std::string staleness_chart(const std::vector<Run>& runs, const Group& group, size_t stages) {
   std::vector<Line> lines;
   for (size_t stage = 0; stage < stages; ++stage) {
-    Line line{"stage " + std::to_string(stage), stage, {}};
+    Line line{fmt::format("stage {}", stage), stage, {}};
     for (const size_t index : group.runs) {
       std::vector<Point> points;
       for (const auto& metrics : runs[index].lines)
@@ -110,7 +112,7 @@ std::string staleness(const std::vector<Run>& runs, const std::vector<Group>& gr
     out += staleness_chart(runs, group, stages);
     std::string histograms;
     for (size_t stage = 0; stage < stages; ++stage)
-      histograms += bars("stage " + std::to_string(stage), sums.stages[stage], stage);
+      histograms += bars(fmt::format("stage {}", stage), sums.stages[stage], stage);
     if (!histograms.empty())
       out += "<figure><figcaption>" + escape(group.label) +
              ": updates by staleness</figcaption><div class=\"row\">" + histograms +
@@ -137,7 +139,7 @@ std::string lives(const std::vector<Run>& runs) {
 
 std::string html_page(const std::vector<Run>& runs, const std::vector<Group>& groups) {
   std::string title = "Swarm report: " + (groups.empty() ? "" : clip(groups.front().label, 80));
-  if (groups.size() > 1) title += " and " + std::to_string(groups.size() - 1) + " more";
+  if (groups.size() > 1) title += fmt::format(" and {} more", groups.size() - 1);
   std::string out =
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "

@@ -1,5 +1,7 @@
 #include "apps/report/read_run.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -37,8 +39,7 @@ void read_lines(const std::string& folder, const std::string& name, RunBuilder& 
     }
   } while (stream);
   if (taken < ended)
-    run.note(std::to_string(ended - taken) + " lines of " + name +
-             " are longer than 1 MB: left out");
+    run.note(fmt::format("{} lines of {} are longer than 1 MB: left out", ended - taken, name));
   if (splitter.unfinished())
     run.note("the last line of " + name + " has no end (its writer is at it, or died): left out");
 }

@@ -1,5 +1,7 @@
 #include "apps/report/run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -143,8 +145,8 @@ void RunBuilder::sort_lines() {
                           [](const auto& a, const auto& b) { return a.step == b.step; }),
               lines.end());
   if (lines.size() != before)
-    note(std::to_string(before - lines.size()) +
-         " lines of metrics.jsonl repeat a step: the first of each counts");
+    note(fmt::format("{} lines of metrics.jsonl repeat a step: the first of each counts",
+                     before - lines.size()));
 }
 
 void RunBuilder::set_clock() {
@@ -156,8 +158,8 @@ void RunBuilder::set_clock() {
   }
   run_.clock = RunClock(zero_s, std::move(times_s_), resumes_s_);
   if (run_.clock.idle_s() > 0)
-    note("the clock leaves out " + std::to_string(static_cast<int64_t>(run_.clock.idle_s())) +
-         " s in which no `swarm run` worked in the folder");
+    note(fmt::format("the clock leaves out {} s in which no `swarm run` worked in the folder",
+                     static_cast<int64_t>(run_.clock.idle_s())));
 }
 
 Run RunBuilder::finish() {
@@ -166,11 +168,11 @@ Run RunBuilder::finish() {
                    [](const auto& a, const auto& b) { return a.time_s < b.time_s; });
   set_clock();
   if (damaged_metrics_ > 0)
-    note(std::to_string(damaged_metrics_) + " lines of metrics.jsonl cannot be read: left out");
+    note(fmt::format("{} lines of metrics.jsonl cannot be read: left out", damaged_metrics_));
   if (damaged_events_ > 0)
-    note(std::to_string(damaged_events_) + " lines of events.jsonl cannot be read: left out");
+    note(fmt::format("{} lines of events.jsonl cannot be read: left out", damaged_events_));
   if (not_finite_ > 0)
-    note(std::to_string(not_finite_) + " steps have no finite training loss: gaps in the curves");
+    note(fmt::format("{} steps have no finite training loss: gaps in the curves", not_finite_));
   if (run_.lines.empty()) note("no step was closed yet");
   if (run_.status.empty()) run_.status = "not finished";
   return std::move(run_);

@@ -1,5 +1,7 @@
 #include "apps/sim/checks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "actors/net/mail.h"
@@ -38,13 +40,12 @@ void Checks::parameters(const std::string& node, const ArithmeticStage& stage, c
   if (asynchronous()) return periods_.parameters(node, stage);
   const auto number = static_cast<uint32_t>(swarm_.nodes.at(node).stage);
   const uint64_t step = stage.step();
-  const std::string where = node + " stage " + std::to_string(number) + " step " +
-                            std::to_string(step) + " (" + how + ")";
+  const std::string where = fmt::format("{} stage {} step {} ({})", node, number, step, how);
   if (step > swarm_.training.steps) return report("I1", where + " is beyond the last step");
   const auto& right = expected(number, step);
   if (!std::equal(right.begin(), right.end(), stage.parameters().begin()))
-    report("I1", where + ": first parameter is " + std::to_string(stage.parameters()[0]) +
-                     ", not " + std::to_string(right[0]));
+    report("I1", fmt::format("{}: first parameter is {}, not {}", where, stage.parameters()[0],
+                             right[0]));
 }
 
 void Checks::noted(const std::string& node, const ArithmeticStage& stage, const StageNote& note) {
@@ -55,8 +56,8 @@ void Checks::event(const std::string& node, const actors::Event& event) {
   periods_.event(event);
   context_.events.push_back({time_s(), event.name, node, event.detail, event.stage, event.step});
   if (event.name == "replicas_differ")
-    report("I2", node + " found replicas of stage " + std::to_string(event.stage) +
-                     " that differ: " + event.detail);
+    report("I2", fmt::format("{} found replicas of stage {} that differ: {}", node, event.stage,
+                             event.detail));
   if (needs_reason(event.name) && event.detail.empty())
     report("I9", node + ": event " + event.name + " says no reason");
   if (event.name == "recovered" && event.step >= 0) {
@@ -82,9 +83,9 @@ void Checks::committed(const std::string& node, const actors::CommittedStep& ste
   audit_.committed.push_back({step, time_s(), ++audit_.lines, node});
   const std::tuple round(step.stage, step.step, step.round, step.digest);
   if (rounds_.try_emplace(round, step.checksum).first->second != step.checksum)
-    report("I2", node + " stage " + std::to_string(step.stage) + " step " +
-                     std::to_string(step.step) +
-                     ": another checksum than a replica after the same round");
+    report("I2",
+           fmt::format("{} stage {} step {}: another checksum than a replica after the same round",
+                       node, step.stage, step.step));
   reached_[{step.stage, step.step + 1}].insert(step.checksum);
 }
 
@@ -94,9 +95,9 @@ void Checks::loaded(const std::string& node, const actors::LoadedState& state) {
   auto& reached = reached_[{state.stage, state.step}];
   if (state.source == "seed") reached.insert(state.checksum);
   if (reached.count(state.checksum) == 0)
-    report("I2", node + " loaded stage " + std::to_string(state.stage) + " step " +
-                     std::to_string(state.step) + " from " + state.source +
-                     ", with a checksum that no replica had");
+    report("I2",
+           fmt::format("{} loaded stage {} step {} from {}, with a checksum that no replica had",
+                       node, state.stage, state.step, state.source));
 }
 
 void Checks::at_end() {
@@ -122,8 +123,8 @@ void Checks::metrics(const actors::StepMetrics& line) {
   if (line.term < highest_term_) return;  // of one that was replaced; its peers refuse it
   highest_term_ = line.term;
   if (last_committed_ && line.step < *last_committed_)
-    report("I7", "step " + std::to_string(line.step) + " was committed after step " +
-                     std::to_string(*last_committed_) + " without a logged recovery");
+    report("I7", fmt::format("step {} was committed after step {} without a logged recovery",
+                             line.step, *last_committed_));
   last_committed_ = line.step;
 }
 
@@ -157,8 +158,8 @@ void Checks::before_start(const std::string& node) {
         steps.erase(step);
         continue;
       }
-      report("I4", node + ": acknowledged snapshot " + stream + " step " + std::to_string(step) +
-                       " cannot be read: " + to_string(read.error()));
+      report("I4", fmt::format("{}: acknowledged snapshot {} step {} cannot be read: {}", node,
+                               stream, step, to_string(read.error())));
     }
   }
 }
@@ -167,9 +168,8 @@ void Checks::now() {
   for (const auto& [name, node] : swarm_.nodes) {
     if (!node.alive || node.arithmetic == nullptr) continue;
     if (node.arithmetic->kept() > swarm_.stage_options.max_resident)
-      report("I5", name + " keeps " + std::to_string(node.arithmetic->kept()) +
-                       " microbatches, at most " +
-                       std::to_string(swarm_.stage_options.max_resident) + " are allowed");
+      report("I5", fmt::format("{} keeps {} microbatches, at most {} are allowed", name,
+                               node.arithmetic->kept(), swarm_.stage_options.max_resident));
   }
   std::map<NodeId, const Swarm::Node*> by_id;
   for (const auto& [name, node] : swarm_.nodes)
@@ -179,11 +179,11 @@ void Checks::now() {
   for (const auto& request : swarm_.net.open_requests()) {
     auto from = by_id.find(request.from);
     if (from == by_id.end() || from->second->paused) continue;
-    const std::string what = std::string(actors::kind_name(request.kind)) + " to " +
-                             request.to.brief() + " of node " + request.from.brief();
+    const std::string what = fmt::format("{} to {} of node {}", actors::kind_name(request.kind),
+                                         request.to.brief(), request.from.brief());
     if (request.deadline < late) report("I9", "no answer by its deadline: " + what);
     if (++open[request.from] > kMaxOpenRequests)
-      report("I5", "more than " + std::to_string(kMaxOpenRequests) + " requests are open: " + what);
+      report("I5", fmt::format("more than {} requests are open: {}", kMaxOpenRequests, what));
   }
 }
 
@@ -193,10 +193,11 @@ std::string Checks::unsettled() const {
   for (const auto& [name, node] : swarm_.nodes) {
     if (!node.alive || node.stage < 0) continue;
     if (node.arithmetic == nullptr || node.arithmetic->step() != swarm_.training.steps)
-      text += name + " is at step " +
-              (node.arithmetic == nullptr ? "-" : std::to_string(node.arithmetic->step())) + "; ";
+      text +=
+          fmt::format("{} is at step {}; ", name,
+                      node.arithmetic == nullptr ? "-" : std::to_string(node.arithmetic->step()));
     else if (node.arithmetic->kept() != 0)
-      text += name + " keeps " + std::to_string(node.arithmetic->kept()) + " microbatches; ";
+      text += fmt::format("{} keeps {} microbatches; ", name, node.arithmetic->kept());
     else if (const uint64_t bits = node.arithmetic->checksum();
              replicas.try_emplace(node.stage, bits).first->second != bits)
       text += name + " has other parameters than its replicas; ";

@@ -1,5 +1,7 @@
 #include "apps/sim/period_checks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -25,7 +27,7 @@ bool is_mean(double average, double sum, int count, const std::vector<const std:
 }
 
 std::string text_of(uint64_t period, uint32_t slot) {
-  return "slot " + std::to_string(slot) + " of period " + std::to_string(period);
+  return fmt::format("slot {} of period {}", slot, period);
 }
 
 }  // namespace
@@ -65,28 +67,29 @@ void PeriodChecks::averaged(const std::string& node, const Stage& stage, const S
   for (const auto& [name, sent] : stage.sent)
     if (name != node) others.push_back(&sent);
   if (!is_mean(static_cast<double>(note.value), static_cast<double>(note.sent), 1, others, 0))
-    report_("I2", node + " takes the average " + std::to_string(note.value) + " for the " +
-                      std::to_string(note.sent) +
-                      " that it sent, which is the mean of nothing that its replicas sent");
+    report_("I2", fmt::format("{} takes the average {} for the {} that it sent, which is the mean "
+                              "of nothing that its replicas sent",
+                              node, note.value, note.sent));
 }
 
 /// The gradient of parameter i is (i + 1) times that of the first, of whatever samples.
 void PeriodChecks::check_values(const std::string& node, const ArithmeticStage& arithmetic,
                                 const char* how) {
   const auto number = static_cast<uint32_t>(swarm_.nodes.at(node).stage);
-  const std::string where =
-      node + " stage " + std::to_string(number) + ", after " + how + ": first parameter ";
+  const std::string where = fmt::format("{} stage {}, after {}", node, number, how);
   const double first = static_cast<double>(arithmetic.parameters()[0]);
   const double most = stages_[number].updates;
   if (!std::isfinite(first) || first > 1e-3 || (first < -most && !about_equal(first, -most)))
-    report_("I1", where + std::to_string(first) + " is not within 0 to minus all updates of the " +
-                      "stage, " + std::to_string(most));
+    report_("I1", fmt::format("{}: first parameter {} is not within 0 to minus all updates of the "
+                              "stage, {}",
+                              where, first, most));
   for (uint64_t i = 1; i < kExactParameters; ++i) {
     const double value =
         static_cast<double>(arithmetic.parameters()[i]) / (1.0 + static_cast<double>(i));
     if (about_equal(value, first)) continue;
-    return report_("I1", where + std::to_string(first) + ", but parameter " + std::to_string(i) +
-                             " tells of other samples, " + std::to_string(value));
+    return report_("I1", fmt::format("{}: first parameter {}, but parameter {} tells of other "
+                                     "samples, {}",
+                                     where, first, i, value));
   }
 }
 
@@ -105,9 +108,9 @@ void PeriodChecks::loaded(const std::string& node, const actors::LoadedState& st
   if (state.source == "seed") return;
   exact_ = false;
   if (stages_[state.stage].saved.count(state.checksum) == 0)
-    report_("I2", node + " loaded stage " + std::to_string(state.stage) + " period " +
-                      std::to_string(state.step) + " from " + state.source +
-                      ", with a checksum that no replica saved");
+    report_("I2", fmt::format(
+                      "{} loaded stage {} period {} from {}, with a checksum that no replica saved",
+                      node, state.stage, state.step, state.source));
 }
 
 void PeriodChecks::before_start(const std::string& node) {
@@ -119,9 +122,9 @@ void PeriodChecks::metrics(const actors::StepMetrics& line) {
   for (uint32_t stage = 0; stage < swarm_.num_stages && line.step < swarm_.training.steps; ++stage)
     for (uint32_t slot = 0; slot < slots(); ++slot)
       if (stages_[stage].trained.count({line.step, slot}) == 0)
-        report_("I1", "period " + std::to_string(line.step) + " was closed, but no peer of stage " +
-                          std::to_string(stage) + " has trained on its slot " +
-                          std::to_string(slot));
+        report_("I1", fmt::format("period {} was closed, but no peer of stage {} has trained on "
+                                  "its slot {}",
+                                  line.step, stage, slot));
   closed_.insert(line.step);
   if (line.term >= highest_term_) check_order(line);  // others were replaced; peers refuse them
 }
@@ -129,8 +132,8 @@ void PeriodChecks::metrics(const actors::StepMetrics& line) {
 void PeriodChecks::check_order(const actors::StepMetrics& line) {
   const bool same = line.term == highest_term_;
   if (last_closed_ && !recovered_) {
-    const std::string what = "period " + std::to_string(line.step) + " was closed after period " +
-                             std::to_string(*last_closed_);
+    const std::string what =
+        fmt::format("period {} was closed after period {}", line.step, *last_closed_);
     if (line.step > *last_closed_ + 1)
       report_("I7", what + ": those between were skipped without a logged recovery");
     if (line.step <= *last_closed_ && same)
@@ -144,7 +147,7 @@ void PeriodChecks::check_order(const actors::StepMetrics& line) {
 void PeriodChecks::at_end() {
   for (uint64_t period = 0; period <= swarm_.training.steps; ++period)
     if (closed_.count(period) == 0 && !ever_recovered_)
-      report_("I7", "period " + std::to_string(period) + " was never closed");
+      report_("I7", fmt::format("period {} was never closed", period));
   std::map<uint32_t, double> sum;
   for (const auto& [name, node] : swarm_.nodes) {
     exact_ &= node.alive;
@@ -154,9 +157,9 @@ void PeriodChecks::at_end() {
   }
   for (const auto& [stage, value] : sum)
     if (exact_ && !about_equal(value, -stages_[stage].updates))
-      report_("I1", "nothing failed, but the replicas of stage " + std::to_string(stage) +
-                        " have " + std::to_string(value) + " together, not the " +
-                        std::to_string(-stages_[stage].updates) + " of all their updates");
+      report_("I1", fmt::format("nothing failed, but the replicas of stage {} have {} together, "
+                                "not the {} of all their updates",
+                                stage, value, -stages_[stage].updates));
 }
 
 }  // namespace swarm::sim

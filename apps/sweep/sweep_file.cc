@@ -1,5 +1,6 @@
 #include "apps/sweep/sweep_file.h"
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -92,8 +93,9 @@ class Planner {
     if (!parts_.axes.empty()) where = parts_.axes.front().where;
     parts_.errors.push_back({where,
                              "axes",
-                             "axes, variants and seeds make more than " +
-                                 std::to_string(kMaxCells) + " runs; split the sweep",
+                             fmt::format("axes, variants and seeds make more than {} runs; split "
+                                         "the sweep",
+                                         kMaxCells),
                              {}});
     return false;
   }
@@ -202,11 +204,11 @@ class Planner {
     for (const uint64_t seed : plan_.seeds) {
       for (size_t i = 0; i < plan_.settings.size(); ++i) {
         Cell cell;
-        cell.name = plan_.settings[i].slug + "_seed-" + std::to_string(seed);
+        cell.name = fmt::format("{}_seed-{}", plan_.settings[i].slug, seed);
         cell.setting = i;
         cell.seed = seed;
         cell.overrides = overrides(plan_.settings[i]);
-        cell.overrides.push_back("run.seed=" + std::to_string(seed));
+        cell.overrides.push_back(fmt::format("run.seed={}", seed));
         cell.hash = hex(hash_of(experiments_[i] + std::to_string(seed)));
         plan_.cells.push_back(std::move(cell));
       }

@@ -1,5 +1,7 @@
 #include "apps/sweep/sweep_parts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -93,11 +95,10 @@ class Reader {
     for (const auto& item : value.items) {
       if (item.kind != Value::Kind::kInteger || item.integer < 0 || item.integer > kMaxSeed)
         error(item.location, "sweep.seeds",
-              "expected an integer from 0 to " + std::to_string(kMaxSeed) + ", found " +
-                  item.describe());
+              fmt::format("expected an integer from 0 to {}, found {}", kMaxSeed, item.describe()));
       else if (!seen.insert(item.integer).second)
         error(item.location, "sweep.seeds",
-              "the seed " + std::to_string(item.integer) + " is listed twice; remove one");
+              fmt::format("the seed {} is listed twice; remove one", item.integer));
       else
         parts_.seeds.push_back(static_cast<uint64_t>(item.integer));
     }

@@ -1,5 +1,7 @@
 #include "apps/sweep/sweep_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -91,8 +93,7 @@ std::string to_markdown(const std::vector<Row>& rows) {
       {"setting", "runs", "train loss", "validation loss", "seconds", "tokens/s", "retries",
        "staleness", "round [s]", "stall [s]"}};
   for (const auto& row : rows) {
-    cells.push_back(
-        {escaped(row.setting), std::to_string(row.finished) + "/" + std::to_string(row.runs)});
+    cells.push_back({escaped(row.setting), fmt::format("{}/{}", row.finished, row.runs)});
     for (size_t i = 0; i < row.columns.size(); ++i)
       cells.back().push_back(in_markdown(row.columns[i], format_of(i)));
   }

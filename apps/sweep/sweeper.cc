@@ -1,5 +1,6 @@
 #include "apps/sweep/sweeper.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -114,8 +115,8 @@ Status Sweeper::run_cell(const Cell& cell, Action action) {
   std::error_code failed;
   fs::create_directories(cell_folder(cell), failed);
   const auto index = static_cast<size_t>(&cell - plan_.cells.data());
-  say("[" + std::to_string(index + 1) + "/" + std::to_string(plan_.cells.size()) + "] " +
-      cell.name + (resumes ? ": goes on" : ": begins"));
+  say(fmt::format("[{}/{}] {}: {}", index + 1, plan_.cells.size(), cell.name,
+                  resumes ? "goes on" : "begins"));
   auto child =
       launch::ChildProcess::start(arguments(cell, state), cell_folder(cell) + "/output.txt");
   if (!child) return child.error();

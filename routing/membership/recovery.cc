@@ -1,5 +1,7 @@
 #include "routing/membership/recovery.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <string>
@@ -14,16 +16,16 @@ Status check(const std::vector<PeerSupply>& peers, uint32_t num_stages) {
   std::vector<bool> present(num_stages, false);
   for (const PeerSupply& peer : peers) {
     if (peer.stage >= num_stages)
-      return Error{ErrorCode::kInvalidArgument, "peer " + peer.peer.brief() + " serves stage " +
-                                                    std::to_string(peer.stage) + " of " +
-                                                    std::to_string(num_stages)};
+      return Error{
+          ErrorCode::kInvalidArgument,
+          fmt::format("peer {} serves stage {} of {}", peer.peer.brief(), peer.stage, num_stages)};
     if (!ids.insert(peer.peer).second)
       return Error{ErrorCode::kInvalidArgument, "peer " + peer.peer.brief() + " is listed twice"};
     present[peer.stage] = true;
   }
   for (uint32_t stage = 0; stage < num_stages; ++stage)
     if (!present[stage])
-      return Error{ErrorCode::kNoLivePeer, "stage " + std::to_string(stage) + " has no peer yet"};
+      return Error{ErrorCode::kNoLivePeer, fmt::format("stage {} has no peer yet", stage)};
   return {};
 }
 
@@ -43,14 +45,14 @@ std::string list(const Steps& steps) {
   size_t shown = 0;
   for (auto it = steps.rbegin(); it != steps.rend() && shown < kShown; ++it, ++shown)
     text += (shown == 0 ? "" : ", ") + std::to_string(*it);
-  if (steps.size() > kShown) text += ", ... (" + std::to_string(steps.size()) + " in all)";
+  if (steps.size() > kShown) text += fmt::format(", ... ({} in all)", steps.size());
   return text;
 }
 
 Error nothing_in_common(const std::vector<Steps>& steps) {
   std::string empty, has;
   for (size_t stage = 0; stage < steps.size(); ++stage) {
-    std::string name = "stage " + std::to_string(stage);
+    const std::string name = fmt::format("stage {}", stage);
     if (steps[stage].empty()) empty += (empty.empty() ? "" : ", ") + name;
     has += "; " + name + " has " + list(steps[stage]);
   }
