@@ -80,8 +80,7 @@ void CoordinatorState::on_tick() {
   if (phase_ == Phase::kGathering) try_to_plan();
   if (phase_ != Phase::kOpen) return;
   for (routing::StepLedger* ledger : ledgers())
-    for (const auto& lease : ledger->expire(now_s()))
-      record("lease_expired", -1, "slot=" + std::to_string(lease.slot));
+    for (const auto& lease : ledger->expire(now_s())) record(records::LeaseExpired{lease.slot});
   judge_all();
   if (phase_ != Phase::kOpen) return;
   serve_waiting_leases();
@@ -107,7 +106,7 @@ void CoordinatorState::on_node_down(const NodeInfo& info) {
     if (lost) {
       size_t leases = 0;
       for (routing::StepLedger* ledger : ledgers()) leases += ledger->trainer_lost(it->first);
-      record("trainer_lost", -1, "node=" + info.name + " leases=" + std::to_string(leases));
+      record(records::TrainerLost{info.name, leases});
     }
     it = lost ? trainers_.erase(it) : std::next(it);
   }
@@ -195,7 +194,7 @@ void CoordinatorState::take_over(uint64_t term) {
   term_ = term;
   gatherings_ = 0;
   leader_ = deps_.id.node;
-  record("coordinator", -1, "term=" + std::to_string(term_));
+  record(records::CoordinatorActive{term_});
   log_info("event=takes_over term=" + std::to_string(term_));
   phase_ = Phase::kGathering;
   applied_before_.reset();
@@ -205,7 +204,7 @@ void CoordinatorState::take_over(uint64_t term) {
 
 void CoordinatorState::step_down(const std::string& reason) {
   log_warn("event=steps_down term=" + std::to_string(term_) + " reason=" + reason);
-  record("stepped_down", -1, reason);
+  record(records::SteppedDown{reason});
   for (auto& waiting : waiting_leases_)
     waiting.promise.deliver(to_caf(ErrorCode::kNotReady, reason));
   waiting_leases_.clear();
@@ -226,7 +225,7 @@ caf::result<Mail> CoordinatorState::on_lease(const Mail& mail) {
   auto trainer = from_proto(message.trainer());
   if (!trainer) return to_caf(trainer.error());
   auto [it, is_new] = trainers_.try_emplace(trainer->id);
-  if (is_new) record("trainer_joined", -1, "node=" + trainer->node_name);
+  if (is_new) record(records::TrainerJoined{trainer->node_name});
   it->second.assign(message.bytes_sent().begin(), message.bytes_sent().end());
   end_older_leases(trainer->id);
   auto promise = self_->make_response_promise();
@@ -336,24 +335,20 @@ Status CoordinatorState::slot_carried(const proto::SlotDone& message, routing::S
 }
 
 Status CoordinatorState::slot_failed(const proto::SlotDone& message, routing::StepLedger& ledger) {
-  std::string slot = "slot=" + std::to_string(message.slot());
   if (!message.has_non_finite()) {
-    record("attempt_failed", -1, slot + " " + message.error());
+    record(records::AttemptFailed{message.slot(), message.error()});
     ledger.failed(message.slot(), message.attempt());
     return {};
   }
   const auto& hop = message.non_finite();
   auto peer = from_proto(hop.peer());
   if (!peer) return peer.error();
-  std::string where = slot + " attempt=" + std::to_string(message.attempt()) +
-                      " peer=" + peer->id.brief() + " node=" + peer->node_name;
   using Verdict = routing::NonFiniteVerdict;
   auto verdict = ledger.non_finite(message.slot(), message.attempt(), {hop.stage(), peer->id});
-  if (verdict == Verdict::kIgnored) return {};
-  record("non_finite", static_cast<int32_t>(hop.stage()), where);
-  if (verdict == Verdict::kRetry) return {};
-  record("slot_skipped", -1, slot);
-  log_warn("event=slot_skipped step=" + std::to_string(step_) + " " + where);
+  if (verdict == Verdict::kIgnored || verdict == Verdict::kRetry) return {};
+  record(records::SlotSkipped{message.slot(), peer->node_name});
+  log_warn("event=slot_skipped step=" + std::to_string(step_) +
+           " slot=" + std::to_string(message.slot()) + " peer=" + peer->node_name);
   // Rounds under way or done count it; what they averaged is not applied by anybody.
   for (uint32_t stage = 0; stage < deps_.num_stages && !asynchronous(); ++stage)
     unwind_round(stage);
@@ -442,8 +437,9 @@ double CoordinatorState::now_s() const {
   return std::chrono::duration<double>(now().time_since_epoch()).count();
 }
 
-void CoordinatorState::record(const std::string& event, int32_t stage, const std::string& detail) {
-  deps_.events->record({event, stage, static_cast<int64_t>(step_), detail});
+std::string CoordinatorState::name_of(const PeerId& id) const {
+  const auto peer = peers_.find(id);
+  return peer == peers_.end() ? id.brief() : peer->second.address.node_name;
 }
 
 caf::actor spawn_coordinator(caf::actor_system& system, CoordinatorDeps deps) {

@@ -124,7 +124,7 @@ bool CoordinatorState::resume_last_round(uint64_t step) {
 void CoordinatorState::end_period(uint32_t stage, uint64_t period, bool average, bool save) {
   StageProgress& progress = stages_[stage];
   if (average && progress.at == StageProgress::At::kAveraging) {
-    record("averaging_skipped", static_cast<int32_t>(stage), "reason=the one before still runs");
+    record(records::AveragingSkipped{"the one before still runs"}, stage);
     average = false;
   }
   const auto members = serving_peers(stage);
@@ -192,12 +192,11 @@ void CoordinatorState::period_answered(uint32_t stage, uint64_t round, const Pee
   member->second = reply ? Kind::kAveraged : Kind::kFailed;
   if (reply) {
     const auto& head = reply->as<proto::EndPeriodReply>();
-    record("averaged", static_cast<int32_t>(stage),
-           "peer=" + id.brief() + " seconds=" + std::to_string(head.round_s()) +
-               " stalled=" + std::to_string(head.stall_s()));
+    record(records::MemberAveraged{name_of(id), records::seconds_as_millis(head.round_s()),
+                                   records::seconds_as_millis(head.stall_s())},
+           stage);
   } else {
-    record("member_failed", static_cast<int32_t>(stage),
-           "peer=" + id.brief() + " " + to_string(reply.error()));
+    record(records::MemberFailed{name_of(id), reply.error()}, stage);
   }
   if (!any_pending(progress)) round_over(stage);
 }
@@ -240,12 +239,12 @@ void CoordinatorState::round_over(uint32_t stage) {
     ++replicas;
     checksums.insert(peer->second.checksum);
   }
-  std::string text;
-  for (uint64_t checksum : checksums) text += (text.empty() ? "checksum=" : ",") + hex(checksum);
-  text += " peers=" + std::to_string(replicas);
-  if (!checksums.empty())
-    record(checksums.size() == 1 ? "replicas_equal" : "replicas_differ",
-           static_cast<int32_t>(stage), text);
+  records::ReplicasDiffer differ;
+  for (uint64_t checksum : checksums) differ.checksums.push_back({checksum});
+  if (checksums.size() == 1)
+    record(records::ReplicasEqual{differ.checksums[0], replicas}, stage);
+  else if (!checksums.empty())
+    record(differ, stage);
   advance();
 }
 

@@ -82,7 +82,7 @@ void CoordinatorState::end_its_predecessors(const PeerId& id) {
 void CoordinatorState::raise_term(uint64_t seen) {
   term_ = seen + 1;
   gatherings_ = 0;
-  record("coordinator", -1, "term=" + std::to_string(term_));
+  record(records::CoordinatorActive{term_});
   log_info("event=raises_term term=" + std::to_string(term_));
   publish_record();
   start_gathering("a peer has followed term " + std::to_string(seen));
@@ -199,7 +199,7 @@ void CoordinatorState::rebuild_ledger(const PeerId& id, const Peer& peer) {
 /// A peer enters the open step. True if what it holds of it counts.
 bool CoordinatorState::admit(const PeerId& id, Peer& peer) {
   peer.serving = true;
-  record("admitted", static_cast<int32_t>(peer.stage), "node=" + peer.address.node_name);
+  record(records::PeerAdmitted{peer.address.node_name}, peer.stage);
   if (asynchronous()) return true;  // what it holds is in its weights
   if (peer.held.empty()) {
     ledger_->peer_lost(id, /*may_return=*/true);  // attempts leased before do not count for it
@@ -333,7 +333,7 @@ void CoordinatorState::try_to_plan() {
   auto plan = asynchronous() ? routing::plan_asynchronous_recovery(supplies, deps_.num_stages)
                              : routing::plan_recovery(supplies, deps_.num_stages);
   if (!plan) {
-    if (waiting_for_ != plan.error().detail) record("cannot_go_on", -1, to_string(plan.error()));
+    if (waiting_for_ != plan.error().detail) record(records::CannotGoOn{plan.error()});
     waiting_for_ = plan.error().detail;
     return;
   }
@@ -383,12 +383,15 @@ void CoordinatorState::record_recovery(const routing::RecoveryPlan& plan, size_t
   for (const auto& [id, peer] : peers_)
     if (peer.reported && peer.has_state && !asynchronous()) newest = std::max(newest, peer.step);
   if (plan.fresh || !(read || other || missing || newest > plan.step)) return;
-  std::string detail;
+  records::Recovered recovered;
+  recovered.reason = gathering_reason_;
   if (applied_before_ || newest > plan.step)
-    detail = "from_step=" + std::to_string(newest > plan.step ? newest : *applied_before_) + " ";
-  if (missing)
-    detail += "peers=" + std::to_string(present) + "_of_" + std::to_string(swarm_peers_) + " ";
-  record("recovered", -1, detail + "reason=" + gathering_reason_);
+    recovered.from_step = newest > plan.step ? newest : *applied_before_;
+  if (missing) {
+    recovered.peers = present;
+    recovered.peers_before = swarm_peers_;
+  }
+  record(recovered);
 }
 
 /// After a takeover some stages may have applied the last commit and others not yet: if one has,
@@ -467,8 +470,7 @@ void CoordinatorState::peer_gone(const PeerId& id, const std::string& reason) {
   if (it == peers_.end()) return;
   uint32_t stage = it->second.stage;
   bool was_serving = it->second.serving;
-  record("lost", static_cast<int32_t>(stage),
-         "node=" + it->second.address.node_name + " reason=" + reason);
+  record(records::PeerLost{it->second.address.node_name, reason}, stage);
   peers_.erase(it);
   if (phase_ == Phase::kGathering) {
     plan_.reset();  // it may have been the source of somebody's state
@@ -484,8 +486,7 @@ void CoordinatorState::peer_gone(const PeerId& id, const std::string& reason) {
   if (asynchronous()) return member_gone(stage, id);        // its share is in the averages, or gone
   if (progress.at == StageProgress::At::kAveraged) return;  // the others hold the average
   auto slots = ledger_->peer_lost(id, /*may_return=*/false);
-  if (!slots.empty())
-    record("recompute", static_cast<int32_t>(stage), "slots=" + std::to_string(slots.size()));
+  if (!slots.empty()) record(records::Recompute{slots.size()}, stage);
   auto member = progress.answers.find(id);
   if (progress.at == StageProgress::At::kAveraging && member != progress.answers.end()) {
     member->second = routing::MemberAnswer::Kind::kLost;

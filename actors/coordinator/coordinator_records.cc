@@ -4,7 +4,6 @@
 
 #include "actors/coordinator/coordinator_state.h"
 #include "actors/net/log.h"
-#include "common/hex.h"
 
 namespace swarm::actors {
 void CoordinatorState::write_audit(const ClosingStep& closing) const {
@@ -32,8 +31,8 @@ void CoordinatorState::check_replicas(uint32_t stage, uint64_t step) {
     if (peer.commit_pending || peer.checksum_step != step) return;  // not all have answered
     ++replicas;
     if (checksum && *checksum != peer.checksum) {
-      record("replicas_differ", static_cast<int32_t>(stage),
-             "checksums=" + hex(*checksum) + "," + hex(peer.checksum));
+      record(records::ReplicasDiffer{{records::Hex{*checksum}, records::Hex{peer.checksum}}},
+             stage);
       log_error("event=replicas_differ stage=" + std::to_string(stage) +
                 " step=" + std::to_string(step));
       return;
@@ -41,8 +40,8 @@ void CoordinatorState::check_replicas(uint32_t stage, uint64_t step) {
     checksum = peer.checksum;
   }
   if (replicas > 0)
-    deps_.events->record({"replicas_equal", static_cast<int32_t>(stage), static_cast<int64_t>(step),
-                          "checksum=" + hex(*checksum) + " peers=" + std::to_string(replicas)});
+    deps_.events->record(stage, static_cast<int64_t>(step),
+                         records::ReplicasEqual{{*checksum}, replicas});
 }
 
 void CoordinatorState::write_metrics(const ClosingStep& closing, double gradient_norm) {

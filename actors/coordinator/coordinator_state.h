@@ -203,7 +203,7 @@ class CoordinatorState {
   void check_replicas(uint32_t stage, uint64_t step);
   void write_metrics(const ClosingStep& closing, double gradient_norm);
   void finish();
-  void save_final(const std::string& detail, int tries);
+  void save_final(const records::RunFinished& finished, int tries);
   void save_late(const PeerId& id, Peer& peer);
   ClosingStep take_open_step();
   static bool all_averaged(const std::vector<StageProgress>& stages);
@@ -213,7 +213,12 @@ class CoordinatorState {
   double since(TimePoint start) const;
   TimePoint now() const;
   double now_s() const;
-  void record(const std::string& event, int32_t stage = -1, const std::string& detail = {});
+  template <class Event>
+  void record(const Event& event, int64_t stage = -1) {
+    deps_.events->record(stage, static_cast<int64_t>(step_), event);
+  }
+  /// As people know it: its node's name.
+  std::string name_of(const PeerId& id) const;
 
   Self* self_ = nullptr;
   CoordinatorDeps deps_;

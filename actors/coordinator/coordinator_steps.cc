@@ -86,10 +86,10 @@ void CoordinatorState::advance() {
 
 void CoordinatorState::diverge() {
   if (!diverged_)
-    record("diverged", -1,
-           "every microbatch of step " + std::to_string(step_) +
-               " is not finite; begin anew with a lower optimizer.learning_rate, or resume if a "
-               "broken node was the reason");
+    record(records::Diverged{
+        "every microbatch of step " + std::to_string(step_) +
+        " is not finite; begin anew with a lower optimizer.learning_rate, or resume if a "
+        "broken node was the reason"});
   diverged_ = true;
 }
 
@@ -180,8 +180,7 @@ void CoordinatorState::ask_member(uint32_t stage, uint64_t round, const PeerId& 
     const bool again = reply.code() == ErrorCode::kPeerTimeout && !others_done && runs &&
                        peer != peers_.end() && peer->second.proxy;
     if (!again) return answered(std::move(reply));
-    record("member_asked_again", static_cast<int32_t>(stage),
-           "peer=" + id.brief() + " round=" + std::to_string(round));
+    record(records::MemberAskedAgain{name_of(id), round}, stage);
     ask_member(stage, round, id, mail, answered);
   };
   request_mail(self_, peers_.at(id).proxy, mail, std::move(again_or_done));
@@ -245,8 +244,7 @@ void CoordinatorState::close_answered(uint32_t stage, uint64_t round, uint64_t s
     // A lost link is reported to on_node_down too; whichever comes first.
     bool lost = reply.code() == ErrorCode::kLinkLost || reply.code() == ErrorCode::kShuttingDown ||
                 reply.code() == ErrorCode::kNotFound;
-    record("member_failed", static_cast<int32_t>(stage),
-           "peer=" + id.brief() + " " + to_string(reply.error()));
+    record(records::MemberFailed{name_of(id), reply.error()}, stage);
     answer = lost ? Kind::kLost : Kind::kFailed;
   } else {
     const auto& head = reply->as<proto::CloseStepReply>();
@@ -255,7 +253,7 @@ void CoordinatorState::close_answered(uint32_t stage, uint64_t round, uint64_t s
       progress.squared_norm = head.squared_norm();
       if (!progress.digest) progress.digest = head.digest();
       if (*progress.digest != head.digest()) {  // invariant I2 would break at the commit
-        record("averages_differ", static_cast<int32_t>(stage), "peer=" + id.brief());
+        record(records::AveragesDiffer{name_of(id)}, stage);
         answer = Kind::kFailed;
       }
     }
@@ -275,9 +273,7 @@ void CoordinatorState::judge(uint32_t stage, StageProgress& progress) {
   if (verdict.kind == Kind::kWait) return;
   if (verdict.kind == Kind::kAveraged) {
     progress.at = StageProgress::At::kAveraged;
-    record("averaged", static_cast<int32_t>(stage),
-           "peers=" + std::to_string(members.size()) + " seconds_since_open=" +
-               std::to_string(since(opened_at_)) + (progress.overlapped ? " overlapped=1" : ""));
+    record(records::StageAveraged{members.size(), now() - opened_at_, progress.overlapped}, stage);
     return advance();
   }
   if (progress.overlapped)
@@ -290,7 +286,7 @@ void CoordinatorState::judge(uint32_t stage, StageProgress& progress) {
     auto silent = peers_.find(id);
     if (silent == peers_.end()) continue;
     silent->second.serving = false;  // if it lives it registers again, without its sum
-    record("lost", static_cast<int32_t>(stage), "peer=" + id.brief() + " reason=silent in a round");
+    record(records::PeerLost{name_of(id), "silent in a round"}, stage);
   }
   if (serving_peers(stage).empty())
     return start_gathering("stage " + std::to_string(stage) + " has lost all its peers");
@@ -318,8 +314,7 @@ void CoordinatorState::abandon_round(uint32_t stage) {
     auto peer = peers_.find(id);
     if (peer != peers_.end() && peer->second.proxy) caf::anon_send(peer->second.proxy, mail);
   }
-  record("round_abandoned", static_cast<int32_t>(stage),
-         "round=" + std::to_string(stages_[stage].round));
+  record(records::RoundAbandoned{stages_[stage].round}, stage);
 }
 
 /// The decision is made: whatever is committed has its line in the audit before.
@@ -402,8 +397,7 @@ void CoordinatorState::commit_answered(const PeerId& id, uint64_t step, Result<M
   peer.commit_pending = false;
   if (!reply) {
     if (reply.code() == ErrorCode::kStaleTerm) return step_down("a peer follows a newer term");
-    record("commit_failed", static_cast<int32_t>(peer.stage),
-           "node=" + peer.address.node_name + " " + to_string(reply.error()));
+    record(records::CommitFailed{peer.address.node_name, reply.error()}, peer.stage);
     peer.serving = false;  // it fetches the state when it registers again
     if (phase_ == Phase::kOpen && serving_peers(peer.stage).empty())
       start_gathering("stage " + std::to_string(peer.stage) + " could not commit");
@@ -430,31 +424,29 @@ void CoordinatorState::finish() {
   auto validation = closing.ledger->validation_loss();
   ledger_ = std::move(closing.ledger);  // peers may still come and ask
   stages_ = std::move(closing.stages);
-  std::string detail = "steps=" + std::to_string(deps_.training.steps) +
-                       (validation ? " validation_loss=" + std::to_string(*validation) : "");
-  save_final(detail, 1);
+  save_final({deps_.training.steps, validation}, 1);
 }
 
 /// The run is over when every stage has its last snapshot on a disk; a stage that dies before is
 /// trained again from the newest common one.
-void CoordinatorState::save_final(const std::string& detail, int tries) {
+void CoordinatorState::save_final(const records::RunFinished& finished, int tries) {
   for (uint32_t stage = 0; stage < deps_.num_stages; ++stage)
     if (serving_peers(stage).empty())
       return start_gathering("stage " + std::to_string(stage) +
                              " was lost before its last snapshot was durable");
-  auto later = [this, detail](milliseconds pause, int next_try) {
-    self_->delayed_send(self_, pause, run_later_atom::value, LocalTask([this, detail, next_try] {
-                          if (phase_ == Phase::kFinished) save_final(detail, next_try);
+  auto later = [this, finished](milliseconds pause, int next_try) {
+    self_->delayed_send(self_, pause, run_later_atom::value, LocalTask([this, finished, next_try] {
+                          if (phase_ == Phase::kFinished) save_final(finished, next_try);
                         }));
   };
   if (!may_save()) return later(milliseconds(100), tries);
   last_save_ = step_;
   last_save_at_ = now();
   caf::actor me = caf::actor_cast<caf::actor>(self_);
-  auto over = [this, detail] {
+  auto over = [this, finished] {
     over_ = true;
     expire_waiting_leases();
-    record("finished", -1, detail);
+    record(finished);
   };
   self_->request(me, milliseconds(60'000), make_mail(proto::SaveCheckpoint()))
       .then(
@@ -463,7 +455,7 @@ void CoordinatorState::save_final(const std::string& detail, int tries) {
           },
           [this, over, later, tries](const caf::error& error) {
             if (phase_ != Phase::kFinished) return;
-            record("checkpoint_failed", -1, to_string(from_caf(error)));
+            record(records::CheckpointFailed{from_caf(error)});
             last_save_ = 0;                           // the next try is for the same step
             if (tries >= kFinalSaves) return over();  // disks that fail for good
             later(milliseconds(1'000), tries + 1);

@@ -88,7 +88,7 @@ class RunningNode : public Node {
     supervisor_ = spawn_node_supervisor(*system_, std::move(supervisor));
     console_ = spawn_console(
         *system_, ConsoleDeps{id_, options_.name, options_.dht, links_, dht_, supervisor_});
-    events_->record({"started", -1, -1, "endpoint=" + endpoint_.text() + " id=" + id_.hex()});
+    events_->record(-1, -1, records::NodeStarted{endpoint_.text(), id_.hex()});
     log_info("event=started name=" + options_.name + " id=" + id_.hex() +
              " endpoint=" + endpoint_.text());
     return {};
@@ -263,7 +263,7 @@ class RunningNode : public Node {
   /// Top-down, each with a deadline: roles, console, DHT, links, the actor system, the database.
   void shut_down() {
     Watchdog watchdog(std::chrono::seconds(15));
-    events_->record({"leaving", -1, -1, ""});
+    events_->record(-1, -1, records::NodeLeaving{});
     {
       caf::scoped_actor self(*system_);
       self->request(supervisor_, milliseconds(12'000), drain_atom::value)
@@ -281,7 +281,7 @@ class RunningNode : public Node {
     // CAF's destructor stops its clock and then waits for every detached actor to be freed, which a
     // pending timer may prevent for ever. Nothing is left to end: the process exits instead.
     static_cast<void>(system_.release());
-    events_->record({"left", -1, -1, ""});
+    events_->record(-1, -1, records::NodeLeft{});
     log_info("event=left");
   }
 

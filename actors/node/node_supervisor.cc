@@ -60,7 +60,7 @@ class SupervisorState {
     const auto& stop = mail.as<proto::StopNode>();
     log_warn("event=stop_asked at_once=" + std::to_string(stop.at_once()) +
              " reason=" + stop.reason());
-    deps_.events->record({"stop_asked", -1, -1, stop.reason()});
+    deps_.events->record(-1, -1, records::StopAsked{stop.at_once(), stop.reason()});
     if (stop.at_once())
       deps_.kill_process();
     else
@@ -106,7 +106,7 @@ class SupervisorState {
 
   void restart(size_t index, const std::string& id, const std::string& reason) {
     Running& group = running_[index];
-    deps_.events->record({"actor_failed", -1, -1, "actor=" + id + " reason=" + reason});
+    deps_.events->record(-1, -1, records::ActorFailed{id, reason});
     log_error("event=actor_failed actor=" + id + " reason=" + reason);
     RoleActors old = std::move(group.actors);
     group.actors.clear();

@@ -10,7 +10,7 @@
 namespace swarm::actors {
 
 void StageServerState::note_updates(const LocalUpdates& updates) {
-  if (updates.refused) record("update_refused", updates.refused->detail);
+  if (updates.refused) record(records::UpdateRefused{updates.refused->detail});
   if (!updates.staleness.empty()) {
     ++updates_made_;
     checksum_ = 0;  // of parameters that are no more
@@ -130,9 +130,7 @@ void StageServerState::take_average(const proto::EndPeriod& message, const Buffe
 void StageServerState::end_round(const proto::EndPeriod& message,
                                  Result<proto::EndPeriodReply> reply) {
   averaging_ = stalled_ = false;
-  if (!reply)
-    record("round_failed",
-           "round=" + std::to_string(message.round()) + " " + to_string(reply.error()));
+  if (!reply) record(records::RoundFailed{message.round(), reply.error()});
   if (round_.id == message.round()) {
     for (auto& promise : round_.promises) {
       if (reply)

@@ -239,20 +239,15 @@ void StageClient::rerouted(Sending& sending, const PeerId& from, double waited_s
     sending.lost_at = now();
     sending.lost_name = name_of(from);
   }
-  deps_.events->record(
-      {"rerouted", static_cast<int32_t>(deps_.stage), static_cast<int64_t>(sending.head.step()),
-       "slot=" + std::to_string(sending.head.slot()) + " from=" + from.brief() +
-           " node=" + name_of(from) + " waited_ms=" + std::to_string(std::lround(waited_s * 1000)) +
-           " reason=" + to_string(why)});
+  deps_.events->record(deps_.stage, static_cast<int64_t>(sending.head.step()),
+                       records::Rerouted{sending.head.slot(), name_of(from),
+                                         records::seconds_as_millis(waited_s), why});
 }
 
 void StageClient::served_again(const Sending& sending, const PeerId& by) {
-  const double took_s = seconds(now() - *sending.lost_at);
-  deps_.events->record({"rerouted_served", static_cast<int32_t>(deps_.stage),
-                        static_cast<int64_t>(sending.head.step()),
-                        "slot=" + std::to_string(sending.head.slot()) + " by=" + by.brief() +
-                            " node=" + sending.lost_name +
-                            " ms=" + std::to_string(std::lround(took_s * 1000))});
+  deps_.events->record(deps_.stage, static_cast<int64_t>(sending.head.step()),
+                       records::ReroutedServed{sending.head.slot(), sending.lost_name, name_of(by),
+                                               now() - *sending.lost_at});
 }
 
 std::string StageClient::describe() const {

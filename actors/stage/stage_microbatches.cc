@@ -381,8 +381,7 @@ void StageServerState::forget_answers() {
 /// names the place, and the coordinator decides.
 void StageServerState::answer_error(const Key& key, const Error& error) {
   if (error.code != ErrorCode::kNonFinite) return answer(key, error);
-  record("not_finite", "slot=" + std::to_string(key.slot) +
-                           " attempt=" + std::to_string(key.attempt) + " " + error.detail);
+  record(records::NonFinite{key.slot, key.attempt, error.detail});
   proto::RouteHop here;
   here.set_stage(deps_.stage);
   *here.mutable_peer() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);

@@ -17,6 +17,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr const char* kOwnSnapshot = "own_snapshot";
+
 const char* phase_name(int phase) {
   static const char* const kNames[] = {"starting", "registering", "loading", "serving", "draining"};
   return kNames[phase];
@@ -51,7 +53,7 @@ void StageServerState::init(Self* self, StageServerDeps deps) {
             on_tick();
           },
           [this](const caf::error& error) {
-            record("failed", to_string(from_caf(error)));
+            record(records::PeerFailed{from_caf(error)});
             self_->quit(error);
           });
 }
@@ -133,7 +135,7 @@ void StageServerState::set_phase(Phase phase, const std::string& reason) {
   auto code = phase == Phase::kDraining ? ErrorCode::kShuttingDown : ErrorCode::kNotReady;
   drop_residents(~uint64_t{0}, {code, "the peer stopped serving: " + reason});
   if (phase == Phase::kRegistering) {
-    record("suspended", "reason=" + reason);
+    record(records::Suspended{reason});
     register_peer();
   }
 }
@@ -218,7 +220,10 @@ void StageServerState::obey(const proto::RegisterPeerReply& verdict) {
       caf::anon_send(deps_.checkpointer, forget_newer_atom::value, stream(), applied_);
       poll_snapshots();
       set_phase(Phase::kServing, verdict.reason());
-      record(was_serving_ ? "resumed" : "joined", verdict.reason());
+      if (was_serving_)
+        record(records::Resumed{verdict.reason()});
+      else
+        record(records::Joined{verdict.reason()});
       was_serving_ = true;
       return announce();
     case Reply::VERDICT_INITIALIZE:
@@ -257,8 +262,10 @@ void StageServerState::initialize_stage() {
         held_.clear();
         round_.result.reset();
         ++sum_epoch_;
-        record(checksum ? "initialized" : "load_failed",
-               checksum ? "" : to_string(checksum.error()));
+        if (checksum)
+          record(records::Initialized{});
+        else
+          record(records::LoadFailed{"seed", checksum.error()});
         auto go_on = [this](const Status&) {
           set_phase(Phase::kRegistering, "initialised from the seed");
           register_peer();
@@ -275,13 +282,16 @@ void StageServerState::initialize_stage() {
 void StageServerState::restore_own(uint64_t step) {
   set_phase(Phase::kLoading, "own snapshot of step " + std::to_string(step));
   self_->request(deps_.checkpointer, caf::infinite, load_atom::value, stream(), step)
-      .then([this](const Buffer& state) { load(state, "restored", "source=own_snapshot"); },
-            [this, step](const caf::error& error) {
-              record("load_failed", "source=own_snapshot " + to_string(from_caf(error)));
-              unreadable_.insert(step);  // fall back to an older one or a neighbour
-              set_phase(Phase::kRegistering, "the snapshot could not be read");
-              register_peer();
-            });
+      .then(
+          [this](const Buffer& state) {
+            load(state, {kOwnSnapshot, {}});
+          },
+          [this, step](const caf::error& error) {
+            record(records::LoadFailed{kOwnSnapshot, from_caf(error)});
+            unreadable_.insert(step);  // fall back to an older one or a neighbour
+            set_phase(Phase::kRegistering, "the snapshot could not be read");
+            register_peer();
+          });
 }
 
 void StageServerState::fetch_state(const proto::RegisterPeerReply& verdict) {
@@ -306,19 +316,17 @@ void StageServerState::fetch_state(const proto::RegisterPeerReply& verdict) {
               return self_->delayed_send(self_, milliseconds(50), run_later_atom::value,
                                          LocalTask([this] { register_peer(); }));
             }
-            load(fetched.state, "restored",
-                 "source=" + fetched.source + " seconds=" + std::to_string(fetched.seconds));
+            load(fetched.state, {fetched.source, records::seconds_as_millis(fetched.seconds)});
           },
           [this](const caf::error& error) {
-            record("load_failed", "source=neighbours " + to_string(from_caf(error)));
+            record(records::LoadFailed{"neighbours", from_caf(error)});
             set_phase(Phase::kRegistering, "the neighbours could not supply the state");
             self_->delayed_send(self_, milliseconds(200), run_later_atom::value,
                                 LocalTask([this] { register_peer(); }));
           });
 }
 
-void StageServerState::load(const Buffer& state, const std::string& event,
-                            const std::string& detail) {
+void StageServerState::load(const Buffer& state, const records::Restored& how) {
   using Loaded = std::pair<uint64_t, uint64_t>;  // step, checksum
   compute<Loaded>(
       self_, deps_.compute,
@@ -329,7 +337,7 @@ void StageServerState::load(const Buffer& state, const std::string& event,
         stage.clear_gradients();
         return Loaded{stage.step(), stage.checksum()};
       },
-      [this, event, detail](Result<Loaded> loaded, double) {
+      [this, how](Result<Loaded> loaded, double) {
         if (loaded) {
           has_state_ = true;
           std::tie(applied_, checksum_) = *loaded;
@@ -339,12 +347,11 @@ void StageServerState::load(const Buffer& state, const std::string& event,
           ++sum_epoch_;
           round_.result.reset();
           // What is stored under its number may be an earlier state of the period.
-          if (asynchronous() && detail.rfind("source=own_snapshot", 0) != 0)
-            unreadable_.insert(applied_);
-          record(event, detail);
-          note_loaded(detail.substr(0, detail.find(' ')));
+          if (asynchronous() && how.source != kOwnSnapshot) unreadable_.insert(applied_);
+          record(how);
+          note_loaded(how.source);
         } else {
-          record("load_failed", to_string(loaded.error()));
+          record(records::LoadFailed{how.source, loaded.error()});
         }
         set_phase(Phase::kRegistering, "the state is loaded");
         register_peer();
@@ -352,10 +359,7 @@ void StageServerState::load(const Buffer& state, const std::string& event,
 }
 
 void StageServerState::note_loaded(const std::string& source) {
-  LoadedState state{deps_.stage, deps_.id, deps_.node_name, applied_, checksum_, source};
-  auto equals = source.find('=');
-  if (equals != std::string::npos) state.source = source.substr(equals + 1);
-  deps_.events->loaded(state);
+  deps_.events->loaded({deps_.stage, deps_.id, deps_.node_name, applied_, checksum_, source});
 }
 
 void StageServerState::announce() {
@@ -381,10 +385,9 @@ void StageServerState::announce() {
 
 void StageServerState::poll_snapshots() {
   self_->request(deps_.checkpointer, caf::infinite, list_atom::value, stream())
-      .then([this](const std::vector<uint64_t>& steps) { snapshots_ = steps; },
-            [this](const caf::error& error) {
-              record("checkpoint_failed", to_string(from_caf(error)));
-            });
+      .then(
+          [this](const std::vector<uint64_t>& steps) { snapshots_ = steps; },
+          [this](const caf::error& error) { record(records::CheckpointFailed{from_caf(error)}); });
 }
 
 void StageServerState::poll_bytes_sent() {
@@ -411,11 +414,6 @@ double StageServerState::since(TimePoint start) const {
 }
 
 StageServerState::TimePoint StageServerState::now() const { return self_->clock().now(); }
-
-void StageServerState::record(const std::string& event, const std::string& detail) {
-  deps_.events->record(
-      {event, static_cast<int32_t>(deps_.stage), static_cast<int64_t>(step_), detail});
-}
 
 std::string StageServerState::describe() const {
   std::ostringstream text;

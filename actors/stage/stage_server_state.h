@@ -93,7 +93,7 @@ class StageServerState {
   void initialize_stage();
   void restore_own(uint64_t step);
   void fetch_state(const proto::RegisterPeerReply& reply);
-  void load(const Buffer& state, const std::string& event, const std::string& detail);
+  void load(const Buffer& state, const records::Restored& how);
   void note_loaded(const std::string& source);
   void announce();
   void poll_snapshots();
@@ -161,7 +161,10 @@ class StageServerState {
   TimePoint now() const;
   bool is_last() const { return deps_.stage + 1 == deps_.num_stages; }
   std::string stream() const { return "stage/" + std::to_string(deps_.stage); }
-  void record(const std::string& event, const std::string& detail = {});
+  template <class Event>
+  void record(const Event& event) {
+    deps_.events->record(deps_.stage, static_cast<int64_t>(step_), event);
+  }
 
   Self* self_ = nullptr;
   StageServerDeps deps_;

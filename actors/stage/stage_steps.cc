@@ -155,14 +155,12 @@ void StageServerState::round_done(uint64_t round, Result<AverageResult> result) 
   auto promises = std::move(round_.promises);
   round_.promises.clear();
   if (!result) {
-    record("round_failed", "round=" + std::to_string(round) + " " + to_string(result.error()));
+    record(records::RoundFailed{round, result.error()});
     for (auto& promise : promises) promise.deliver(to_caf(about_others(result.error())));
     round_.result.reset();
     return;
   }
-  if (!round_.result)
-    record("averaged",
-           "round=" + std::to_string(round) + " seconds=" + std::to_string(result->seconds));
+  if (!round_.result) record(records::Averaged{round, records::seconds_as_millis(result->seconds)});
   round_.result = *result;
   proto::CloseStepReply reply;
   reply.set_squared_norm(result->squared_norm);
@@ -182,7 +180,7 @@ void StageServerState::abandon_round(const std::string& reason) {
 }
 
 void StageServerState::drop_gradient_sum(const std::string& reason) {
-  record("sum_dropped", "slots=" + std::to_string(held_.size()) + " reason=" + reason);
+  record(records::SumDropped{held_.size(), reason});
   held_.clear();
   forget_answers();
   ++sum_epoch_;
@@ -262,7 +260,7 @@ void StageServerState::enter_step(uint64_t step) {
 
 /// The swarm goes on from the updates applied: what was computed ahead of them is given up.
 void StageServerState::collapse(const std::string& reason) {
-  record("collapsed", "to_step=" + std::to_string(applied_) + " reason=" + reason);
+  record(records::Collapsed{applied_, reason});
   abandon_round(reason);
   drop_gradient_sum(reason);
   step_ = computed_on_ = applied_;
@@ -329,16 +327,15 @@ void StageServerState::save_snapshot(std::function<void(Status)> done) {
                   unreadable_.erase(saved);
                   if (snapshots_.empty() || snapshots_.front() < saved)
                     snapshots_.insert(snapshots_.begin(), saved);
-                  deps_.events->record({"checkpointed", static_cast<int32_t>(deps_.stage),
-                                        static_cast<int64_t>(saved),
-                                        "seconds=" + std::to_string(since(start))});
+                  deps_.events->record(deps_.stage, static_cast<int64_t>(saved),
+                                       records::Checkpointed{now() - start});
                   poll_snapshots();
                   register_peer();  // the coordinator waits for it before the next one
                   done({});
                 },
                 [this, done](const caf::error& error) {
                   Error why = from_caf(error);
-                  record("checkpoint_failed", to_string(why));
+                  record(records::CheckpointFailed{why});
                   done(why);
                 });
       });

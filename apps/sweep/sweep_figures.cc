@@ -7,8 +7,8 @@
 
 #include "apps/launch/metrics_line.h"
 #include "apps/sweep/sweep_table.h"
-#include "common/detail_word.h"
 #include "common/statistics.h"
+#include "records/catalogue.h"
 
 namespace swarm::sweep {
 namespace {
@@ -33,23 +33,13 @@ struct StepLine {
   uint64_t step = 0;
 };
 
-std::optional<uint64_t> step_of(const Json& json) {
-  const auto at = json.find("step");
-  if (at == json.end() || !at->is_number_unsigned()) return std::nullopt;
-  return at->get<uint64_t>();
-}
-
-std::optional<double> word(const std::string& detail, const char* key) {
-  const std::string text = detail_word(detail, key);
-  const double value = std::strtod(text.c_str(), nullptr);
-  return !text.empty() && std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
-}
+double seconds_of(records::Millis time) { return time.count() / 1000; }
 
 std::optional<double> median_of(const std::vector<double>& values) {
   return values.empty() ? std::nullopt : std::optional<double>(median(values));
 }
 
-/// What the `averaged` events say (docs/run_folder.md).
+/// What the events of averaging say (docs/events.md).
 struct Rounds {
   struct Step {
     double longest = 0;       ///< Of the peers' rounds.
@@ -59,19 +49,20 @@ struct Rounds {
   std::vector<double> seconds, stalls;
   std::map<uint64_t, Step> synchronous;
 
-  void add(const Json& event) {
-    if (text(event, "event") != "averaged") return;
-    const std::string detail = text(event, "detail");
-    const auto took = word(detail, "seconds"), stalled = word(detail, "stalled");
-    if (took) seconds.push_back(*took);
-    if (stalled) stalls.push_back(*stalled);
-    const auto step = step_of(event);
-    if (!step || stalled) return;
-    Step& of = synchronous[*step];
-    if (took) of.longest = std::max(of.longest, *took);
-    if (word(detail, "overlapped")) of.overlapped = true;
-    if (const auto open = word(detail, "seconds_since_open"))
-      of.since_open = std::max(of.since_open, *open);
+  void add(const records::Event& event) {
+    if (const auto member = event.as<records::MemberAveraged>()) {
+      seconds.push_back(seconds_of(member->took));
+      stalls.push_back(seconds_of(member->stalled));
+    }
+    const auto peer = event.as<records::Averaged>();
+    if (peer) seconds.push_back(seconds_of(peer->took));
+    const auto stage = event.as<records::StageAveraged>();
+    if (event.step < 0 || (!peer && !stage)) return;
+    Step& of = synchronous[static_cast<uint64_t>(event.step)];
+    if (peer) of.longest = std::max(of.longest, seconds_of(peer->took));
+    if (!stage) return;
+    of.overlapped |= stage->overlapped;
+    of.since_open = std::max(of.since_open, seconds_of(stage->since_open));
   }
 
   /// Synchronous: nobody trains from the start of the last round until the step closes.
@@ -94,11 +85,10 @@ struct EventFigures {
 EventFigures read_events(const std::vector<std::string>& events) {
   EventFigures out;
   for (const auto& line : events) {
-    const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object()) continue;
-    out.rounds.add(json);
-    const auto time = number(json, "time");
-    if (time && text(json, "event") == "run_resumed") out.resumed.push_back(*time);
+    const auto event = records::parse_event(line);
+    if (!event) continue;
+    out.rounds.add(*event);
+    if (event->is<records::RunResumed>()) out.resumed.push_back(event->time_s);
   }
   return out;
 }

@@ -66,7 +66,7 @@ struct AsyncSwarm : test::SimSwarm {
   }
   bool admitted(const std::string& node) const {
     return std::any_of(events->events.begin(), events->events.end(), [&](const auto& event) {
-      return event.name == "admitted" && event.detail == "node=" + node;
+      return event.name == "admitted" && event.detail == "peer=" + node;
     });
   }
   int replicas_;
@@ -123,8 +123,7 @@ BOOST_FIXTURE_TEST_CASE(averaging_falls_due_by_samples, AsyncSwarm) {
   check_sums();
   // Of each of the 6 peers: after 3 periods and after 6.
   size_t averaged = 0;
-  for (const auto& event : events->events)
-    averaged += event.name == "averaged" && event.detail.find("stalled=") != event.detail.npos;
+  for (const auto& event : events->events) averaged += event.name == "member_averaged";
   BOOST_TEST(averaged == 12u);
 }
 

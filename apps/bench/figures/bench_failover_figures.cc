@@ -31,13 +31,13 @@ void take(Blow& blow, double& back_at_s, const EventLine& event) {
   } else if (event.node == blow.node && back_at_s > 0 &&
              (event.event == "joined" || event.event == "resumed")) {
     keep_first(blow.again_s, event.time_s - back_at_s);
-  } else if (event.event == "rerouted" && detail_word(event.detail, "node") == blow.node) {
+  } else if (event.event == "rerouted" && detail_word(event.detail, "peer") == blow.node) {
     ++blow.rerouted;
     keep_first(blow.seen_s, since);
-    if (detail_word(event.detail, "reason") != "peer_timeout:") return;
+    if (detail_word(event.detail, "error") != "peer_timeout") return;
     const double waited = std::atof(detail_word(event.detail, "waited_ms").c_str()) / 1000;
     blow.deadline_s = std::max(blow.deadline_s.value_or(0), waited);
-  } else if (event.event == "rerouted_served" && detail_word(event.detail, "node") == blow.node) {
+  } else if (event.event == "rerouted_served" && detail_word(event.detail, "peer") == blow.node) {
     keep_first(blow.served_s, since);
   }
 }

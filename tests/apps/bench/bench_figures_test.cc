@@ -80,11 +80,11 @@ BOOST_AUTO_TEST_CASE(a_plan_of_blows_strikes_and_returns_every_victim_before_the
 BOOST_AUTO_TEST_CASE(a_blow_is_measured_to_the_first_reply_for_a_microbatch_of_the_struck_peer) {
   const auto blows = find_blows(
       {event(10.0, "timeline", "s1", "index=0 action=kill"),
-       event(9.9, "rerouted", "t", "slot=1 from=x node=s1 waited_ms=9000 reason=peer_timeout: no"),
-       event(10.2, "rerouted_served", "t", "slot=9 by=x node=s0 ms=1"),  // of another peer
-       event(10.02, "rerouted", "t", "slot=2 from=x node=s1 waited_ms=5 reason=link_lost: gone"),
-       event(10.5, "rerouted_served", "t", "slot=3 by=x node=s1 ms=400"),
-       event(10.3, "rerouted_served", "u", "slot=2 by=x node=s1 ms=280"),  // out of order
+       event(9.9, "rerouted", "t", "slot=1 peer=s1 waited_ms=9000 error=peer_timeout reason=no"),
+       event(10.2, "rerouted_served", "t", "slot=9 peer=s0 by=x took_ms=1"),  // of another peer
+       event(10.02, "rerouted", "t", "slot=2 peer=s1 waited_ms=5 error=link_lost reason=gone"),
+       event(10.5, "rerouted_served", "t", "slot=3 peer=s1 by=x took_ms=400"),
+       event(10.3, "rerouted_served", "u", "slot=2 peer=s1 by=x took_ms=280"),  // out of order
        event(12.0, "timeline", "s1", "index=1 action=start"),
        event(11.0, "joined", "s1", ""),  // before it was started: not this one
        event(13.5, "joined", "s1", "")},
@@ -104,9 +104,9 @@ BOOST_AUTO_TEST_CASE(each_blow_has_its_own_events_and_a_pause_shows_the_deadline
   const auto blows = find_blows(
       {event(10, "timeline", "s1", "index=0 action=kill"),
        event(20, "timeline", "s1", "index=1 action=pause"),
-       event(21, "rerouted", "t", "slot=2 from=x node=s1 waited_ms=900 reason=peer_timeout: no"),
-       event(21.5, "rerouted", "t", "slot=3 from=x node=s1 waited_ms=1400 reason=peer_timeout: no"),
-       event(22, "rerouted_served", "t", "slot=2 by=x node=s1 ms=1000")},
+       event(21, "rerouted", "t", "slot=2 peer=s1 waited_ms=900 error=peer_timeout reason=no"),
+       event(21.5, "rerouted", "t", "slot=3 peer=s1 waited_ms=1400 error=peer_timeout reason=no"),
+       event(22, "rerouted_served", "t", "slot=2 peer=s1 by=x took_ms=1000")},
       {});
   BOOST_REQUIRE(blows.size() == 2u);
   BOOST_TEST(!blows[0].served_s.has_value());

@@ -300,11 +300,10 @@ BOOST_AUTO_TEST_CASE(asynchronous_rounds_and_staleness_come_from_events_and_hist
       R"("staleness":[{"mean":3,"max":4,"histogram":[0,0,1,2,1]},{"mean":0,"max":0,"histogram":[4]},null])";
   const auto run = read_figures(
       "", {R"({"step":0,"time":10,"train_loss":1,"seconds":2,)" + stages + "}"},
-      {R"({"event":"averaged","stage":0,"step":0,"detail":"peer=a seconds=0.5 stalled=0.25"})",
-       R"({"event":"averaged","stage":0,"step":0,"detail":"peer=b seconds=0.25 stalled=0.5"})",
-       R"({"event":"averaged","stage":1,"step":0,"detail":"peer=c seconds=1 stalled=1"})",
-       R"({"event":"averaged","stage":1,"step":0})",
-       R"({"event":"admitted","stage":1,"step":0,"detail":"seconds=9 stalled=9"})"});
+      {R"({"event":"member_averaged","stage":0,"step":0,"peer":"a","took_ms":500,"stalled_ms":250})",
+       R"({"event":"member_averaged","stage":0,"step":0,"peer":"b","took_ms":250,"stalled_ms":500})",
+       R"({"event":"member_averaged","stage":1,"step":0,"peer":"c","took_ms":1000,"stalled_ms":1000})",
+       R"({"event":"admitted","stage":1,"step":0,"took_ms":9000,"stalled_ms":9000})"});
   BOOST_TEST(run.staleness.value() == 1.5);
   BOOST_TEST(run.round_seconds.value() == 0.5);
   BOOST_TEST(run.stall_seconds.value() == 0.5);
@@ -313,10 +312,10 @@ BOOST_AUTO_TEST_CASE(asynchronous_rounds_and_staleness_come_from_events_and_hist
 BOOST_AUTO_TEST_CASE(a_synchronous_step_stalls_from_its_last_round_to_its_close) {
   const auto run = read_figures(
       "", {step(0, 10, 1), step(1, 12, 1)},  // of 2 s each
-      {R"({"event":"averaged","stage":0,"step":0,"detail":"round=1 seconds=0.25"})",
-       R"({"event":"averaged","stage":1,"step":0,"detail":"round=2 seconds=0.5"})",
-       R"({"event":"averaged","stage":0,"step":0,"detail":"peers=2 seconds_since_open=1.5"})",
-       R"({"event":"averaged","stage":1,"step":0,"detail":"peers=2 seconds_since_open=1.75"})"});
+      {R"({"event":"averaged","stage":0,"step":0,"round":1,"took_ms":250})",
+       R"({"event":"averaged","stage":1,"step":0,"round":2,"took_ms":500})",
+       R"({"event":"stage_averaged","stage":0,"step":0,"peers":2,"since_open_ms":1500,"overlapped":false})",
+       R"({"event":"stage_averaged","stage":1,"step":0,"peers":2,"since_open_ms":1750,"overlapped":false})"});
   BOOST_TEST(run.stall_seconds.value() == 2 - (1.75 - 0.5));
   BOOST_TEST(run.round_seconds.value() == 0.375);
   BOOST_TEST(!run.staleness.has_value());
@@ -325,8 +324,8 @@ BOOST_AUTO_TEST_CASE(a_synchronous_step_stalls_from_its_last_round_to_its_close)
 BOOST_AUTO_TEST_CASE(a_round_beside_the_next_step_stalls_nobody) {
   const auto run = read_figures(
       "", {step(0, 10, 1)},
-      {R"({"event":"averaged","stage":0,"step":0,"detail":"round=1 seconds=0.25"})",
-       R"({"event":"averaged","stage":0,"step":0,"detail":"peers=2 seconds_since_open=1.5 overlapped=1"})"});
+      {R"({"event":"averaged","stage":0,"step":0,"round":1,"took_ms":250})",
+       R"({"event":"stage_averaged","stage":0,"step":0,"peers":2,"since_open_ms":1500,"overlapped":true})"});
   BOOST_TEST(!run.stall_seconds.has_value());
   BOOST_TEST(run.round_seconds.value() == 0.25);
 }
