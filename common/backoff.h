@@ -1,5 +1,5 @@
-/// How long to leave something alone that keeps failing. Pure: who counts the failures, waits and
-/// draws the jitter is the caller.
+/// How long to leave something alone that keeps failing. Pure: the caller counts the failures,
+/// waits and draws the jitter.
 #pragma once
 
 #include <algorithm>

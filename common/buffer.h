@@ -41,7 +41,7 @@ class Buffer {
 /// 64-byte aligned, not zeroed. Freeing the last Buffer gives the memory back to the pool.
 class MutableBuffer {
  public:
-  /// Throws std::bad_alloc. Never call with a size that a stranger chose and nobody checked.
+  /// Throws std::bad_alloc. Never call it with a size that came from outside and was not checked.
   static MutableBuffer allocate(size_t size_bytes);
   uint8_t* data() const { return data_; }
   size_t size() const { return size_; }

@@ -1,4 +1,4 @@
-/// Checksums and digests as people and files see them.
+/// Checksums and digests as text.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 /// Identities. A NodeId is drawn afresh each time a process starts: whatever a dead process held
-/// is lost, so its successor must never be taken for it. People see node *names*, which stay.
+/// is lost, so its successor must never be taken for it. People see node *names*, which persist.
 #pragma once
 
 #include <array>
@@ -55,7 +55,7 @@ struct ActorId {
 /// A peer is a stage server as others see it.
 using PeerId = ActorId;
 
-/// Where a node listens. `port` 0: it does not.
+/// Where a node listens; with `port` 0 it does not listen.
 struct Endpoint {
   std::string host;  ///< Numeric IPv4/IPv6 address or a name.
   uint16_t port = 0;

@@ -1,4 +1,4 @@
-/// Of a few measured values.
+/// Statistics of a few measured values.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace swarm {
 
-/// The value at quantile `q` in [0, 1], no interpolation: 1 is the largest. 0 for no values.
+/// The value at quantile `q` in [0, 1], without interpolation; q = 1 is the largest. 0 if empty.
 inline double quantile(std::vector<double> values, double q) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
@@ -15,7 +15,7 @@ inline double quantile(std::vector<double> values, double q) {
   return values[static_cast<size_t>(std::ceil(place - 1e-9))];
 }
 
-/// Between the two in the middle where there are two. 0 for no values.
+/// The middle value, or the mean of the two middle ones. 0 if empty.
 inline double median(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());

@@ -1,5 +1,5 @@
-/// What keys mean together: names, references, and the validate() of the Options structs, each
-/// mapped back to the line of the key it is about. Internal to config/.
+/// Checks across keys: names, references, and the validate() of the Options structs, with every
+/// error mapped back to the line of its key. Internal to config/.
 #pragma once
 
 #include <map>
@@ -11,12 +11,12 @@
 
 namespace swarm::config {
 
-/// Where keys were written.
+/// Where each key was written.
 struct Places {
   struct Table {
     Location self;
     std::map<std::string, Location> keys;  ///< "nodes.name"
-    bool failed = false;                   ///< A key of it was already reported.
+    bool failed = false;                   ///< One of its keys was already reported.
   };
   Location file;
   std::map<std::string, Location> keys;      ///< "model.layers"; the last one that set it.
@@ -24,14 +24,14 @@ struct Places {
   std::vector<Table> nodes;                  ///< Parallel to Experiment::nodes.
   std::vector<Table> timeline;               ///< Parallel to Experiment::timeline.
 
-  /// Of "section.key": the key, else its section, else the file.
+  /// Where "section.key" was written: the key, else its section, else the file.
   Location of(const std::string& path) const;
 };
 
 struct Draft {
   Experiment experiment;
   Places places;
-  std::set<std::string> failed_sections;  ///< A key of it was already reported.
+  std::set<std::string> failed_sections;  ///< Sections with a key that was already reported.
   std::vector<ConfigError> errors;
 };
 

@@ -16,15 +16,15 @@
 namespace swarm::config {
 
 struct RunOptions {
-  std::string name = "experiment";  ///< Of the folder runs/NAME; as a node's name.
+  std::string name = "experiment";  ///< Names runs/NAME; same rules as a node's name.
   std::string folder = "runs";      ///< Where run folders are made.
   std::string id;                   ///< Equal on all nodes; empty: "<name>-<fingerprint>".
-  uint64_t seed = 1;                ///< Of the weights, the data order and the windows.
+  uint64_t seed = 1;                ///< Seeds weights, data order and windows.
   double stall_limit_s = 120;       ///< A run without progress for this long has failed.
   bool tensorboard = true;          ///< `swarm run` writes event files for TensorBoard.
 };
 
-/// A time without the node, as when a cheap machine is taken away.
+/// A stretch of time without the node, as when a spot machine is taken away.
 struct Preemption {
   double at_s = 0;    ///< Since `swarm run` began.
   double for_s = 30;  ///< From the signal to the node's next start.
@@ -89,9 +89,9 @@ struct ChaosOptions {
 
 struct Experiment {
   RunOptions run;
-  /// Shared by all nodes; its name, stages and trainer are those of no node.
+  /// What all nodes share; its name, stages and trainer are not those of any node.
   actors::NodeOptions base;
-  /// Of both the trainers' and the stage servers' choice of peers.
+  /// How trainers and stage servers alike choose among peers.
   routing::PeerEstimatesOptions estimates;
   std::vector<NodeSpec> nodes;
   std::vector<TimelineEvent> timeline;
@@ -115,7 +115,7 @@ struct ExperimentResult {
   std::optional<Experiment> experiment;
   std::vector<ConfigError> errors;
   bool ok() const { return experiment.has_value(); }
-  /// All errors, a line each.
+  /// All errors, one per line.
   std::string text() const;
 };
 
@@ -123,8 +123,8 @@ struct ExperimentResult {
 enum class Timeline : uint8_t { kRead, kIgnore };
 
 /// `overrides`: "section.key=value" each, applied in order after the file, with the same checks.
-/// The value is TOML; text that is no TOML value is taken as a string. "nodes.NAME.key=value" sets
-/// a key of that node (NAME-0 where it has a count); in NAME a * stands for any letters.
+/// The value is TOML; text that is not a TOML value is taken as a string. "nodes.NAME.key=value"
+/// sets a key of that node (NAME-0 where it has a count); in NAME a * stands for any letters.
 ExperimentResult load_experiment(const std::string& path,
                                  const std::vector<std::string>& overrides = {},
                                  Timeline timeline = Timeline::kRead);
@@ -137,7 +137,7 @@ ExperimentResult parse_experiment(const std::string& text, const std::string& fi
 bool is_name(const std::string& text);
 
 /// Everything one node is told; `run_folder` is where the run writes. A name that the experiment
-/// does not list gives a node without stages and trainer.
+/// does not list yields a node without stages and trainer.
 actors::NodeOptions to_node_options(const Experiment& experiment, const std::string& node_name,
                                     const std::string& run_folder);
 

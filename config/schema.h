@@ -16,11 +16,11 @@ template <class T>
 struct Key {
   std::string section;   ///< "model"; the array's name for [[nodes]] and [[timeline]].
   std::string name;      ///< "layers"
-  std::string help;      ///< Sentences, the unit included.
+  std::string help;      ///< Full sentences, including the unit.
   std::string expected;  ///< "an integer from 1 to 4096"
   bool shared = false;   ///< Part of the fingerprint.
-  /// Newer than the first runs: at its default it is left out of the fingerprint, so that their
-  /// snapshots and nodes still fit.
+  /// Added after the first runs: at its default it is left out of the fingerprint, so that their
+  /// snapshots and nodes still match.
   bool later = false;
   bool is_text = false;  ///< A plain string: an override is taken as it stands.
   bool is_array = false;
@@ -39,7 +39,7 @@ struct Section {
 };
 
 const std::vector<Section>& sections();
-/// Of all sections, in the order of printing.
+/// The keys of all sections, in printing order.
 const std::vector<Key<Experiment>>& experiment_keys();
 const std::vector<Key<NodeSpec>>& node_keys();
 const std::vector<Key<TimelineEvent>>& timeline_keys();

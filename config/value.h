@@ -24,9 +24,9 @@ struct Value {
   int64_t integer = 0;
   double number = 0;
   std::string text;
-  std::vector<Value> items;  ///< Of an array.
+  std::vector<Value> items;  ///< If this is an array.
   struct Member;
-  std::vector<Member> members;  ///< Of a table, in the order of the file.
+  std::vector<Member> members;  ///< If this is a table, in file order.
   Location location;
 
   /// "the integer 3", "the string \"x\"", "a table": for error messages; long strings are cut.
@@ -35,7 +35,7 @@ struct Value {
 
 struct Value::Member {
   std::string name;
-  Location location;  ///< Of the key; the value has its own.
+  Location location;  ///< Where the key stands; the value has its own.
   Value value;
 };
 

@@ -32,11 +32,11 @@ class CheckpointStore {
   virtual Status put(const CheckpointKey& key, const Buffer& value, uint32_t keep) = 0;
 
   /// As put(), but other content under this key is replaced, in the same commit: at any moment the
-  /// old snapshot loads or the new one does. For states that go on within a step (asynchronous
-  /// training). Never kAlreadyExists.
+  /// old snapshot loads or the new one does. For states that keep changing within a step
+  /// (asynchronous training). Never kAlreadyExists.
   virtual Status put_or_replace(const CheckpointKey& key, const Buffer& value, uint32_t keep) = 0;
 
-  /// Exactly this one. Errors: kNotFound, kCorruptCheckpoint (a checksum differs), kIo.
+  /// The snapshot of this key. Errors: kNotFound, kCorruptCheckpoint (a checksum differs), kIo.
   virtual Result<Buffer> get(const CheckpointKey& key) const = 0;
 
   /// Steps of complete snapshots of the stream, newest first (checksums not yet verified).
@@ -53,7 +53,7 @@ class CheckpointStore {
 struct CheckpointStoreOptions {
   std::string directory;
   /// Values are cut into chunks of this size [64 B, 64 MiB], each with its own checksum. May change
-  /// between openings. Smaller: less lost memory while reading, more bookkeeping.
+  /// between openings. Smaller: less memory held while reading, more bookkeeping.
   uint32_t chunk_bytes = 4u << 20;
 };
 

@@ -18,8 +18,8 @@ inline constexpr uint32_t kMaxChunkBytes = 64u << 20;
 
 struct SnapshotManifest {
   uint64_t put_id = 0;       ///< Names the chunks; no two puts share one.
-  uint64_t total_bytes = 0;  ///< Of the value.
-  uint32_t chunk_bytes = 0;  ///< Of every chunk but the last.
+  uint64_t total_bytes = 0;  ///< Size of the value.
+  uint32_t chunk_bytes = 0;  ///< Size of every chunk but the last.
   uint64_t digest = 0;       ///< xxh64 of the whole value.
   std::vector<uint64_t> chunk_digests;
 
@@ -32,7 +32,7 @@ struct SnapshotManifest {
   Status verify_chunk(size_t index, std::string_view chunk) const;
 
   std::string encode() const;
-  /// Errors: kCorruptCheckpoint (own checksum, magic, sizes that contradict one another). Allocates
+  /// Errors: kCorruptCheckpoint (checksum, magic or contradictory sizes). Allocates
   /// nothing larger than `bytes`.
   static Result<SnapshotManifest> decode(std::string_view bytes);
 };

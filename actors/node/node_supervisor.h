@@ -2,7 +2,8 @@
 ///
 ///   mail (Mail)                     reply
 ///   StopNode                        Ack, then the node drains; or the process ends at once
-///   local
+///
+///   local mail
 ///   (list_actors_atom)              std::vector<std::string>
 ///   (describe_atom, string id)      std::string; kNotFound
 ///   (drain_atom)                    bool: every role has drained; then it ends them and itself

@@ -16,7 +16,7 @@ namespace swarm::apps {
 class GlooPeer {
  public:
   static bool available();
-  /// Of its all-reduce; indexes are for prepare().
+  /// Names of its all-reduce algorithms; prepare() takes an index into them.
   static const std::vector<std::string>& algorithms();
 
   /// Meets the other `size - 1` processes through files in `folder`, which exists and is empty, and

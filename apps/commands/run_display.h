@@ -1,4 +1,4 @@
-/// What a person sees of a run: one updating line on a terminal, a line per change elsewhere.
+/// What a person sees of a run: one updating line on a terminal, one line per change elsewhere.
 #pragma once
 
 #include <string>

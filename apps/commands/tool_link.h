@@ -1,4 +1,5 @@
-/// A process that is no node: one link to one node, to send its actors mail and wait for answers.
+/// For a process that is not a node: one link to one node, to send its actors mail and wait for
+/// answers.
 #pragma once
 
 #include <caf/actor_system.hpp>
@@ -19,7 +20,7 @@ class ToolLink {
   ToolLink();
   ~ToolLink();
 
-  /// Opens the tool's own end. Errors: kIo.
+  /// Opens this side of the link. Errors: kIo.
   Status open();
   /// A proxy of that node's actor. Errors: kPeerTimeout, kLinkLost, kRefused.
   Result<caf::actor> resolve(const Endpoint& node, const std::string& actor);

@@ -14,8 +14,8 @@ namespace swarm::launch {
 template <class T>
 struct Recorded {
   T record;
-  double time_s = 0;   ///< Unix time of its writer's clock.
-  size_t line = 0;     ///< Of the file, from 1.
+  double time_s = 0;   ///< Unix time by its writer's clock.
+  size_t line = 0;     ///< Line number in the file, from 1.
   std::string node{};  ///< Its writer.
 };
 
@@ -25,7 +25,7 @@ struct AuditLog {
   std::vector<Recorded<actors::LoadedState>> loaded;
   size_t lines = 0;
   size_t unknown = 0;     ///< Lines of a kind that this program does not know.
-  bool torn_end = false;  ///< The last line has no end: its writer died at it. It does not count.
+  bool torn_end = false;  ///< The writer died in the last line, which does not count.
 };
 
 /// Takes one complete line. Errors: kInvalidArgument, saying which key is missing or wrong.

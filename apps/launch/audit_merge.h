@@ -18,7 +18,7 @@ class AuditMerge {
   Verdict take(const std::string& line);
 
  private:
-  std::unordered_map<size_t, size_t> merged_before_;  ///< Hash -> how many are still to be met.
+  std::unordered_map<size_t, size_t> merged_before_;  ///< Hash -> how many are still to come.
 };
 
 }  // namespace swarm::launch

@@ -17,17 +17,18 @@ struct ChaosEvent {
   double at_s = 0;  ///< Since the first closed step.
   config::TimelineAction action = config::TimelineAction::kKill;
   std::string node;       ///< A name of [[nodes]], or kTheCoordinator.
-  double down_for_s = 0;  ///< Of a kill or pause: until the node's start or resume is due.
-  bool spares = true;     ///< Whoever turns out to be the last of its kind; see spare_last.
+  double down_for_s = 0;  ///< From the blow until the node's start or resume is due.
+  bool spares = true;     ///< Not carried out on the last of a kind; see spare_last.
 };
 
-/// In the order of time; only kKill, kPause and kStop: what they take comes back after down_for_s.
-/// Of [chaos] and of the nodes' preempt_every_s, which take no heed of one another nor spare
-/// anybody; each falls into its window so that the node is back before the window ends. Of [chaos]:
-/// One of each kind falls at a random moment of each of its windows, on a node drawn evenly from
-/// the targets that are up at that time by this schedule. With spare_last a window in which
-/// everybody left is the last of its kind stays empty. The coordinator is one more target, of its
-/// own.
+/// The schedule of [chaos] and of the nodes' preempt_every_s, in order of time. It holds only
+/// kKill, kPause and kStop: a node that is hit comes back after down_for_s.
+///
+/// Preemptions ignore [chaos] and one another and spare nobody; each falls into its window early
+/// enough that the node is back before the window ends. [chaos] strikes once per kind and window,
+/// at a random moment, a node drawn evenly from the targets that are up then by this schedule. With
+/// spare_last, a window stays empty if every candidate is the last of its kind. The coordinator is
+/// one more target, of a kind of its own.
 std::vector<ChaosEvent> chaos_schedule(const config::Experiment& experiment);
 
 /// With spare_last: would taking `node` leave a stage without a peer, or no trainer, when those in

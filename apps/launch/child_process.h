@@ -16,7 +16,7 @@ namespace swarm::launch {
 
 struct ExitStatus {
   int code = 0;    ///< Meaningful when signal is 0.
-  int signal = 0;  ///< That ended it; 0: it exited.
+  int signal = 0;  ///< The signal that ended it; 0: it exited.
   std::string text() const;
 };
 
@@ -32,7 +32,7 @@ class ChildProcess {
   /// Collects the exit status if it has ended; true exactly once, then.
   bool reap();
   const std::optional<ExitStatus>& exit() const { return exit_; }
-  /// To the whole process group; nothing when it has ended.
+  /// Signals the whole process group; does nothing once the child has ended.
   void signal(int number) const;
 
  private:

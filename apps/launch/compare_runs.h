@@ -1,5 +1,5 @@
-/// Is a disturbed run's loss curve that of undisturbed ones, and how much slower was it?
-/// Pure but for read_curve().
+/// Is a disturbed run's loss curve the same as that of undisturbed ones, and how much slower was
+/// it? Pure but for read_curve().
 ///
 /// In synchronous mode equal experiments compute the same curve up to rounding: which peer sums
 /// which microbatches differs from run to run (node ids are drawn anew, speeds vary), and float
@@ -18,7 +18,7 @@ namespace swarm::launch {
 
 /// From metrics.jsonl.
 struct RunCurve {
-  std::map<uint64_t, double> losses;  ///< Of training, by step [nats per token].
+  std::map<uint64_t, double> losses;  ///< Training loss by step [nats per token].
   /// Trained between the first closed step and the last, everything in between included.
   double tokens = 0, seconds = 0;
   double tokens_per_s() const { return seconds > 0 ? tokens / seconds : 0; }
@@ -28,7 +28,7 @@ struct RunCurve {
 Result<RunCurve> read_curve(const std::string& folder);
 
 struct CurveComparison {
-  uint64_t steps = 0;         ///< Compared: those of all runs.
+  uint64_t steps = 0;         ///< Steps that all runs have: those compared.
   uint64_t missing = 0;       ///< Steps of an undisturbed run that the disturbed one lacks.
   double spread = 0;          ///< Largest width of the undisturbed runs' band at any step [nats].
   double margin = 0;          ///< By which the band is widened on both sides: `spread`, at least
@@ -38,7 +38,7 @@ struct CurveComparison {
   double worst = 0;                     ///< Largest distance from the band [nats] ...
   uint64_t worst_step = 0;              ///< ... and where.
   double undisturbed_tokens_per_s = 0;  ///< Median.
-  double ratio = 0;                     ///< Disturbed tokens/s by that.
+  double ratio = 0;                     ///< Disturbed tokens/s divided by that.
 
   bool same_curve() const { return steps > 0 && missing == 0 && outside_widened == 0; }
 };

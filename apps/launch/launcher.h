@@ -1,5 +1,5 @@
 /// Runs an experiment: every node as a child process of this one, until training is finished, has
-/// failed or was interrupted. What `swarm run`, `verify` and `bench overhead` are made of.
+/// failed or was interrupted. `swarm run`, `verify` and `bench overhead` are built on it.
 ///
 /// Owns the run folder's merged files (events.jsonl, metrics.jsonl, audit.jsonl), its event files
 /// for TensorBoard and all children. Thread: the main thread, from construction to destruction.
@@ -32,7 +32,7 @@ struct LaunchOptions {
   std::chrono::seconds drain_limit{10};  ///< Between SIGTERM and SIGKILL.
   /// Called with the progress line whenever it may have changed; may be empty.
   std::function<void(const std::string&)> on_progress;
-  /// Called with each event worth a person's eye; may be empty.
+  /// Called with each event that a person should see; may be empty.
   std::function<void(const EventLine&)> on_event;
 };
 
@@ -48,7 +48,7 @@ struct RunReport {
 class Launcher {
  public:
   Launcher(config::Experiment experiment, LaunchOptions options);
-  /// Kills what still runs.
+  /// Kills whatever still runs.
   ~Launcher();
   Launcher(const Launcher&) = delete;
 
@@ -65,7 +65,7 @@ class Launcher {
     config::NodeSpec spec;
     std::string folder;
     std::optional<ChildProcess> process;
-    std::optional<Endpoint> endpoint;  ///< Of the running or, for its port, of the last process.
+    std::optional<Endpoint> endpoint;  ///< The running process's, or (for its port) the last one's.
     bool listening = false;
     bool stop_expected = false;  ///< The timeline killed it.
     LineTail events, metrics, audit;
@@ -115,7 +115,7 @@ class Launcher {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::chrono::steady_clock::time_point started_at_, progress_at_;
   uint64_t last_closings_ = 0, steps_before_ = 0;
-  /// What chaos took comes back at a time, then counts as missing until it has settled. All times
+  /// When a node that chaos hit comes back, and until when it counts as missing. All times
   /// are seconds since chaos_began_at_.
   struct Return {
     double due_s = 0, settled_s = 0;

@@ -15,7 +15,7 @@ class LineSplitter {
   explicit LineSplitter(size_t max_line = 1u << 20) : max_line_(max_line) {}
   /// Complete lines, without their end and without empty ones.
   std::vector<std::string> feed(const char* data, size_t size);
-  /// A line has begun whose end has not come.
+  /// A line has begun and its end has not been seen.
   bool unfinished() const { return skipping_ || !rest_.empty(); }
 
  private:
@@ -30,7 +30,7 @@ class LineTail {
       : path_(std::move(path)), splitter_(max_line) {}
   /// Complete lines since the last call; none while the file does not exist.
   std::vector<std::string> poll();
-  /// What was read last is the begin of a line: its writer is at it, or died at it.
+  /// The last bytes read begin a line: its writer has not finished it, or died in it.
   bool unfinished() const { return splitter_.unfinished(); }
 
  private:

@@ -1,8 +1,8 @@
-/// Which updates are in the final parameters of a run. Pure.
+/// Which updates the final parameters of a run contain. Pure.
 ///
-/// A step may have been closed and applied several times: again after a recovery gave the first
-/// update up, or by two parts of a network that was divided for a while. What counts is what the
-/// final parameters descend from: from them the updates are followed back, by checksums, to step 0.
+/// A step may have been closed and applied several times: again after a recovery gave up the first
+/// update, or by two parts of a network that was divided for a while. What counts is what the final
+/// parameters descend from: from there the updates are followed back, by checksums, to step 0.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +22,12 @@ struct AppliedUpdate {
   size_t closing = 0;              ///< Index into the closings, which are in the order of rounds.
 };
 
-/// Step -> for each stage the closing whose update the final parameters hold. A stage of which
-/// nobody says to have applied the step has the closing that the others applied.
+/// Step -> for each stage the closing whose update the final parameters hold. A stage in which
+/// nobody reported the step as applied gets the closing that the others applied.
 using History = std::map<uint64_t, std::vector<size_t>>;
 
-/// `steps`: of each closing. `last_step`: the one before the end of a run that has finished; of one
-/// that has not, the end is the last closing that somebody applied. Where checksums lead nowhere (a
+/// `steps`: the step of each closing. `last_step`: the last step of a finished run; an unfinished
+/// run ends with the last closing that somebody applied. Where checksums lead nowhere (a
 /// peer died before it could write its line) the last closing of the step takes their place.
 History trace_history(const std::vector<AppliedUpdate>& updates, uint32_t num_stages,
                       const std::vector<uint64_t>& steps, std::optional<uint64_t> last_step);

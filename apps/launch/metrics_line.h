@@ -1,4 +1,4 @@
-/// A line of metrics.jsonl (docs/run_folder.md), decoded once for everybody who reads them. Pure.
+/// A line of metrics.jsonl (docs/run_folder.md) as a struct. Pure.
 #pragma once
 
 #include <array>

@@ -27,7 +27,7 @@ struct TensorboardScalar {
   std::string tag;
   double value = 0;
 };
-/// What a metrics line says: only what it has.
+/// The tags and numbers of a metrics line; what the line lacks is left out.
 std::vector<TensorboardScalar> tensorboard_scalars(const MetricsLine& line);
 
 /// The frame that a file begins with.

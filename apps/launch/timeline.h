@@ -10,8 +10,8 @@
 
 namespace swarm::launch {
 
-/// The file's entries, then two for each of the nodes' `preempt`, in the order of the nodes: those
-/// keep their places, so a resumed run knows which are done.
+/// The file's entries, then two for each of the nodes' `preempt`, in the order of the nodes: an
+/// entry keeps its index, so a resumed run knows which ones are done.
 std::vector<config::TimelineEvent> with_preemptions(const config::Experiment& experiment);
 
 /// Indexes of entries whose time has come and that are not in `done`, in the order of the file.

@@ -15,7 +15,7 @@ namespace swarm::report {
 constexpr size_t kPlotColumns = 680;
 
 struct Line {
-  std::string label;                     ///< Of the tooltip and legend; any text.
+  std::string label;                     ///< For tooltip and legend; any text.
   size_t colour = 0;                     ///< Equal numbers, equal colours; any number.
   std::vector<std::vector<Point>> runs;  ///< Seeds of one experiment.
 };

@@ -1,4 +1,4 @@
-/// Curves of any length as columns of pixels: what a chart can show, and nothing made up. Pure.
+/// Curves of any length reduced to the columns that a chart can show, inventing nothing. Pure.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct Column {
   double x = 0;              ///< Mean over the points in the column.
   double mean = 0;           ///< Mean over the runs, of each run's mean in the column.
   double low = 0, high = 0;  ///< The least and the greatest of all points (and of `mean`).
-  size_t runs = 0;           ///< That reach this column.
+  size_t runs = 0;           ///< How many reach this column.
 };
 
 struct Range {

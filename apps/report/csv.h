@@ -15,7 +15,7 @@ namespace swarm::report {
 void write_csv(const std::vector<Run>& runs, const std::vector<Group>& groups,
                const std::function<void(const std::string&)>& write);
 
-/// A text as one cell.
+/// `text` as one cell.
 std::string csv_cell(const std::string& text);
 
 }  // namespace swarm::report

@@ -1,4 +1,4 @@
-/// Which runs are the same experiment with another seed, and what tells the others apart. Pure.
+/// Which runs repeat one experiment with other seeds, and how the rest differ. Pure.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ std::vector<Group> group_runs(const std::vector<Run>& runs);
 /// A setting in which runs differ.
 struct Difference {
   std::string key;
-  std::vector<std::string> values;  ///< Of each run; "-" where it has no such setting.
+  std::vector<std::string> values;  ///< One per run; "-" where it has no such setting.
 };
 /// By key, nodes and timeline last; names, folders and ids left out. Runs with unknown settings are
 /// not compared.

@@ -1,4 +1,4 @@
-/// The report: one HTML page that needs nothing but itself. Pure: runs in, text out.
+/// The report: one self-contained HTML page. Pure: runs in, text out.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace swarm::report {
 
-/// Whatever stands in `runs` is a stranger's text and is escaped. The size depends on the number of
+/// All text in `runs` is untrusted and is escaped. The size depends on the number of
 /// runs, stages and events' columns, not on the number of steps. Requires runs with names that
 /// differ.
 std::string html_page(const std::vector<Run>& runs, const std::vector<Group>& groups);

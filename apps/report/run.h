@@ -18,7 +18,7 @@ namespace swarm::report {
 enum class Lane : uint8_t { kKill, kPause, kLoss, kJoin, kRecovery, kCoordinator, kTrouble, kRun };
 constexpr size_t kLanes = 8;
 const char* to_string(Lane lane);
-/// Nothing for events of a run's routine.
+/// Nothing for routine events.
 std::optional<Lane> lane_of(const launch::EventLine& event);
 
 /// Seconds of a run's life: 0 when its first step was opened. The time between the death of one
@@ -46,8 +46,8 @@ struct Run {
   std::string status;                      ///< "finished", "failed", "interrupted", "not finished".
   std::vector<launch::MetricsLine> lines;  ///< By step, each once; histograms moved to the totals.
   std::vector<launch::EventLine> events;   ///< Those with a lane, by time.
-  std::map<std::string, uint64_t> event_counts;  ///< Of all events.
-  launch::StalenessTotals staleness;             ///< Of the whole run.
+  std::map<std::string, uint64_t> event_counts;  ///< Counts all events, drawn or not.
+  launch::StalenessTotals staleness;             ///< Over the whole run.
   std::map<std::string, std::string> settings;   ///< "model.layers" -> "4"; empty: unknown.
   std::vector<std::string> notes;                ///< What a reader of the report must know.
   RunClock clock;
@@ -57,7 +57,7 @@ struct Run {
 struct RunTotals {
   uint64_t steps_closed = 0;
   std::optional<double> train_loss, validation_loss;  ///< The last ones [nats per token].
-  double seconds = 0;                                 ///< Of the clock, until the last line.
+  double seconds = 0;                                 ///< By the clock, until the last line.
   /// Between the first closed step and the last, everything in between included.
   double tokens_per_s = 0;
   uint64_t tokens = 0;

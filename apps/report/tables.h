@@ -9,7 +9,7 @@
 
 namespace swarm::report {
 
-/// A row for each run; above several runs of a group a row with their mean and extremes.
+/// A row for each run; a group of several runs has a row above them with its mean and extremes.
 std::string summary_table(const std::vector<Run>& runs, const std::vector<Group>& groups);
 
 /// Settings in which runs differ, a column for each run.

@@ -1,4 +1,4 @@
-/// A stage whose arithmetic is exact: whoever is counted twice or not at all shows in the bits.
+/// A stage whose arithmetic is exact: a sample counted twice or not at all shows in the bits.
 ///
 /// Parameters: kParameters floats. The gradient of a sample at parameter i is (v + stage) * (i +
 /// 1), v its first token; an update subtracts the mean. All values are small integers times powers
@@ -47,10 +47,10 @@ using StageNoted = std::function<void(const ArithmeticStage&, const StageNote&)>
 
 class ArithmeticStage : public tensor::Stage {
  public:
-  /// Called whenever the parameters are others: "initialized", "loaded" or "updated".
+  /// Called whenever the parameters have changed: "initialized", "loaded" or "updated".
   using Changed = std::function<void(const ArithmeticStage&, const char* how)>;
 
-  /// `noise`: of this peer's rounding.
+  /// `noise` seeds this peer's rounding.
   ArithmeticStage(uint32_t stage, uint32_t num_stages, int32_t sequence, Changed changed = {},
                   uint64_t noise = 0, StageNoted noted = {})
       : stage_(stage),
@@ -238,7 +238,7 @@ class ArithmeticStage : public tensor::Stage {
   std::map<tensor::MicrobatchKey, std::vector<int32_t>> kept_;
   uint64_t updates_ = 0;
   std::map<tensor::MicrobatchKey, uint64_t>
-      forwards_;  ///< updates_ at the forward of what is kept.
+      forwards_;  ///< updates_ at the forward pass of what is kept.
 };
 
 /// The exact parameters of a stage after `steps` steps in which every sample counted exactly once.

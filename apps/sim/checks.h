@@ -5,7 +5,7 @@
 ///   I2  replicas of a stage have the same checksum after a round and at the end; only states that
 ///       replicas reached are loaded
 ///   I4  an acknowledged snapshot is still there, whole, when its node comes back
-///   I5  what a peer keeps of microbatches is bounded, requests under way are bounded
+///   I5  the microbatches that a peer keeps and the requests under way are bounded
 ///   I7  no step is committed after a later one unless a recovery was logged
 ///   I9  every request is answered by its deadline, every failure has a reason
 ///
@@ -43,7 +43,7 @@ class Checks {
           report(invariant, text);
         }) {}
 
-  /// The first that was found.
+  /// The first violation found.
   const std::optional<Violation>& violation() const { return violation_; }
   void report(const std::string& invariant, const std::string& text);
 

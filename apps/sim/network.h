@@ -47,7 +47,7 @@ struct NetworkModel {
   std::chrono::nanoseconds max_backoff = std::chrono::seconds(5);
 };
 
-/// A request that nobody has answered.
+/// A request that nobody has answered yet.
 struct OpenRequest {
   NodeId from;
   ActorId to;

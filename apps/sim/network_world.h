@@ -1,4 +1,4 @@
-/// Inside of the fake network: who is linked to whom, what is under way. Included by
+/// The inside of the fake network: who is linked to whom, what is under way. Included by
 /// network_world.cc and network.cc only. All of it runs in the handlers of the actor `wire`.
 #pragma once
 

@@ -30,20 +30,20 @@ class PeriodChecks {
   PeriodChecks(Swarm& swarm, Report report) : swarm_(swarm), report_(std::move(report)) {}
 
   void noted(const std::string& node, const ArithmeticStage& stage, const StageNote& note);
-  /// They were initialized or loaded.
+  /// The parameters were initialized or loaded.
   void parameters(const std::string& node, const ArithmeticStage& stage);
   void event(const actors::Event& event);
   void loaded(const std::string& node, const actors::LoadedState& state);
   void metrics(const actors::StepMetrics& line);
   /// What the node had in memory is gone.
   void before_start(const std::string& node);
-  /// All is settled.
+  /// The swarm has settled.
   void at_end();
 
  private:
   using Slot = std::pair<uint64_t, uint32_t>;  // (period, slot)
   struct Stage {
-    double updates = 0;  ///< Of the first parameter, all peers' together.
+    double updates = 0;  ///< Sum over all peers, of the first parameter.
     std::set<Slot> trained;
     std::set<uint64_t> saved;                       ///< Checksums.
     std::map<std::string, std::deque<float>> sent;  ///< By node: first parameters, the latest few.

@@ -25,7 +25,7 @@ class Random {
     return from +
            Duration(static_cast<int64_t>(uniform() * static_cast<double>((to - from).count())));
   }
-  /// As many short ones as long ones: uniform in the logarithm. Requires 0 < from <= to.
+  /// Uniform in the logarithm: short and long values are equally likely. Requires 0 < from <= to.
   Duration spread(Duration from, Duration to) {
     double low = std::log(static_cast<double>(from.count()));
     double high = std::log(static_cast<double>(to.count()));

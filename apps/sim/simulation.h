@@ -27,7 +27,7 @@ struct SimulationReport {
   uint64_t seed = 0;
   FaultProfile profile = FaultProfile::kAll;
   std::optional<Violation> violation;
-  uint64_t hash = 0;                ///< Of all events: equal for equal options.
+  uint64_t hash = 0;                ///< Over all events: equal for equal options.
   std::vector<std::string> events;  ///< One line each, in order.
   double virtual_s = 0;
   uint64_t mail = 0;            ///< Pieces of mail handled by actors.

@@ -58,7 +58,7 @@ class Swarm {
     std::shared_ptr<bool> running;  ///< False when this process of the node is gone.
     std::shared_ptr<DiskStore> store;
     std::shared_ptr<const Process> process;
-    int restarts = 0;  ///< Of the role's actors, in this process.
+    int restarts = 0;  ///< How often the role's actors were restarted in this process.
   };
 
   Swarm();
@@ -84,7 +84,7 @@ class Swarm {
   /// An actor of its stage, or its trainer, has failed: the supervisor starts that role's actors
   /// anew. The process, its links and its disk go on.
   void restart_role(const std::string& name);
-  /// SIGSTOP and SIGCONT: all that the node does happens later.
+  /// SIGSTOP and SIGCONT: what the node would do meanwhile happens later.
   void pause(const std::string& name);
   void resume(const std::string& name);
   /// What `from` sends to `to` no longer arrives.

@@ -19,7 +19,7 @@ struct Assignment {
   config::Location where;  ///< In the sweep file.
 };
 
-/// What its runs differ in from those of other settings; seeds apart.
+/// One combination of values; its runs differ only in their seeds.
 struct Setting {
   std::string label;  ///< For people: "nag learning_rate=0.001".
   std::string slug;   ///< For folders.

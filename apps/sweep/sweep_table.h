@@ -1,5 +1,5 @@
-/// What a sweep's runs came to: figures of a run from its run folder's files, a row per setting
-/// with mean and spread over its seeds, and the table as text. Pure.
+/// The results of a sweep: figures of a run from its run folder's files, a row per setting with
+/// mean and spread over its seeds, and the table as text. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace swarm::sweep {
 
-/// Of one run (docs/experiments.md). Missing: the run never got that far.
+/// The figures of one run (docs/experiments.md). Missing: the run never got that far.
 struct RunFigures {
   std::string status;  ///< As in summary.json; empty: there is none.
   std::string reason;
@@ -25,7 +25,7 @@ struct RunFigures {
   std::optional<double> staleness;      ///< Asynchronous: mean over all updates of all stages.
   std::optional<double> round_seconds;  ///< Median time of an averaging round at a peer.
   std::optional<double> stall_seconds;  ///< Median time that a round kept a peer from training.
-  double run_seconds = 0;  ///< Of the last `swarm run` in the folder, start and end included.
+  double run_seconds = 0;               ///< The last `swarm run` in the folder, from start to end.
 };
 constexpr size_t kLastSteps = 10;
 
@@ -48,7 +48,7 @@ struct Row {
 };
 /// Names of the figures above, train_loss first.
 const std::vector<std::string>& column_names();
-/// Of one run, in the same order.
+/// The columns of one run, in the same order.
 std::vector<std::optional<double>> columns_of(const RunFigures& run);
 
 /// What is known of the cells, by name; others count as not run.

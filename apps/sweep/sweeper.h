@@ -17,7 +17,7 @@
 namespace swarm::sweep {
 
 struct SweepOptions {
-  std::string folder;  ///< Made if missing; one that has a state.json is gone on with.
+  std::string folder;  ///< Made if missing; continued if it has a state.json.
   bool retry = false;  ///< Begins failed cells anew.
   std::string program = "/proc/self/exe";
   std::function<void(const std::string&)> on_line;  ///< What people want to see; may be empty.
@@ -37,7 +37,7 @@ class Sweeper {
   /// are written in any case. Errors: kIo, kInvalidArgument (the folder holds another sweep).
   Result<SweepReport> run();
 
-  /// What the folder says, without starting anything. Errors: as run().
+  /// The state in the folder, without starting anything. Errors: as run().
   Result<SweepState> look() const { return read_state(); }
 
  private:

@@ -1,5 +1,5 @@
 /// Who reduces which part of a vector in a butterfly all-reduce (design: averaging), and how a part
-/// is cut into chunks for the way.
+/// is cut into chunks for transport.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Part {
 /// own vector less its part, and its part's average to all others. The split minimises the time
 /// of the slowest member; one that is too slow to help gets an empty part. Equal bandwidths give
 /// equal parts (but for alignment). Bandwidths [any unit]: those that are not finite and positive
-/// count as "no part"; when all are such, all parts are equal.
+/// count as "no part"; if that holds for all, the parts are equal.
 ///
 /// Pure: equal inputs give equal plans, so every member of a group can compute it by itself.
 std::vector<Part> plan_parts(uint64_t n, const std::vector<double>& bandwidths);

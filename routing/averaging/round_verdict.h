@@ -13,7 +13,7 @@ struct MemberAnswer {
     kPending,    ///< No answer yet.
     kAveraged,   ///< Holds the whole average.
     kHoldsMore,  ///< Its sum held other slots than those that count; it dropped the sum.
-    kFailed,     ///< Lives, but could not finish (a member was late or gone).
+    kFailed,     ///< Alive, but could not finish (a member was late or gone).
     kLost,       ///< Its link is gone.
   };
   PeerId peer;
@@ -22,7 +22,7 @@ struct MemberAnswer {
 
 struct RoundVerdict {
   enum class Kind {
-    kWait,      ///< Not decided.
+    kWait,      ///< Not decided yet.
     kAveraged,  ///< Every member holds the average.
     kAbandon,   ///< Tell the living members; form a new round.
   };

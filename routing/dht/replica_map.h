@@ -1,5 +1,5 @@
-/// Where a DHT writer's records are: a repeated store goes to the same nodes without a lookup,
-/// until it may be wrong. Pure; one owner.
+/// Where a DHT writer's records are: a repeated store goes to the same nodes without a lookup, for
+/// as long as those are known to be right. Pure; one owner.
 #pragma once
 
 #include <map>
@@ -25,9 +25,9 @@ class ReplicaMap {
   void set(const DhtKey& key, Replicas replicas, double now_s);
   /// Null: look up. Valid until the next call of another function.
   const Replicas* find(const DhtKey& key, double now_s, double max_age_s) const;
-  /// The contact lives; what it is nearer to than a replica is forgotten.
+  /// The contact is alive; keys that it is nearer to than one of their replicas are forgotten.
   void heard_from(const Contact& contact);
-  /// The contact failed: so is what it holds.
+  /// The contact failed: the keys that it holds are forgotten.
   void lost(const NodeId& id);
 
  private:

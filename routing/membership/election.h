@@ -1,5 +1,5 @@
 /// Who coordinates: a pure decision over what the DHT says of the trainer nodes (design Sec. 3 and
-/// 5). Every node that could take over decides alike from equal records; terms settle the rest.
+/// 5). Equal records lead every candidate to the same decision; terms settle the rest.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ struct Candidate {
 
 struct ElectionDecision {
   enum class Kind {
-    kWait,      ///< Somebody else is to take over; look again later.
+    kWait,      ///< Another node should take over; look again later.
     kFollow,    ///< `leader` coordinates.
     kTakeOver,  ///< Become active with `term`.
-    kLead,      ///< Go on coordinating.
+    kLead,      ///< Keep coordinating.
     kStepDown,  ///< A newer coordinator exists: `leader`.
   };
   Kind kind = Kind::kWait;

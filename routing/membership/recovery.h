@@ -1,5 +1,5 @@
-/// From which step a swarm goes on when it starts or when a stage has lost all its live peers: the
-/// newest that every stage can supply (design: state, checkpoints, recovery).
+/// The step at which a swarm resumes when it starts or when a stage has lost all its live peers:
+/// the newest one that every stage can supply (design: state, checkpoints, recovery).
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct PeerSupply {
 
 struct RecoveryAction {
   enum class Kind {
-    kServe,       ///< Already at the step: go on.
-    kRestoreOwn,  ///< Load the own snapshot of the step.
+    kServe,       ///< Already at the step: keep serving.
+    kRestoreOwn,  ///< Load its own snapshot of the step.
     kFetch,       ///< Download the step from one of `sources`.
     kInitialise,  ///< Step 0: draw the parameters from the run's seed.
   };

@@ -14,10 +14,10 @@ namespace swarm::apps {
 struct AveragingFigures {
   uint64_t elements = 0;
   uint32_t peers = 0;
-  double first_s = 0;          ///< Our first round: it also faults in fresh memory.
+  double first_s = 0;          ///< Our first round, which also faults in fresh memory.
   std::vector<double> ours_s;  ///< The later ones.
-  std::vector<double> gloo_s;  ///< Of the algorithm below; empty without Gloo.
-  std::string gloo_algorithm;  ///< The fastest of its kinds here.
+  std::vector<double> gloo_s;  ///< Rounds of the algorithm below; empty without Gloo.
+  std::string gloo_algorithm;  ///< The fastest of its algorithms here.
 
   double ours() const { return median(ours_s); }
   double gloo() const { return median(gloo_s); }
