@@ -14,7 +14,7 @@
 ///                                                 kOverloaded, kPeerTimeout, kCancelled
 ///   Mail StateInfo              StateInfoReply    kNotFound, kNotReady, kCorruptCheckpoint, kIo
 ///   Mail StateChunk             StateChunkReply   kNotFound (ask StateInfo again),
-///   kInvalidArgument
+///                                                 kInvalidArgument
 ///
 /// A round. Member i reduces part i of the vector (equal parts). Every member streams its
 /// contribution to the other parts in chunks; the answer to a chunk is its encoded mean, sent when

@@ -10,8 +10,7 @@
 ///   local: (describe_atom) -> std::string
 ///
 /// States  kStandby <-> kGathering -> kOpen -> ... -> kFinished; kOpen falls back to kGathering
-/// when
-///         a stage has lost all its peers. Terms fence a coordinator that comes back
+///         when a stage has lost all its peers. Terms fence a coordinator that comes back
 ///         (routing/membership/election.h). docs/training_protocol.md draws it.
 /// Owns    the ledger of the open step and the list of registered peers; never a tensor.
 /// Thread  pooled. Timers  options.tick.

@@ -15,9 +15,8 @@
 /// up, merges the answers with this node's own records and keeps the highest version per subkey.
 ///
 /// States  joining (routing table empty) <-> joined. While joining, the `join` endpoints are
-/// dialled
-///         with backoff, for ever; later, those still missing are tried again at every refresh, so
-///         that islands grow together.
+///         dialled with backoff, for ever; later, those still missing are tried again at every
+///         refresh, so that islands grow together.
 /// Owns    the routing table and the records it keeps for others (bounded: RecordStore::Options).
 /// Thread  pooled; never blocks.
 /// Timers  refresh every options.refresh_every; each request has options.request_timeout, a lookup

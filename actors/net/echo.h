@@ -1,4 +1,7 @@
 /// Answers every Echo with an equal one: `swarm bench transport` measures against it.
+///
+///   mail (Mail)       reply
+///   Echo              Echo              body included, not copied
 #pragma once
 
 #include <caf/actor.hpp>

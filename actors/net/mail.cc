@@ -1,11 +1,37 @@
 #include "actors/net/mail.h"
 
+#include <algorithm>
+
 namespace swarm::actors {
+
+const std::vector<MailKind>& mail_kinds() {
+  static const std::vector<MailKind> kinds{
+#define SWARM_ROW(Type, Kind, Name, Reply, Class, Who) \
+  {proto::KIND_##Kind, #Type, Name, proto::KIND_##Reply, TrafficClass::Class, Who},
+      SWARM_MAIL_KINDS(SWARM_ROW)
+#undef SWARM_ROW
+  };
+  return kinds;
+}
+
+namespace {
+
+const MailKind* find(proto::MessageKind kind) {
+  static const auto by_number = [] {
+    std::vector<const MailKind*> rows(proto::MessageKind_ARRAYSIZE, nullptr);
+    for (const MailKind& row : mail_kinds()) rows[static_cast<size_t>(row.kind)] = &row;
+    return rows;
+  }();
+  const auto at = static_cast<size_t>(kind);
+  return at < by_number.size() ? by_number[at] : nullptr;
+}
+
+}  // namespace
 
 std::unique_ptr<google::protobuf::Message> new_head(proto::MessageKind kind) {
   switch (kind) {
-#define SWARM_NEW(Type, Kind, Name) \
-  case proto::Kind:                 \
+#define SWARM_NEW(Type, Kind, Name, Reply, Class, Who) \
+  case proto::KIND_##Kind:                             \
     return std::make_unique<proto::Type>();
     SWARM_MAIL_KINDS(SWARM_NEW)
 #undef SWARM_NEW
@@ -15,29 +41,18 @@ std::unique_ptr<google::protobuf::Message> new_head(proto::MessageKind kind) {
 }
 
 proto::MessageKind reply_kind(proto::MessageKind request) {
-  switch (request) {
-    case proto::KIND_SLOT_DONE:
-    case proto::KIND_RESTORE:
-    case proto::KIND_SAVE_CHECKPOINT:
-    case proto::KIND_STOP_NODE:
-      return proto::KIND_ACK;
-    case proto::KIND_ECHO:
-      return proto::KIND_ECHO;
-    default:  // in wire.proto a reply follows its request
-      return static_cast<proto::MessageKind>(request + 1);
-  }
+  const MailKind* row = find(request);
+  return row != nullptr ? row->reply : proto::KIND_UNSPECIFIED;
+}
+
+TrafficClass traffic_class(proto::MessageKind kind) {
+  const MailKind* row = find(kind);
+  return row != nullptr ? row->traffic : TrafficClass::kControl;
 }
 
 const char* kind_name(proto::MessageKind kind) {
-  switch (kind) {
-#define SWARM_NAME(Type, Kind, Name) \
-  case proto::Kind:                  \
-    return Name;
-    SWARM_MAIL_KINDS(SWARM_NAME)
-#undef SWARM_NAME
-    default:
-      return "unknown";
-  }
+  const MailKind* row = find(kind);
+  return row != nullptr ? row->name : "unknown";
 }
 
 }  // namespace swarm::actors

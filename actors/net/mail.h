@@ -9,13 +9,15 @@
 #include <chrono>
 #include <memory>
 #include <utility>
+#include <vector>
 
+#include "actors/net/traffic.h"
 #include "common/buffer.h"
 #include "swarm/wire.pb.h"
 
 namespace swarm::actors {
 
-/// `kind` says which protobuf type `head` is (actors/net/mail.cc has the table). `body` stands for the
+/// `kind` says which protobuf type `head` is (mail_kinds.h has the table). `body` stands for the
 /// message's last field, `bytes payload = 15`, which stays empty in `head`.
 struct Mail {
   proto::MessageKind kind = proto::KIND_UNSPECIFIED;
@@ -31,7 +33,7 @@ struct Mail {
   }
 };
 
-/// The MessageKind of protobuf type T; specialised in mail.h's table below.
+/// The MessageKind of protobuf type T; specialised by the table in mail_kinds.h.
 template <class T>
 struct KindOf;
 
@@ -46,11 +48,25 @@ Mail make_mail(T head, Buffer body = {},
 /// that are not known.
 std::unique_ptr<google::protobuf::Message> new_head(proto::MessageKind kind);
 
-/// What a request is answered with, unless by an error.
+/// What a request is answered with, unless by an error; KIND_UNSPECIFIED for what is no request.
 proto::MessageKind reply_kind(proto::MessageKind request);
 
-/// "forward", "lease_reply": for logs and counters.
+/// With which priority mail of this kind leaves a node.
+TrafficClass traffic_class(proto::MessageKind kind);
+
+/// "forward", "lease_reply": for logs and counters; "unknown" for kinds that are not known.
 const char* kind_name(proto::MessageKind kind);
+
+/// One row of the table in mail_kinds.h.
+struct MailKind {
+  proto::MessageKind kind;
+  const char* type;  ///< The protobuf type's name.
+  const char* name;  ///< For people.
+  proto::MessageKind reply;
+  TrafficClass traffic;
+  const char* takers;  ///< Headers (without .h) of the actors that take it, between blanks.
+};
+const std::vector<MailKind>& mail_kinds();
 
 }  // namespace swarm::actors
 

@@ -1,4 +1,6 @@
-/// Which protobuf type belongs to which MessageKind. One line a type.
+/// The kinds of mail, one row each. A new message is its type in proto/, a number in
+/// MessageKind (wire.proto), and a row here; who takes it lists it in the table of its header,
+/// which tests/actors/net/mail_kinds_test.cc compares with this one.
 #pragma once
 
 #include "actors/net/mail.h"
@@ -9,52 +11,56 @@
 #include "swarm/train.pb.h"
 #include "swarm/wire.pb.h"
 
-/// X(protobuf type, kind, name for people)
-#define SWARM_MAIL_KINDS(X)                                             \
-  X(Hello, KIND_HELLO, "hello")                                         \
-  X(Heartbeat, KIND_HEARTBEAT, "heartbeat")                             \
-  X(CancelRequest, KIND_CANCEL_REQUEST, "cancel_request")               \
-  X(Error, KIND_ERROR, "error")                                         \
-  X(Ack, KIND_ACK, "ack")                                               \
-  X(DhtFind, KIND_DHT_FIND, "dht_find")                                 \
-  X(DhtFindReply, KIND_DHT_FIND_REPLY, "dht_find_reply")                \
-  X(DhtStore, KIND_DHT_STORE, "dht_store")                              \
-  X(DhtStoreReply, KIND_DHT_STORE_REPLY, "dht_store_reply")             \
-  X(ForwardRequest, KIND_FORWARD, "forward")                            \
-  X(ForwardReply, KIND_FORWARD_REPLY, "forward_reply")                  \
-  X(CancelAttempt, KIND_CANCEL_ATTEMPT, "cancel_attempt")               \
-  X(RegisterPeer, KIND_REGISTER_PEER, "register_peer")                  \
-  X(RegisterPeerReply, KIND_REGISTER_PEER_REPLY, "register_peer_reply") \
-  X(Lease, KIND_LEASE, "lease")                                         \
-  X(LeaseReply, KIND_LEASE_REPLY, "lease_reply")                        \
-  X(SlotDone, KIND_SLOT_DONE, "slot_done")                              \
-  X(CloseStep, KIND_CLOSE_STEP, "close_step")                           \
-  X(CloseStepReply, KIND_CLOSE_STEP_REPLY, "close_step_reply")          \
-  X(CommitStep, KIND_COMMIT_STEP, "commit_step")                        \
-  X(CommitStepReply, KIND_COMMIT_STEP_REPLY, "commit_step_reply")       \
-  X(Restore, KIND_RESTORE, "restore")                                   \
-  X(SaveCheckpoint, KIND_SAVE_CHECKPOINT, "save_checkpoint")            \
-  X(SwarmStatus, KIND_SWARM_STATUS, "swarm_status")                     \
-  X(SwarmStatusReply, KIND_SWARM_STATUS_REPLY, "swarm_status_reply")    \
-  X(EndPeriod, KIND_END_PERIOD, "end_period")                           \
-  X(EndPeriodReply, KIND_END_PERIOD_REPLY, "end_period_reply")          \
-  X(AveragePart, KIND_AVERAGE_PART, "average_part")                     \
-  X(AveragePartReply, KIND_AVERAGE_PART_REPLY, "average_part_reply")    \
-  X(StateInfo, KIND_STATE_INFO, "state_info")                           \
-  X(StateInfoReply, KIND_STATE_INFO_REPLY, "state_info_reply")          \
-  X(StateChunk, KIND_STATE_CHUNK, "state_chunk")                        \
-  X(StateChunkReply, KIND_STATE_CHUNK_REPLY, "state_chunk_reply")       \
-  X(ConsoleRequest, KIND_CONSOLE, "console")                            \
-  X(ConsoleReply, KIND_CONSOLE_REPLY, "console_reply")                  \
-  X(StopNode, KIND_STOP_NODE, "stop_node")                              \
-  X(Echo, KIND_ECHO, "echo")
+/// X(protobuf type, kind, name for people, kind of the reply, traffic class, who takes it)
+///
+/// Kinds stand without their KIND_. A reply UNSPECIFIED: mail of this kind is not answered, or is
+/// itself an answer. "Who": the actors, by the name of their header; none: the link itself (hello,
+/// heartbeat, ...) or whoever asked.
+#define SWARM_MAIL_KINDS(X)                                                                        \
+  X(Hello, HELLO, "hello", UNSPECIFIED, kControl, "")                                              \
+  X(Heartbeat, HEARTBEAT, "heartbeat", UNSPECIFIED, kControl, "")                                  \
+  X(CancelRequest, CANCEL_REQUEST, "cancel_request", UNSPECIFIED, kControl, "")                    \
+  X(Error, ERROR, "error", UNSPECIFIED, kControl, "")                                              \
+  X(Ack, ACK, "ack", UNSPECIFIED, kControl, "")                                                    \
+  X(DhtFind, DHT_FIND, "dht_find", DHT_FIND_REPLY, kControl, "dht_node")                           \
+  X(DhtFindReply, DHT_FIND_REPLY, "dht_find_reply", UNSPECIFIED, kControl, "")                     \
+  X(DhtStore, DHT_STORE, "dht_store", DHT_STORE_REPLY, kControl, "dht_node")                       \
+  X(DhtStoreReply, DHT_STORE_REPLY, "dht_store_reply", UNSPECIFIED, kControl, "")                  \
+  X(ForwardRequest, FORWARD, "forward", FORWARD_REPLY, kActivations, "stage_server")               \
+  X(ForwardReply, FORWARD_REPLY, "forward_reply", UNSPECIFIED, kGradients, "")                     \
+  X(CancelAttempt, CANCEL_ATTEMPT, "cancel_attempt", UNSPECIFIED, kControl, "stage_server")        \
+  X(RegisterPeer, REGISTER_PEER, "register_peer", REGISTER_PEER_REPLY, kControl, "coordinator")    \
+  X(RegisterPeerReply, REGISTER_PEER_REPLY, "register_peer_reply", UNSPECIFIED, kControl, "")      \
+  X(Lease, LEASE, "lease", LEASE_REPLY, kControl, "coordinator")                                   \
+  X(LeaseReply, LEASE_REPLY, "lease_reply", UNSPECIFIED, kControl, "")                             \
+  X(SlotDone, SLOT_DONE, "slot_done", ACK, kControl, "coordinator")                                \
+  X(CloseStep, CLOSE_STEP, "close_step", CLOSE_STEP_REPLY, kControl, "stage_server")               \
+  X(CloseStepReply, CLOSE_STEP_REPLY, "close_step_reply", UNSPECIFIED, kControl, "")               \
+  X(CommitStep, COMMIT_STEP, "commit_step", COMMIT_STEP_REPLY, kControl, "stage_server")           \
+  X(CommitStepReply, COMMIT_STEP_REPLY, "commit_step_reply", UNSPECIFIED, kControl, "")            \
+  X(Restore, RESTORE, "restore", ACK, kControl, "stage_server")                                    \
+  X(SaveCheckpoint, SAVE_CHECKPOINT, "save_checkpoint", ACK, kControl, "coordinator stage_server") \
+  X(SwarmStatus, SWARM_STATUS, "swarm_status", SWARM_STATUS_REPLY, kControl, "coordinator")        \
+  X(SwarmStatusReply, SWARM_STATUS_REPLY, "swarm_status_reply", UNSPECIFIED, kControl, "")         \
+  X(EndPeriod, END_PERIOD, "end_period", END_PERIOD_REPLY, kControl, "stage_server")               \
+  X(EndPeriodReply, END_PERIOD_REPLY, "end_period_reply", UNSPECIFIED, kControl, "")               \
+  X(AveragePart, AVERAGE_PART, "average_part", AVERAGE_PART_REPLY, kGradients, "averager")         \
+  X(AveragePartReply, AVERAGE_PART_REPLY, "average_part_reply", UNSPECIFIED, kGradients, "")       \
+  X(StateInfo, STATE_INFO, "state_info", STATE_INFO_REPLY, kControl, "averager")                   \
+  X(StateInfoReply, STATE_INFO_REPLY, "state_info_reply", UNSPECIFIED, kControl, "")               \
+  X(StateChunk, STATE_CHUNK, "state_chunk", STATE_CHUNK_REPLY, kControl, "averager")               \
+  X(StateChunkReply, STATE_CHUNK_REPLY, "state_chunk_reply", UNSPECIFIED, kState, "")              \
+  X(ConsoleRequest, CONSOLE, "console", CONSOLE_REPLY, kControl, "console")                        \
+  X(ConsoleReply, CONSOLE_REPLY, "console_reply", UNSPECIFIED, kControl, "")                       \
+  X(StopNode, STOP_NODE, "stop_node", ACK, kControl, "node_supervisor")                            \
+  X(Echo, ECHO, "echo", ECHO, kControl, "echo")
 
 namespace swarm::actors {
 
-#define SWARM_KIND_OF(Type, Kind, Name)                      \
-  template <>                                                \
-  struct KindOf<proto::Type> {                               \
-    static constexpr proto::MessageKind value = proto::Kind; \
+#define SWARM_KIND_OF(Type, Kind, Name, Reply, Class, Who)          \
+  template <>                                                       \
+  struct KindOf<proto::Type> {                                      \
+    static constexpr proto::MessageKind value = proto::KIND_##Kind; \
   };
 SWARM_MAIL_KINDS(SWARM_KIND_OF)
 #undef SWARM_KIND_OF

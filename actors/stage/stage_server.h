@@ -3,11 +3,13 @@
 ///
 ///   mail (Mail)       reply             errors
 ///   ForwardRequest    ForwardReply      kShapeMismatch, kInvalidArgument, kStaleStep, kOverloaded,
-///                                       kNotReady, kCancelled, kPeerTimeout,
-///                                       kNoLivePeer
+///                                       kNotReady, kCancelled, kPeerTimeout, kNoLivePeer
 ///   CancelAttempt     -                 (unknown attempts are ignored)
 ///   CloseStep         CloseStepReply    kStaleTerm, kStaleStep, kNotReady, whatever failed the
-///   round CommitStep        CommitStepReply   kStaleTerm, kStaleStep, kNotFound (no such average)
+///                                       round
+///   CommitStep        CommitStepReply   kStaleTerm, kStaleStep, kNotFound (no such average)
+///   EndPeriod         EndPeriodReply    kStaleTerm, kStaleStep, kNotReady, kOverloaded (still
+///                                       averages an earlier round), whatever failed the round
 ///   Restore           Ack               kStaleTerm
 ///   SaveCheckpoint    Ack               kNotReady, kIo
 ///   local             reply

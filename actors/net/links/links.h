@@ -44,15 +44,6 @@ using node_down_atom = caf::atom_constant<caf::atom("nodedown")>;
 using stats_atom = caf::atom_constant<caf::atom("stats")>;
 using cut_atom = caf::atom_constant<caf::atom("cut")>;
 
-/// Order is priority: a lower class always goes first (chunk by chunk).
-enum class TrafficClass : uint8_t { kControl = 0, kGradients = 1, kActivations = 2, kState = 3 };
-constexpr size_t kTrafficClasses = 4;
-const char* to_string(TrafficClass traffic);
-
-/// ForwardReply is gradients, ForwardRequest activations, AveragePart gradients, StateChunkReply
-/// state...
-TrafficClass traffic_class(proto::MessageKind kind);
-
 struct NodeInfo {
   NodeId id;
   std::string name;
