@@ -13,10 +13,6 @@
 namespace swarm::config {
 namespace {
 
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0;
-}
-
 bool word_at(const std::string& text, size_t at, size_t size) {
   auto letter = [&](size_t i) {
     return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_');
@@ -160,8 +156,8 @@ class Checker {
     if (!usable("node")) return;
     if (const std::string why = not_a_device(e_.base.device); !why.empty())
       error("node.device", why);
-    if (const std::string why = plaintext_refused(links.listen); !why.empty())
-      error("node.listen", why);
+    if (const auto may = links.may_listen(links.listen); !may && !links.listen.host.empty())
+      error("node.listen", may.error().detail);
     if (links.listen.host.empty())
       error("node.listen", "expected HOST:PORT; \"127.0.0.1:0\" takes any free port");
     for (const auto& endpoint : e_.base.join)
@@ -173,12 +169,6 @@ class Checker {
   static std::string not_a_device(const std::string& name) {
     const auto device = tensor::parse_device(name);
     return device ? std::string() : device.error().detail.substr(std::strlen("device: "));
-  }
-
-  std::string plaintext_refused(const Endpoint& listen) const {
-    if (e_.base.links.allow_plaintext || listen.host.empty() || is_loopback(listen.host)) return {};
-    return "links are not encrypted, so a node listens on loopback only; to listen on " +
-           listen.text() + " anyway set node.allow_plaintext = true";
   }
 
   void check_faults() {
@@ -236,8 +226,8 @@ class Checker {
               "expected 0 or at least " + print_float(kMinSendRate) +
                   " (heartbeats must come through), found " + print_float(node.send_bytes_per_s));
       const bool own = !node.listen.host.empty();
-      if (const std::string why = plaintext_refused(node.listen); own && !why.empty())
-        error(place, "nodes.listen", why);
+      if (const auto may = e_.base.links.may_listen(node.listen); own && !may)
+        error(place, "nodes.listen", may.error().detail);
     }
   }
 

@@ -6,10 +6,14 @@
 #include <string>
 
 #include "common/ids.h"
+#include "common/result.h"
 
 namespace swarm::actors {
 
 constexpr size_t kMaxRunIdBytes = 128;
+
+/// Whether `host` is this machine only: 127.0.0.0/8, ::1 or "localhost". Looks nothing up.
+bool is_loopback(const std::string& host);
 
 struct LinksOptions {
   NodeId node_id;
@@ -45,6 +49,10 @@ struct LinksOptions {
   uint32_t max_links = 256;
   /// Links that have not said a valid hello within dial_timeout are closed; at most this many wait.
   uint32_t max_pending_hellos = 64;
+
+  /// Whether a node may listen on `at`: bytes that are not encrypted stay on this machine unless
+  /// somebody allowed more. Errors: kInvalidArgument.
+  Status may_listen(const Endpoint& at) const;
 };
 
 }  // namespace swarm::actors

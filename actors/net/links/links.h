@@ -29,6 +29,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/net/links/byte_stream.h"
 #include "actors/net/mail.h"
 #include "actors/net/options.h"
 #include "common/ids.h"
@@ -68,6 +69,9 @@ struct LinksStats {
   std::array<uint64_t, kTrafficClasses> bytes_received{};
   uint64_t refused_hellos = 0;
   uint64_t malformed_frames = 0;
+  /// Named, told of or linked, and not yet forgotten. A node that has no link, no waiting mail and
+  /// no holder of a proxy is forgotten after a minute without use.
+  uint64_t known_nodes = 0;
 };
 
 }  // namespace swarm::actors
@@ -81,12 +85,13 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::actors::LinksStats)
 namespace swarm::actors {
 
 /// Real sockets, served by caf::io::broker. Starts listening before it returns.
-/// Requires the io::middleman module. Errors: kIo (address in use), kInvalidArgument (not
-/// loopback).
+/// Requires the io::middleman module. `streams` makes what lies between frames and socket (tests).
+/// Errors: kIo (address in use), kInvalidArgument (not loopback).
 struct ListeningLinks {
   caf::actor links;
   Endpoint endpoint;  ///< As listened on; port filled in.
 };
-Result<ListeningLinks> spawn_tcp_links(caf::actor_system& system, const LinksOptions& options);
+Result<ListeningLinks> spawn_tcp_links(caf::actor_system& system, const LinksOptions& options,
+                                       links::StreamFactory streams = links::make_stream);
 
 }  // namespace swarm::actors

@@ -42,7 +42,7 @@ class ActorHost : public LinksHost {
     self_->request(target, budget, mail)
         .then([this, conn, id](const Mail& reply) { core_->answered(conn, id, reply); },
               [this, conn, id](const caf::error& error) {
-                core_->answered(conn, id, from_caf(error));
+                core_->answered(conn, id, Result<Mail>(from_caf(error)));
               });
   }
 
@@ -69,7 +69,7 @@ class ActorHost : public LinksHost {
 /// Mail of actors/net/links/links.h plus the proxies' and the timer's. Requires self->state.core.
 template <class Self>
 caf::message_handler links_handlers(Self* self, LinksCore* core) {
-  self->set_down_handler([core](const caf::down_msg& down) { core->forget_actor(down.source); });
+  self->set_down_handler([core](const caf::down_msg& down) { core->local().forget(down.source); });
   self->set_exit_handler([self, core](const caf::exit_msg& exit) {
     core->shut_down();
     self->quit(exit.reason);
@@ -79,16 +79,23 @@ caf::message_handler links_handlers(Self* self, LinksCore* core) {
   return caf::message_handler{
       [self, core](register_atom, const std::string& name, const caf::actor& actor) {
         self->monitor(actor);
-        core->register_actor(name, actor);
+        core->local().add(name, actor);
       },
       [core](resolve_atom, const ActorId& id, const Endpoint& endpoint) {
         return core->resolve(id, endpoint);
       },
       [self, core](resolve_atom, const Endpoint& endpoint, const std::string& actor) {
-        core->resolve(endpoint, actor, self->make_response_promise());
+        core->connect(endpoint, [core, actor, promise = self->make_response_promise()](
+                                    const Result<NodeInfo>& node) mutable {
+          if (!node) return fail(promise, node.error());
+          promise.deliver(core->resolve({node->id, actor}, {}));
+        });
       },
       [self, core](connect_atom, const Endpoint& endpoint) {
-        core->connect(endpoint, self->make_response_promise());
+        core->connect(endpoint, [promise = self->make_response_promise()](
+                                    const Result<NodeInfo>& node) mutable {
+          node ? promise.deliver(*node) : fail(promise, node.error());
+        });
       },
       [self, core](subscribe_atom, const caf::actor& subscriber) {
         self->monitor(subscriber);

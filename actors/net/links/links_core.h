@@ -1,5 +1,6 @@
-/// What a Links actor decides: who is linked, who is dialled, where mail goes. The actor around it
-/// (TCP broker or memory network) moves the bytes.
+/// What a Links actor carries out: dials, links, mail on its way. What is decided stands in
+/// node_table.h (who is known, which link carries mail), dial_pauses.h, send_turns.h and
+/// session.h; the actor around it (TCP broker or memory network) moves the bytes.
 ///
 /// A connection is known by a ConnId from the moment it is dialled or accepted. Several may lead to
 /// the same node for a moment (both sides dialled): the one dialled by the smaller node id carries
@@ -8,7 +9,7 @@
 
 #include <caf/actor.hpp>
 #include <caf/response_promise.hpp>
-#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -16,14 +17,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "actors/net/links/dial_pauses.h"
 #include "actors/net/links/links.h"
-#include "actors/net/links/send_limit.h"
+#include "actors/net/links/local_actors.h"
+#include "actors/net/links/node_table.h"
+#include "actors/net/links/send_turns.h"
 #include "actors/net/links/session.h"
+#include "actors/net/links/waiting_mail.h"
 
 namespace swarm::actors::links {
-
-using ConnId = uint64_t;
-constexpr ConnId kNobody = UINT64_MAX;
 
 /// What the core needs from the actor that owns it. Called on that actor's thread only.
 class LinksHost {
@@ -49,18 +51,22 @@ class LinksHost {
 
 class LinksCore {
  public:
+  /// Of the node that answered at an address.
+  using Connected = std::function<void(const Result<NodeInfo>&)>;
+
   /// `host` owns this. `on_budget` is called from any thread when reading may go on: arrange for
   /// budget_released() on the actor's own.
   LinksCore(LinksHost& host, LinksOptions options, std::function<void()> on_budget);
 
   const LinksOptions& options() const { return *options_; }
+  /// Who takes mail from other nodes under which name, and who is told of nodes.
+  LocalActors& local() { return local_; }
 
   // Mail to the Links actor (actors/net/links/links.h).
-  void register_actor(const std::string& name, caf::actor actor) { local_[name] = actor; }
-  void forget_actor(const caf::actor_addr& address);
+  /// `endpoint` port 0: nobody knows where the node listens, or it is this one.
   caf::actor resolve(const ActorId& id, const Endpoint& endpoint);
-  void connect(const Endpoint& endpoint, caf::response_promise promise);
-  void resolve(const Endpoint& endpoint, const std::string& actor, caf::response_promise promise);
+  /// Dials unless a link leads there already. Errors: kPeerTimeout, kLinkLost, kRefused.
+  void connect(const Endpoint& endpoint, Connected done);
   void subscribe(caf::actor subscriber);
   LinksStats stats();
   void cut(const NodeId& node);
@@ -78,11 +84,11 @@ class LinksCore {
   uint32_t max_chunk_bytes() const;
   /// The connection is gone or could not be made.
   void closed(ConnId conn, const Error& why);
-  void answered(ConnId conn, uint64_t id, const Mail& mail);
-  void answered(ConnId conn, uint64_t id, const Error& error);
+  /// What a local actor answered to request `id`.
+  void answered(ConnId conn, uint64_t id, const Result<Mail>& answer);
   void budget_released();
-  bool known(ConnId conn) const { return conns_.count(conn) > 0; }
-  bool expects_body(ConnId conn) const;
+  /// Null when the core has forgotten it.
+  const Session* session(ConnId conn) const;
   /// Every 20 to 50 ms.
   void tick();
   /// Fails everything that waits and ends all links with a farewell.
@@ -96,69 +102,40 @@ class LinksCore {
     TimePoint retired_at{};  // not zero: another link to the node carries new mail
     std::map<uint64_t, caf::response_promise> waiting;  // own requests on this link
   };
-  struct Waiting {  // mail for a node that is being dialled
-    std::string actor;
-    Mail mail;
-    caf::response_promise promise;
-    TimePoint deadline;
-  };
-  struct Node {
-    NodeInfo info;
-    Endpoint endpoint;          // where to dial; port 0: not known
-    bool down = false;          // was up and is gone; not dialled until resolved anew
-    std::vector<ConnId> conns;  // first: carries new mail
-    std::deque<Waiting> queue;
-    uint64_t queued_bytes = 0;
-    std::map<std::string, caf::actor> proxies;
-  };
   struct Dial {
     ConnId conn = 0;
-    std::vector<caf::response_promise> connects;
-    std::vector<std::pair<std::string, caf::response_promise>> resolves;
+    std::vector<Connected> connects;
     std::vector<NodeId> nodes;  // whose mail waits for this dial
-  };
-  struct Pause {
-    int failures = 0;
-    TimePoint until{};
-    Error why;
   };
 
   /// Runs what a session's input led to: events, output, end.
   void settle(ConnId id);
   void handle(ConnId id, LinkEvent event);
   void on_up(ConnId id);
-  void on_mail(ConnId id, const LinkEvent& event);
   void end(ConnId id);
-  void place(Node& node, ConnId id);
-  void link_lost(Node& node, ConnId id, const Error& why);
-  ConnId linked(const Endpoint& endpoint);
+  bool retired_and_idle(const Conn& conn, TimePoint now) const;
+  ConnId linked(const Endpoint& endpoint) const;
   Dial& dial(const Endpoint& endpoint);
   void dial_failed(const Endpoint& endpoint, const Error& why);
-  void queue_mail(Node& node, const NodeId& id, Waiting waiting);
-  void flush_queue(Node& node);
-  void fail_queue(Node& node, const Error& why);
   void send_on(ConnId id, const std::string& actor, const Mail& mail,
                caf::response_promise promise);
-  caf::actor proxy(const ActorId& id);
-  void count(const Session& session);
-  void wake_held_back();
-  static void fail(caf::response_promise& promise, const Error& error);
+  void forget_idle_nodes(TimePoint now);
 
   LinksHost& host_;
   std::shared_ptr<const LinksOptions> options_;  // shared with the sessions
   std::shared_ptr<ReceiveBudget> budget_;        // shared with the sessions and received bodies
-  std::map<std::string, caf::actor> local_;
-  std::vector<caf::actor> subscribers_;
+  LocalActors local_;
   ConnId next_conn_ = 1;
   std::unordered_map<ConnId, Conn> conns_;
-  std::unordered_map<NodeId, Node> nodes_;
-  std::map<std::string, Dial> dials_;    // by Endpoint::text()
-  std::map<std::string, Pause> pauses_;  // by Endpoint::text()
-  LinksStats closed_;                    // sums over links that ended
+  NodeTable nodes_;
+  WaitingMail waiting_;                    // for nodes that are dialled
+  std::map<ActorId, caf::actor> proxies_;  // of nodes_ only
+  std::map<std::string, Dial> dials_;      // by Endpoint::text()
+  DialPauses pauses_;
+  LinksStats closed_;  // sums over links that ended
   std::minstd_rand random_;
-  SendLimit send_limit_;
-  std::vector<ConnId> held_back_;  // by the send limit; who has waited longest first
-  ConnId in_turn_ = 0;             // while held_back_ is served: who may send one chunk
+  SendTurns turns_;
+  TimePoint next_forgetting_{};
 };
 
 }  // namespace swarm::actors::links

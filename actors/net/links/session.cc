@@ -8,20 +8,23 @@
 namespace swarm::actors::links {
 namespace {
 
-using std::chrono::duration_cast;
-using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr size_t kMaxQueuedFrames = 100'000;
 constexpr size_t kMaxServing = 100'000;
-constexpr std::chrono::seconds kProbeEvery{10};  // of the round trip
-
-uint64_t micros(TimePoint time) {
-  return static_cast<uint64_t>(duration_cast<microseconds>(time.time_since_epoch()).count()) + 1;
-}
 
 FrameLimits limits(const LinksOptions& options) {
   return {options.max_chunk_bytes, options.max_head_bytes, options.max_body_bytes};
+}
+
+OutFrame control_frame(proto::MessageKind kind, const google::protobuf::Message& head) {
+  return make_frame(kind, kOneWay, 0, milliseconds(0), {}, head, {});
+}
+
+/// As told to the other side: a limit keeps what we say of strange input short.
+proto::Error short_error(Error error) {
+  error.detail.resize(std::min<size_t>(error.detail.size(), 1024));
+  return to_proto(error);
 }
 
 /// Parses a head into the type of its kind; null when either is wrong.
@@ -39,18 +42,16 @@ Session::Session(std::shared_ptr<const LinksOptions> options, bool dialled,
       dialled_(dialled),
       decoder_(limits(*options_), std::move(budget)),
       created_(now),
-      heard_(now),
       last_mail_(now),
-      next_heartbeat_(now),
-      next_probe_(now) {
-  if (dialled_) enqueue_control(proto::KIND_HELLO, make_hello(*options_));
+      pulse_(options_->heartbeat_every, options_->silence_limit, now) {
+  if (dialled_) output_.push(control_frame(proto::KIND_HELLO, make_hello(*options_)));
 }
 
 // ---- receiving ----------------------------------------------------------------------------------
 
 void Session::receive(const void* data, size_t size, TimePoint now) {
   if (state_ == State::kClosed) return;
-  heard_ = now;
+  pulse_.heard(now);
   auto bytes = static_cast<const uint8_t*>(data);
   if (paused_) {
     held_back_.insert(held_back_.end(), bytes, bytes + size);
@@ -62,7 +63,7 @@ void Session::receive(const void* data, size_t size, TimePoint now) {
 void Session::resume(TimePoint now) {
   if (state_ == State::kClosed || !paused_) return;
   paused_ = false;
-  heard_ = now;  // the silence was ours
+  pulse_.heard(now);  // the silence was ours
   auto bytes = std::move(held_back_);
   held_back_.clear();
   drain(bytes.data(), bytes.size(), now);
@@ -85,7 +86,7 @@ void Session::drain(const uint8_t* data, size_t size, TimePoint now) {
         held_back_.assign(data, data + size);
         return;
       case FrameDecoder::Outcome::kVersion:
-        refused_ = true;
+        complaints_.refused = true;
         close({ErrorCode::kRefused, decoder_.error(), 0}, true);
         return;
       case FrameDecoder::Outcome::kMalformed:
@@ -96,7 +97,7 @@ void Session::drain(const uint8_t* data, size_t size, TimePoint now) {
 }
 
 void Session::break_off(std::string why) {
-  malformed_ = true;
+  complaints_.malformed = true;
   close({ErrorCode::kLinkLost, "malformed bytes: " + why, 0}, true);
 }
 
@@ -106,7 +107,7 @@ void Session::on_frame(InFrame frame, TimePoint now) {
     proto::Error message;
     if (!message.ParseFromString(frame.head)) return break_off("unreadable error frame");
     auto error = from_proto(message);
-    refused_ = refused_ || error.code == ErrorCode::kRefused;
+    complaints_.refused = complaints_.refused || error.code == ErrorCode::kRefused;
     if (state_ == State::kUp && error.code != ErrorCode::kShuttingDown) {
       error.code = ErrorCode::kLinkLost;
     }
@@ -136,10 +137,10 @@ void Session::on_hello(const InFrame& frame) {
   }
   auto peer = check_hello(hello, *options_);
   if (!peer) {
-    refused_ = true;
+    complaints_.refused = true;
     return close(peer.error(), true);
   }
-  if (!dialled_) enqueue_control(proto::KIND_HELLO, make_hello(*options_));
+  if (!dialled_) output_.push(control_frame(proto::KIND_HELLO, make_hello(*options_)));
   peer_ = *peer;
   state_ = State::kUp;
   decoder_.trust();
@@ -150,29 +151,23 @@ void Session::on_heartbeat(const InFrame& frame, TimePoint now) {
   proto::Heartbeat beat;
   if (!beat.ParseFromString(frame.head)) return break_off("unreadable heartbeat");
   if (beat.sent_us() != 0) {
-    if (queued_frames_ >= kMaxQueuedFrames) return;  // it asks, but does not read
+    if (output_.frames() >= kMaxQueuedFrames) return;  // it asks, but does not read
     proto::Heartbeat echo;
     echo.set_echo_us(beat.sent_us());
-    return enqueue_control(proto::KIND_HEARTBEAT, echo);
+    return output_.push(control_frame(proto::KIND_HEARTBEAT, echo));
   }
-  uint64_t now_us = micros(now);
-  if (beat.echo_us() == 0 || beat.echo_us() > now_us) return;
-  double seconds = static_cast<double>(now_us - beat.echo_us()) * 1e-6;
-  round_trip_s_ = round_trip_s_ == 0 ? seconds : 0.8 * round_trip_s_ + 0.2 * seconds;
+  pulse_.echoed(beat.echo_us(), now);
 }
 
 void Session::on_reply(InFrame frame) {
-  auto it = pending_.find(frame.header.request_id);
-  if (it == pending_.end()) return;  // given up already
-  uint64_t id = it->first;
+  const auto request = requests_.take(frame.header.request_id);
+  if (!request) return;  // given up already
   const bool fits =
-      frame.header.kind == proto::KIND_ERROR ||
-      frame.header.kind == reply_kind(static_cast<proto::MessageKind>(it->second.kind));
-  pending_.erase(it);
+      frame.header.kind == proto::KIND_ERROR || frame.header.kind == reply_kind(request->kind);
   auto head = parse_head(frame);
-  LinkEvent event{LinkEvent::Type::kReply, id, {}, {}, {}};
+  LinkEvent event{LinkEvent::Type::kReply, request->id, {}, {}, {}};
   if (!head || !fits) {
-    ++malformed_mail_;
+    ++complaints_.malformed_mail;
     event.type = LinkEvent::Type::kFailed;
     event.error = {ErrorCode::kInternal,
                    (fits ? "unreadable reply from " : "a reply of another kind from ") + peer_.name,
@@ -188,12 +183,13 @@ void Session::on_reply(InFrame frame) {
 }
 
 void Session::on_mail(InFrame frame) {
-  if (queued_frames_ >= 2 * kMaxQueuedFrames) return break_off("it does not read what it asks for");
+  if (output_.frames() >= 2 * kMaxQueuedFrames)
+    return break_off("it does not read what it asks for");
   uint64_t id = frame.header.flags == kRequest ? frame.header.request_id : 0;
   auto head = parse_head(frame);
   if (id != 0 && !serving_.insert(id).second) return break_off("a request id used twice");
   if (!head) {
-    ++malformed_mail_;
+    ++complaints_.malformed_mail;
     return reply(
         id, Error{ErrorCode::kInvalidArgument,
                   "unknown or unreadable message of kind " + std::to_string(frame.header.kind), 0});
@@ -220,9 +216,9 @@ Status Session::check_mail(const std::string& actor, const Mail& mail) const {
                  0};
   }
   uint64_t budget = options_->send_budget_bytes;
-  bool full = !mail.body.empty() && queued_bytes_ > 0 &&
-              (queued_bytes_ > budget || mail.body.size() > budget - queued_bytes_);
-  if (full || queued_frames_ >= kMaxQueuedFrames) {
+  bool full = !mail.body.empty() && output_.bytes() > 0 &&
+              (output_.bytes() > budget || mail.body.size() > budget - output_.bytes());
+  if (full || output_.frames() >= kMaxQueuedFrames) {
     return Error{ErrorCode::kOverloaded, "send queue to " + peer_.name + " is full", 100};
   }
   return {};
@@ -231,20 +227,18 @@ Status Session::check_mail(const std::string& actor, const Mail& mail) const {
 Result<uint64_t> Session::request(const std::string& actor, const Mail& mail, TimePoint now) {
   auto status = check_mail(actor, mail);
   if (!status) return status.error();
-  uint64_t id = next_id_++;
+  const uint64_t id = requests_.next_id();
   auto frame = make_frame(mail.kind, kRequest, id, mail.budget, actor, *mail.head, mail.body);
-  TimePoint deadline = now + mail.budget;
-  pending_[id] = {deadline, frame.header.traffic, frame.header.kind};
-  deadlines_.emplace(deadline, id);
+  requests_.add({id, mail.kind, frame.header.traffic, now + mail.budget});
   last_mail_ = now;
-  enqueue(std::move(frame));
+  output_.push(std::move(frame));
   return id;
 }
 
 Status Session::send(const std::string& actor, const Mail& mail) {
   auto status = check_mail(actor, mail);
   if (!status) return status;
-  enqueue(make_frame(mail.kind, kOneWay, 0, mail.budget, actor, *mail.head, mail.body));
+  output_.push(make_frame(mail.kind, kOneWay, 0, mail.budget, actor, *mail.head, mail.body));
   return {};
 }
 
@@ -253,84 +247,31 @@ void Session::reply(uint64_t request_id, const Mail& mail) {
   auto status = check_mail({}, mail);
   if (!status) return reply(request_id, status.error());
   serving_.erase(request_id);
-  enqueue(make_frame(mail.kind, kReply, request_id, milliseconds(0), {}, *mail.head, mail.body));
+  output_.push(
+      make_frame(mail.kind, kReply, request_id, milliseconds(0), {}, *mail.head, mail.body));
 }
 
 void Session::reply(uint64_t request_id, const Error& error) {
   if (serving_.erase(request_id) == 0 || state_ != State::kUp) return;
-  auto short_error = error;
-  short_error.detail.resize(std::min<size_t>(short_error.detail.size(), 1024));
-  enqueue(make_frame(proto::KIND_ERROR, kReply, request_id, milliseconds(0), {},
-                     to_proto(short_error), {}));
-}
-
-void Session::enqueue(OutFrame frame) {
-  queued_bytes_ += frame.size();
-  ++queued_frames_;
-  sent_since_heartbeat_ = true;
-  queues_[static_cast<size_t>(frame.header.traffic)].push_back(std::move(frame));
-}
-
-void Session::enqueue_control(proto::MessageKind kind, const google::protobuf::Message& head) {
-  enqueue(make_frame(kind, kOneWay, 0, milliseconds(0), {}, head, {}));
-}
-
-bool Session::has_output() const { return queued_frames_ > 0; }
-
-TrafficClass Session::next_traffic() const {
-  size_t traffic = 0;
-  while (traffic + 1 < kTrafficClasses && queues_[traffic].empty()) ++traffic;
-  return static_cast<TrafficClass>(traffic);
+  output_.push(make_frame(proto::KIND_ERROR, kReply, request_id, milliseconds(0), {},
+                          short_error(error), {}));
 }
 
 bool Session::next_chunk(std::vector<char>& out, uint32_t max_bytes) {
-  max_bytes = std::min(max_bytes, options_->max_chunk_bytes);
-  for (size_t traffic = 0; traffic < kTrafficClasses; ++traffic) {
-    auto& queue = queues_[traffic];
-    if (queue.empty()) continue;
-    uint64_t before = queue.front().sent;
-    size_t size = out.size();
-    bool last = append_chunk(queue.front(), max_bytes, out);
-    bytes_sent_[traffic] += out.size() - size;
-    queued_bytes_ -= queue.front().sent - before;
-    if (last) {
-      queue.pop_front();
-      --queued_frames_;
-    }
-    return true;
-  }
-  return false;
-}
-
-bool Session::forget_queued(TrafficClass traffic, uint64_t request_id) {
-  auto& queue = queues_[static_cast<size_t>(traffic)];
-  auto it = std::find_if(queue.begin(), queue.end(), [&](const OutFrame& frame) {
-    return frame.header.request_id == request_id && frame.header.flags == kRequest;
-  });
-  if (it == queue.end() || it->started()) return false;
-  queued_bytes_ -= it->size();
-  --queued_frames_;
-  queue.erase(it);
-  return true;
+  return output_.next_chunk(out, std::min(max_bytes, options_->max_chunk_bytes));
 }
 
 // ---- time and end -------------------------------------------------------------------------------
 
 void Session::expire(TimePoint now) {
-  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-    uint64_t id = deadlines_.begin()->second;
-    deadlines_.erase(deadlines_.begin());
-    auto it = pending_.find(id);
-    if (it == pending_.end()) continue;
-    auto traffic = it->second.traffic;
-    pending_.erase(it);
-    if (!forget_queued(traffic, id)) {
+  for (const auto& request : requests_.take_expired(now)) {
+    if (!output_.forget_request(request.traffic, request.id)) {
       proto::CancelRequest cancel;
-      cancel.set_request_id(id);
-      enqueue_control(proto::KIND_CANCEL_REQUEST, cancel);
+      cancel.set_request_id(request.id);
+      output_.push(control_frame(proto::KIND_CANCEL_REQUEST, cancel));
     }
     events_.push_back({LinkEvent::Type::kFailed,
-                       id,
+                       request.id,
                        {},
                        {},
                        {ErrorCode::kPeerTimeout, "no answer from " + peer_.name + " in time", 0}});
@@ -346,10 +287,12 @@ void Session::tick(TimePoint now) {
     return;
   }
   expire(now);
-  if (!paused_ && now - heard_ > options_->silence_limit) {
+  if (!paused_ && pulse_.silent(now)) {
     return close({ErrorCode::kLinkLost, peer_.name + " has been silent for too long", 0}, false);
   }
-  if (now >= next_heartbeat_) heartbeat(now);
+  if (!pulse_.due(now)) return;
+  if (const auto beat = pulse_.beat(now, output_.pushed()))
+    output_.push(control_frame(proto::KIND_HEARTBEAT, *beat));
 }
 
 bool Session::due(TimePoint now) const {
@@ -361,21 +304,7 @@ bool Session::due(TimePoint now) const {
     case State::kUp:
       break;
   }
-  return now >= next_heartbeat_ || (!deadlines_.empty() && deadlines_.begin()->first <= now) ||
-         now - heard_ > options_->silence_limit;
-}
-
-/// A swarm has a link between any two nodes: what is said on idle links is most of what is said.
-void Session::heartbeat(TimePoint now) {
-  const bool probe = now >= next_probe_;
-  if (probe || !sent_since_heartbeat_) {
-    proto::Heartbeat beat;
-    if (probe) beat.set_sent_us(micros(now));
-    enqueue_control(proto::KIND_HEARTBEAT, beat);
-  }
-  if (probe) next_probe_ = now + kProbeEvery;
-  sent_since_heartbeat_ = false;
-  next_heartbeat_ = now + options_->heartbeat_every;
+  return pulse_.due(now) || requests_.expired(now) || pulse_.silent(now);
 }
 
 void Session::close(const Error& reason, bool tell) {
@@ -386,24 +315,15 @@ void Session::close(const Error& reason, bool tell) {
   if (lost.code != ErrorCode::kRefused && lost.code != ErrorCode::kPeerTimeout) {
     lost.code = ErrorCode::kLinkLost;
   }
-  for (const auto& entry : pending_) {
-    events_.push_back({LinkEvent::Type::kFailed, entry.first, {}, {}, lost});
+  for (const auto& request : requests_.take_all()) {
+    events_.push_back({LinkEvent::Type::kFailed, request.id, {}, {}, lost});
   }
-  pending_.clear();
-  deadlines_.clear();
   serving_.clear();
   held_back_.clear();
   paused_ = false;
   // A frame of the control class that is half sent must end before the farewell.
-  bool half = !queues_[0].empty() && queues_[0].front().started();
-  for (auto& queue : queues_) queue.clear();
-  queued_bytes_ = 0;
-  queued_frames_ = 0;
-  if (tell && !half) {
-    auto short_reason = reason;
-    short_reason.detail.resize(std::min<size_t>(short_reason.detail.size(), 1024));
-    enqueue_control(proto::KIND_ERROR, to_proto(short_reason));
-  }
+  const bool half = output_.clear();
+  if (tell && !half) output_.push(control_frame(proto::KIND_ERROR, short_error(reason)));
 }
 
 std::vector<LinkEvent> Session::take_events() {
@@ -413,17 +333,17 @@ std::vector<LinkEvent> Session::take_events() {
 }
 
 bool Session::idle_since(TimePoint since) const {
-  return pending_.empty() && serving_.empty() && queued_frames_ == 0 && last_mail_ <= since;
+  return requests_.size() == 0 && serving_.empty() && output_.empty() && last_mail_ <= since;
 }
 
 LinkStats Session::stats(TimePoint now) const {
   LinkStats stats;
   stats.node = peer_;
-  stats.bytes_sent = bytes_sent_;
+  stats.bytes_sent = output_.sent();
   stats.bytes_received = decoder_.bytes();
-  stats.queued_bytes = queued_bytes_;
-  stats.pending_requests = static_cast<uint32_t>(pending_.size());
-  stats.round_trip_s = round_trip_s_;
+  stats.queued_bytes = output_.bytes();
+  stats.pending_requests = static_cast<uint32_t>(requests_.size());
+  stats.round_trip_s = pulse_.round_trip_s();
   stats.up_s = std::chrono::duration<double>(now - created_).count();
   return stats;
 }

@@ -7,18 +7,17 @@
 /// (TCP, memory network) and calls tick(). Not thread-safe; one owner.
 #pragma once
 
-#include <array>
 #include <chrono>
-#include <deque>
-#include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "actors/net/links/frame.h"
 #include "actors/net/links/links.h"
+#include "actors/net/links/pulse.h"
+#include "actors/net/links/request_table.h"
+#include "actors/net/links/send_queue.h"
 
 namespace swarm::actors::links {
 
@@ -72,9 +71,8 @@ class Session {
   /// Appends the next chunk by priority to `out`, of `max_bytes` and max_chunk_bytes at most (its
   /// header not counted); false when nothing is queued. After closing only the goodbye is left.
   bool next_chunk(std::vector<char>& out, uint32_t max_bytes = UINT32_MAX);
-  bool has_output() const;
-  /// Of the next chunk. Requires has_output().
-  TrafficClass next_traffic() const;
+  /// What waits to be sent; read only.
+  const SendQueue& output() const { return output_; }
 
   /// Deadlines, heartbeats, silence. At least every 50 ms, where due() says so.
   void tick(TimePoint now);
@@ -88,24 +86,21 @@ class Session {
   std::vector<LinkEvent> take_events();
 
   State state() const { return state_; }
-  bool dialled() const { return dialled_; }
   const NodeInfo& peer() const { return peer_; }   ///< Valid once up.
   const Error& reason() const { return reason_; }  ///< Valid once closed.
-  bool refused() const { return refused_; }        ///< A hello did not match (either side's).
-  bool malformed() const { return malformed_; }
-  uint64_t malformed_mail() const { return malformed_mail_; }
+  /// What was wrong with the other side.
+  struct Complaints {
+    bool refused = false;         ///< A hello did not match (either side's).
+    bool malformed = false;       ///< Its bytes are not our protocol; the link ended.
+    uint64_t malformed_mail = 0;  ///< Mail that could not be read; the link lives on.
+  };
+  const Complaints& complaints() const { return complaints_; }
   /// No requests or bytes under way, and no mail since `since`.
   bool idle_since(TimePoint since) const;
   /// Fills all but `node`.
   LinkStats stats(TimePoint now) const;
 
  private:
-  struct Pending {
-    TimePoint deadline;
-    TrafficClass traffic;
-    uint16_t kind;
-  };
-
   void drain(const uint8_t* data, size_t size, TimePoint now);
   void on_frame(InFrame frame, TimePoint now);
   void on_hello(const InFrame& frame);
@@ -114,11 +109,7 @@ class Session {
   void on_mail(InFrame frame);
   void break_off(std::string why);
   Status check_mail(const std::string& actor, const Mail& mail) const;
-  void enqueue(OutFrame frame);
-  void enqueue_control(proto::MessageKind kind, const google::protobuf::Message& head);
-  bool forget_queued(TrafficClass traffic, uint64_t request_id);
   void expire(TimePoint now);
-  void heartbeat(TimePoint now);
 
   std::shared_ptr<const LinksOptions> options_;  // shared by the node's links
   const bool dialled_;
@@ -126,30 +117,18 @@ class Session {
   State state_ = State::kHello;
   NodeInfo peer_;
   Error reason_;
-  bool refused_ = false;
-  bool malformed_ = false;
-  uint64_t malformed_mail_ = 0;
+  Complaints complaints_;
 
-  std::array<std::deque<OutFrame>, kTrafficClasses> queues_;
-  uint64_t queued_bytes_ = 0;
-  size_t queued_frames_ = 0;
-
-  uint64_t next_id_ = 1;
-  std::map<uint64_t, Pending> pending_;
-  std::multimap<TimePoint, uint64_t> deadlines_;
+  SendQueue output_;
+  RequestTable requests_;       // own
   std::set<uint64_t> serving_;  // ids of the other side
 
   bool paused_ = false;
   std::vector<uint8_t> held_back_;  // bytes that wait for the budget
 
   TimePoint created_;
-  TimePoint heard_;
   TimePoint last_mail_;
-  TimePoint next_heartbeat_;
-  TimePoint next_probe_;               // the heartbeat that asks for an echo
-  bool sent_since_heartbeat_ = false;  // whatever is sent tells the other side that we live
-  double round_trip_s_ = 0;
-  std::array<uint64_t, kTrafficClasses> bytes_sent_{};
+  Pulse pulse_;
   std::vector<LinkEvent> events_;
 };
 

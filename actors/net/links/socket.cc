@@ -11,6 +11,8 @@
 #include <cstring>
 #include <memory>
 
+#include "actors/net/options.h"
+
 namespace swarm::actors::links {
 namespace {
 
@@ -46,17 +48,6 @@ Error system_error(ErrorCode code, const std::string& what) {
 bool is_numeric(const std::string& host) {
   Address address;
   return look_up(host, 0, AI_NUMERICHOST, address);
-}
-
-bool is_loopback(const std::string& host) {
-  Address address;
-  if (!look_up(host, 0, AI_NUMERICHOST, address)) return false;
-  if (address.storage.ss_family == AF_INET) {
-    auto in = reinterpret_cast<const sockaddr_in*>(&address.storage);
-    return (ntohl(in->sin_addr.s_addr) >> 24) == 127;
-  }
-  auto in6 = reinterpret_cast<const sockaddr_in6*>(&address.storage);
-  return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
 }
 
 bool is_wildcard(const std::string& host) {

@@ -12,8 +12,6 @@ namespace swarm::actors::links {
 /// Whether `host` is an IPv4 or IPv6 address, not a name.
 bool is_numeric(const std::string& host);
 
-/// Whether the numeric address is of this machine only (127.0.0.0/8, ::1).
-bool is_loopback(const std::string& host);
 /// Whether the numeric address means "all interfaces".
 bool is_wildcard(const std::string& host);
 

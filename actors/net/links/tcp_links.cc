@@ -33,7 +33,8 @@ int fd_of(connection_handle handle) { return static_cast<int>(handle.id()); }
 
 class TcpHost : public ActorHost<caf::io::broker> {
  public:
-  using ActorHost::ActorHost;
+  TcpHost(caf::io::broker* self, StreamFactory streams)
+      : ActorHost(self), streams_(std::move(streams)) {}
 
   void open(ConnId conn, const Endpoint& endpoint) override;
   void wake_writer(ConnId conn) override;
@@ -58,19 +59,19 @@ class TcpHost : public ActorHost<caf::io::broker> {
     bool half_closed = false;
   };
 
-  void add(ConnId conn, connection_handle handle);
+  void add(ConnId conn, connection_handle handle, StreamRole role);
   void fail_later(ConnId conn, const std::string& why);
   void pump(connection_handle handle, Socket& socket);
   void read_on(connection_handle handle);
   void half_close(connection_handle handle, Socket& socket);
   void hard_close(connection_handle handle);
 
+  const StreamFactory streams_;
   std::unordered_map<ConnId, connection_handle> handles_;
   std::unordered_map<connection_handle, Socket> sockets_;
   std::set<connection_handle> triggered_;         // to be triggered again
   std::set<connection_handle> triggered_before_;  // were, and will be at the next tick
   std::set<connection_handle> lingering_;         // without a conn: to be closed at linger_until
-  std::vector<char> chunk_;                       // reused
 };
 
 struct TcpState {
@@ -98,18 +99,18 @@ void TcpHost::open(ConnId conn, const Endpoint& endpoint) {
 }
 
 void TcpHost::resolved(ConnId conn, const Endpoint& endpoint) {
-  if (!core_->known(conn)) return;  // given up while the name was looked up
+  if (core_->session(conn) == nullptr) return;  // given up while the name was looked up
   auto fd = start_connect(endpoint);
   if (!fd) return fail_later(conn, fd.error().detail);
   // The connection may still be under way: the multiplexer reports it writable or failed, and the
   // session's hello deadline covers the whole attempt.
-  add(conn, self_->add_scribe(*fd));
+  add(conn, self_->add_scribe(*fd), StreamRole::kClient);
 }
 
-void TcpHost::add(ConnId conn, connection_handle handle) {
+void TcpHost::add(ConnId conn, connection_handle handle, StreamRole role) {
   Socket socket;
   socket.conn = conn;
-  socket.stream = make_plain_stream();
+  socket.stream = streams_(core_->options(), role);
   handles_[conn] = handle;
   auto& placed = sockets_[handle] = std::move(socket);
   self_->ack_writes(handle, true);
@@ -120,7 +121,7 @@ void TcpHost::add(ConnId conn, connection_handle handle) {
 void TcpHost::connected(connection_handle handle) {
   tune_socket(fd_of(handle));
   ConnId conn = core_->accept();
-  if (conn != 0) return add(conn, handle);
+  if (conn != 0) return add(conn, handle, StreamRole::kServer);
   sockets_[handle] = Socket{};
   lingering_.insert(handle);
   self_->configure_read(handle, receive_policy::at_most(kSmallRead));
@@ -139,15 +140,10 @@ void TcpHost::pump(connection_handle handle, Socket& socket) {
   uint64_t before = socket.unsent;
   auto& out = self_->wr_buf(handle);
   while (socket.conn != 0 && socket.unsent <= core_->max_chunk_bytes()) {
-    size_t size = out.size();
-    if (socket.stream->is_plain()) {
-      if (!core_->next_chunk(socket.conn, out)) break;
-    } else {
-      chunk_.clear();
-      if (!core_->next_chunk(socket.conn, chunk_)) break;
-      socket.stream->encrypt(chunk_, out);
-    }
-    socket.unsent += out.size() - size;
+    const size_t begin = out.size();
+    if (!core_->next_chunk(socket.conn, out)) break;
+    socket.stream->seal(out, begin);
+    socket.unsent += out.size() - begin;
   }
   if (socket.unsent != before) self_->flush(handle);
 }
@@ -164,17 +160,18 @@ void TcpHost::received(const caf::io::new_data_msg& message) {
   auto it = sockets_.find(message.handle);
   if (it == sockets_.end() || it->second.conn == 0) return;
   ConnId conn = it->second.conn;
-  if (it->second.stream->is_plain()) {
-    core_->received(conn, message.buf.data(), message.buf.size());
-  } else {
-    chunk_.clear();
-    auto status = it->second.stream->decrypt(message.buf, chunk_);
-    if (!status) return core_->closed(conn, status.error());
-    core_->received(conn, chunk_.data(), chunk_.size());
+  auto& out = self_->wr_buf(message.handle);
+  const size_t begin = out.size();
+  const auto plain = it->second.stream->open({message.buf.data(), message.buf.size()}, out);
+  if (out.size() > begin) {  // the stream's own words: nobody else would send them
+    it->second.unsent += out.size() - begin;
+    self_->flush(message.handle);
   }
+  if (!plain) return core_->closed(conn, plain.error());
+  if (!plain->empty()) core_->received(conn, plain->data(), plain->size());
   it = sockets_.find(message.handle);
   if (it == sockets_.end() || it->second.conn == 0) return;
-  bool large = core_->expects_body(conn);
+  const bool large = core_->session(conn)->expects_body();
   if (large == it->second.large_reads) return;
   it->second.large_reads = large;
   self_->configure_read(message.handle, receive_policy::at_most(large ? kLargeRead : kSmallRead));
@@ -216,12 +213,8 @@ void TcpHost::finish(ConnId conn, std::vector<char> farewell) {
   lingering_.insert(handle);
   if (farewell.empty()) return hard_close(handle);
   socket.linger_until = now() + kLinger;
-  std::vector<char> bytes;
-  if (socket.stream->is_plain()) {
-    bytes = std::move(farewell);
-  } else {
-    socket.stream->encrypt(farewell, bytes);
-  }
+  auto bytes = std::move(farewell);
+  socket.stream->seal(bytes, 0);
   if (socket.unsent > 0) {
     auto& out = self_->wr_buf(handle);
     out.insert(out.end(), bytes.begin(), bytes.end());
@@ -268,9 +261,10 @@ void TcpHost::tick() {
   }
 }
 
-caf::behavior tcp_links(TcpBroker* self, LinksOptions options, int listen_fd) {
+caf::behavior tcp_links(TcpBroker* self, LinksOptions options, int listen_fd,
+                        StreamFactory streams) {
   auto& state = self->state;
-  state.host = std::make_unique<TcpHost>(self);
+  state.host = std::make_unique<TcpHost>(self, std::move(streams));
   state.core =
       std::make_unique<LinksCore>(*state.host, std::move(options), budget_waker(self->address()));
   auto* host = state.host.get();
@@ -297,13 +291,7 @@ caf::behavior tcp_links(TcpBroker* self, LinksOptions options, int listen_fd) {
 }
 
 Status check_listen(const LinksOptions& options, const std::string& host) {
-  if (!options.allow_plaintext && !is_loopback(host)) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "refusing to listen on " + host +
-                     " without encryption: listen on 127.0.0.1, or "
-                     "set allow_plaintext = true where the network is trusted (a VPN)",
-                 0};
-  }
+  if (auto may = options.may_listen({host, options.listen.port}); !may) return may;
   if (is_wildcard(host) && options.announce.host.empty()) {
     return Error{
         ErrorCode::kInvalidArgument,
@@ -317,7 +305,8 @@ Status check_listen(const LinksOptions& options, const std::string& host) {
 
 namespace swarm::actors {
 
-Result<ListeningLinks> spawn_tcp_links(caf::actor_system& system, const LinksOptions& options) {
+Result<ListeningLinks> spawn_tcp_links(caf::actor_system& system, const LinksOptions& options,
+                                       links::StreamFactory streams) {
   using namespace links;  // NOLINT: own sub-namespace
   auto own = options;
   int fd = -1;
@@ -339,7 +328,7 @@ Result<ListeningLinks> spawn_tcp_links(caf::actor_system& system, const LinksOpt
   } else {
     own.announce = {};
   }
-  auto actor = system.middleman().spawn_broker(tcp_links, own, fd);
+  auto actor = system.middleman().spawn_broker(tcp_links, own, fd, std::move(streams));
   return ListeningLinks{actor, bound};
 }
 

@@ -1,6 +1,7 @@
 /// Links actors of several nodes in one actor system, in virtual time.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <caf/actor_registry.hpp>
 #include <caf/event_based_actor.hpp>
 
 #include "actors/net/errors.h"
@@ -269,6 +270,35 @@ BOOST_AUTO_TEST_CASE(a_successor_at_the_same_address_gets_no_mail_of_the_dead) {
   BOOST_TEST((stale->error.code == ErrorCode::kLinkLost));
   BOOST_TEST(!held->here);  // the successor's link is not disturbed
   BOOST_TEST(c.seen->mail.empty());
+}
+
+BOOST_AUTO_TEST_CASE(ids_that_were_named_once_and_are_never_used_are_forgotten) {
+  Swarm swarm;
+  auto a = swarm.start(1), b = swarm.start(2);
+  auto linked = swarm.ask(swarm.resolve(a, b, "echo"), echo_mail(1));
+  const auto held_id = NodeId::random();
+  const Swarm::Node unreachable{held_id, {"nobody", 9}, {}};
+  auto held = swarm.resolve(a, unreachable, "echo");
+  const auto actors_before = swarm.system->registry().running();
+  for (int i = 0; i < 10'000; ++i)
+    caf::anon_send(a.links, resolve_atom::value, ActorId{NodeId::random(), "echo"},
+                   Endpoint{"nobody", static_cast<uint16_t>(1 + i % 1'000)});
+  swarm.system.run();
+  BOOST_TEST(swarm.system->registry().running() >= actors_before + 10'000);
+  swarm.system.advance(2min);
+  BOOST_TEST(swarm.system->registry().running() < actors_before + 10);
+  BOOST_TEST(linked->here);
+  auto again = swarm.ask(swarm.resolve(a, b, "echo"), echo_mail(2));  // the linked one is known
+  swarm.system.advance(100ms);
+  BOOST_TEST((again->here && again->error.code == ErrorCode::kNone));
+  // So is one whose proxy somebody holds: it is dialled as before.
+  auto options = swarm.options(3);
+  options.node_id = held_id;
+  options.listen = unreachable.endpoint;
+  auto late = swarm.start(options);
+  auto answer = swarm.ask(held, echo_mail(3));
+  swarm.system.advance(100ms);
+  BOOST_TEST((answer->here && answer->error.code == ErrorCode::kNone));
 }
 
 BOOST_AUTO_TEST_CASE(an_exception_in_a_handler_is_reported_and_the_link_lives) {

@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(hellos_that_do_not_match_are_refused_with_the_reason) {
     BOOST_TEST((pair.a.state() == Session::State::kClosed));
     BOOST_TEST((pair.b.state() == Session::State::kClosed));
     BOOST_TEST((pair.a.reason().code == ErrorCode::kRefused));
-    BOOST_TEST(pair.a.refused());
+    BOOST_TEST(pair.a.complaints().refused);
     BOOST_TEST(pair.a.reason().detail == pair.b.reason().detail);
     return pair.a.reason().detail;
   };
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_request_that_is_late_fails_and_is_cancelled) {
   BOOST_TEST((events[0].error.code == ErrorCode::kPeerTimeout));
   pair.exchange();
   pair.b.reply(mail[0].request_id, mail[0].mail);  // dropped: nobody waits
-  BOOST_TEST(!pair.b.has_output());
+  BOOST_TEST(pair.b.output().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_late_request_that_never_left_is_not_sent) {
@@ -243,9 +243,9 @@ BOOST_AUTO_TEST_CASE(a_link_that_is_used_needs_no_heartbeats) {
         BOOST_TEST(pair.a.send("x", echo_mail(1)).ok());
         pair.exchange(now);
       }
-      BOOST_TEST((!pair.a.has_output()));
+      BOOST_TEST((pair.a.output().empty()));
       if (pair.a.due(now)) pair.a.tick(now);
-      count += pair.a.has_output() ? 1 : 0;
+      count += !pair.a.output().empty() ? 1 : 0;
       pair.b.tick(now);
       pair.exchange(now);
     }
@@ -253,6 +253,22 @@ BOOST_AUTO_TEST_CASE(a_link_that_is_used_needs_no_heartbeats) {
   };
   BOOST_TEST(heartbeats(false) == 8);  // in the first second it has echoed
   BOOST_TEST(heartbeats(true) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_deadline_of_an_answered_request_is_forgotten_with_it) {
+  auto quiet = options(1);
+  quiet->heartbeat_every = quiet->silence_limit = 1h;
+  Pair pair(quiet);
+  pair.up();
+  pair.a.tick(kStart);  // the first heartbeat
+  BOOST_REQUIRE(pair.a.request("echo", echo_mail(1, 0, 120s), kStart).ok());
+  pair.exchange();
+  auto mail = pair.b.take_events();
+  BOOST_REQUIRE_EQUAL(mail.size(), 1u);
+  pair.b.reply(mail[0].request_id, mail[0].mail);
+  pair.exchange();
+  BOOST_TEST(pair.a.take_events().size() == 1u);
+  BOOST_TEST(!pair.a.due(kStart + 121s));
 }
 
 BOOST_AUTO_TEST_CASE(a_hello_that_does_not_come_ends_the_link) {
@@ -271,7 +287,7 @@ BOOST_AUTO_TEST_CASE(mail_before_hello_is_refused) {
   append_chunk(frame, 1000, bytes);
   pair.b.receive(bytes.data(), bytes.size(), kStart);
   BOOST_TEST((pair.b.state() == Session::State::kClosed));
-  BOOST_TEST(pair.b.malformed());
+  BOOST_TEST(pair.b.complaints().malformed);
 }
 
 BOOST_AUTO_TEST_CASE(unknown_and_unreadable_mail_is_answered_and_the_link_lives) {
@@ -289,8 +305,8 @@ BOOST_AUTO_TEST_CASE(unknown_and_unreadable_mail_is_answered_and_the_link_lives)
   pair.b.receive(bytes.data(), bytes.size(), kStart);
   BOOST_TEST((pair.b.state() == Session::State::kUp));
   BOOST_TEST(pair.b.take_events().empty());
-  BOOST_TEST(pair.b.malformed_mail() == 2u);
-  BOOST_TEST(pair.b.has_output());
+  BOOST_TEST(pair.b.complaints().malformed_mail == 2u);
+  BOOST_TEST(!pair.b.output().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_full_send_queue_refuses_bodies_but_not_control) {

@@ -18,6 +18,7 @@
 #include "actors/net/links/session.h"
 #include "actors/net/links/socket.h"
 #include "actors/net/system_config.h"
+#include "tests/support/toy_handshake_stream.h"
 
 using namespace swarm;
 using namespace swarm::actors;
@@ -39,8 +40,9 @@ LinksOptions options(const std::string& name) {
 
 /// One node: actor system, links and an echo actor.
 struct Node {
-  explicit Node(LinksOptions own) : system(config), options(own) {
-    auto started = spawn_tcp_links(system, own);
+  explicit Node(LinksOptions own, links::StreamFactory streams = links::make_stream)
+      : system(config), options(own) {
+    auto started = spawn_tcp_links(system, own, std::move(streams));
     BOOST_REQUIRE_MESSAGE(started.ok(), to_string(started.ok() ? Error{} : started.error()));
     links = started->links;
     endpoint = started->endpoint;
@@ -382,6 +384,24 @@ BOOST_AUTO_TEST_CASE(other_than_loopback_is_refused_unless_allowed) {
   BOOST_REQUIRE(!started.ok());
   BOOST_TEST((started.code() == ErrorCode::kInvalidArgument));
   BOOST_TEST(started.error().detail.find("allow_plaintext") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_with_a_handshake_carries_mail_both_ways) {
+  Node a(options("a"), test::make_toy_stream), b(options("b"), test::make_toy_stream);
+  auto remote = resolve(a, b.endpoint);
+  BOOST_REQUIRE_MESSAGE(remote.ok(), to_string(remote.ok() ? Error{} : remote.error()));
+  const std::string bytes(3'000'003, 'x');
+  for (uint64_t i = 0; i < 3; ++i) {
+    auto reply = ask(a, *remote, echo_mail(i, Buffer::from_string(bytes)));
+    BOOST_REQUIRE(reply.ok());
+    BOOST_TEST((reply->body.view() == bytes));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(who_does_not_speak_the_streams_handshake_gets_no_link) {
+  Node a(options("a")), b(options("b"), test::make_toy_stream);
+  BOOST_TEST(!resolve(a, b.endpoint).ok());
+  BOOST_TEST(stats(b).links.empty());
 }
 
 BOOST_AUTO_TEST_CASE(an_address_in_use_is_reported) {

@@ -1,0 +1,44 @@
+/// Signs of life of one link: when the other side was heard, when it must hear from us, how long a
+/// round trip takes. Pure; one owner.
+///
+/// A swarm has a link between any two nodes, so what is said on idle links is most of what is said:
+/// whatever is sent counts as a sign of life, and a heartbeat goes only where nothing else went.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "swarm/wire.pb.h"
+
+namespace swarm::actors::links {
+
+class Pulse {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::seconds kProbeEvery{10};  ///< Of the round trip.
+
+  Pulse(std::chrono::milliseconds every, std::chrono::milliseconds silence_limit, TimePoint now)
+      : every_(every), silence_limit_(silence_limit), heard_(now), next_(now), next_probe_(now) {}
+
+  void heard(TimePoint now) { heard_ = now; }
+  bool silent(TimePoint now) const { return now - heard_ > silence_limit_; }
+  bool due(TimePoint now) const { return now >= next_; }
+
+  /// The heartbeat to send at `now`, where one is needed: each kProbeEvery one that asks for an
+  /// echo, otherwise one when nothing was sent since the last call. Requires due(now). `sent`
+  /// counts what was sent on the link, whatever it was.
+  std::optional<proto::Heartbeat> beat(TimePoint now, uint64_t sent);
+  /// Takes the echo of a probe; nonsense (from the future) is ignored.
+  void echoed(uint64_t echo_us, TimePoint now);
+
+  double round_trip_s() const { return round_trip_s_; }  ///< EMA; 0: not known yet.
+
+ private:
+  const std::chrono::milliseconds every_, silence_limit_;
+  TimePoint heard_, next_, next_probe_;
+  uint64_t sent_before_ = 0;
+  double round_trip_s_ = 0;
+};
+
+}  // namespace swarm::actors::links

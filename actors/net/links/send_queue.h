@@ -1,0 +1,45 @@
+/// Frames of one link on their way out: a line for each class, cut into chunks, the most urgent
+/// class first. Pure; one owner.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "actors/net/links/frame.h"
+#include "actors/net/traffic.h"
+
+namespace swarm::actors::links {
+
+class SendQueue {
+ public:
+  void push(OutFrame frame);
+
+  /// Appends the next chunk to `out`, of `max_bytes` at most (its header not counted); false when
+  /// nothing is queued.
+  bool next_chunk(std::vector<char>& out, uint32_t max_bytes);
+  bool empty() const { return frames_ == 0; }
+  /// Of the next chunk. Requires !empty().
+  TrafficClass next_traffic() const;
+
+  /// Drops the frame of own request `id`; false when it has left, in part at least.
+  bool forget_request(TrafficClass traffic, uint64_t id);
+  /// Drops everything. True: half of a control frame has left, so no other may follow it.
+  bool clear();
+
+  size_t frames() const { return frames_; }
+  uint64_t bytes() const { return bytes_; }    ///< Not yet sent, heads included.
+  uint64_t pushed() const { return pushed_; }  ///< Frames since the beginning.
+  /// Since the beginning, chunk headers included.
+  const std::array<uint64_t, kTrafficClasses>& sent() const { return sent_; }
+
+ private:
+  std::array<std::deque<OutFrame>, kTrafficClasses> queues_;
+  uint64_t bytes_ = 0;
+  size_t frames_ = 0;
+  uint64_t pushed_ = 0;
+  std::array<uint64_t, kTrafficClasses> sent_{};
+};
+
+}  // namespace swarm::actors::links

@@ -1,0 +1,23 @@
+#include "actors/net/options.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+namespace swarm::actors {
+
+bool is_loopback(const std::string& host) {
+  in_addr v4{};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  in6_addr v6{};
+  if (inet_pton(AF_INET6, host.c_str(), &v6) == 1) return IN6_IS_ADDR_LOOPBACK(&v6);
+  return host == "localhost";
+}
+
+Status LinksOptions::may_listen(const Endpoint& at) const {
+  if (allow_plaintext || is_loopback(at.host)) return {};
+  return Error{ErrorCode::kInvalidArgument,
+               "links are not encrypted, so a node listens on loopback only; to listen on " +
+                   at.text() + " anyway set node.allow_plaintext = true"};
+}
+
+}  // namespace swarm::actors
