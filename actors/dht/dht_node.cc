@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <caf/event_based_actor.hpp>
 #include <caf/stateful_actor.hpp>
-#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
 
+#include "actors/dht/dht_lookups.h"
 #include "actors/net/errors.h"
 #include "actors/net/links/links.h"
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
 #include "common/backoff.h"
+#include "routing/dht/record_store.h"
 #include "routing/dht/replica_map.h"
+#include "routing/dht/routing_table.h"
 
 namespace swarm::actors {
 namespace {
@@ -24,48 +26,10 @@ using routing::StoredRecord;
 
 using join_tick_atom = caf::atom_constant<caf::atom("dhtjoin")>;
 using refresh_tick_atom = caf::atom_constant<caf::atom("dhtrefresh")>;
-using lookup_limit_atom = caf::atom_constant<caf::atom("dhtlimit")>;
 
-constexpr int kMaxRecordsPerStore = 1'024;
-constexpr size_t kMaxReplyBytes = 512u << 10;  // below the links' head limit
 constexpr size_t kReadWidth = 3;  // answers that make a get; all k where these know nothing
 constexpr auto kFirstJoinPause = std::chrono::milliseconds(100);
 constexpr auto kLastJoinPause = std::chrono::milliseconds(2'000);
-
-proto::DhtContact to_proto(const Contact& contact) {
-  proto::DhtContact message;
-  message.set_node_id(contact.id.raw());
-  message.set_endpoint(contact.endpoint.text());
-  return message;
-}
-
-/// A contact that can be dialled, or why not.
-Result<Contact> parse_contact(const proto::DhtContact& message) {
-  auto id = NodeId::from_bytes(message.node_id());
-  if (!id.ok()) return id.error();
-  auto endpoint = Endpoint::parse(message.endpoint());
-  if (!endpoint.ok()) return endpoint.error();
-  return Contact{*id, *endpoint};
-}
-
-/// Merges `record` if its version is the highest seen of its subkey.
-void merge(std::map<std::string, StoredRecord>& into, StoredRecord record) {
-  auto [it, fresh] = into.try_emplace(record.subkey, record);
-  if (!fresh && it->second.version < record.version) it->second = std::move(record);
-}
-
-/// One iterative lookup under way.
-struct Running {
-  Running(routing::Lookup l, DhtKey k) : lookup(std::move(l)), key(k) {}
-  routing::Lookup lookup;
-  DhtKey key;
-  bool contacts_only = true;  ///< Records are not asked for.
-  bool over = false;
-  bool aborted = false;  ///< The actor ends: answer kShuttingDown.
-  std::map<std::string, StoredRecord> records;
-  std::function<void(Running&)> done;
-};
-using RunningPtr = std::shared_ptr<Running>;
 
 class DhtNode {
  public:
@@ -80,7 +44,6 @@ class DhtNode {
   DhtKey key_of(const std::string& name) const {
     return routing::dht_key(deps_.run_id + "/" + name);
   }
-  Contact own_contact() const { return {deps_.self, deps_.endpoint}; }
 
   // Serving.
   caf::result<Mail> serve(const Mail& mail);
@@ -90,23 +53,15 @@ class DhtNode {
   // Contacts.
   void heard_from(const Contact& contact);
   void lost(const NodeId& id);
-  void ping(const Contact& contact);
   void hand_over(const Contact& newcomer);
   void join_tick();
   void dial(const Endpoint& where);
   void refresh_tick();
 
-  // Asking.
-  void lookup(const DhtKey& key, bool contacts_only, std::function<void(Running&)> done,
-              size_t width = 0);
-  void pump(const RunningPtr& running);
-  void learn(const RunningPtr& running, const Contact& from, const proto::DhtFindReply& reply);
-  void ask(const Contact& contact, Mail mail, std::function<void(const Mail&)> ok,
-           std::function<void()> failed);
-  void send_to(const caf::actor& proxy, const Contact& contact, const Mail& mail,
-               const std::function<void(const Mail&)>& ok, const std::function<void()>& failed);
-  Mail find_mail(const DhtKey& key, bool contacts_only) const;
   Mail store_mail(const DhtKey& key, const std::vector<StoredRecord>& records) const;
+  void meet_neighbours() {
+    lookups_->lookup(deps_.self, true, [](Running&) {});
+  }
 
   // Local interface.
   caf::response_promise put(const std::string& name, const DhtRecordLocal& record);
@@ -121,10 +76,8 @@ class DhtNode {
   DhtDeps deps_;
   std::unique_ptr<routing::RoutingTable> table_;
   routing::RecordStore records_;
-  std::map<NodeId, caf::actor> proxies_;
   std::unique_ptr<routing::ReplicaMap> replicas_;
-  std::map<uint64_t, RunningPtr> running_;
-  uint64_t next_id_ = 1;
+  std::unique_ptr<DhtLookups> lookups_;
   int join_rounds_ = 0;  ///< Without meeting anybody.
   bool joining_ = false;
 };
@@ -134,6 +87,12 @@ caf::behavior DhtNode::start(Self* self, DhtDeps deps) {
   deps_ = std::move(deps);
   table_ = std::make_unique<routing::RoutingTable>(deps_.self, deps_.options.k);
   replicas_ = std::make_unique<routing::ReplicaMap>(deps_.options.k);
+  lookups_ = std::make_unique<DhtLookups>(
+      self, deps_,
+      DhtLookups::Contacts{
+          [this](const DhtKey& key) { return table_->nearest(key, deps_.options.k); },
+          [this](const Contact& contact) { heard_from(contact); },
+          [this](const NodeId& id) { lost(id); }});
   const auto me = caf::actor_cast<caf::actor>(self);
   self->send(deps_.links, register_atom::value, std::string("dht"), me);
   self->send(deps_.links, subscribe_atom::value, me);
@@ -156,24 +115,12 @@ caf::behavior DhtNode::start(Self* self, DhtDeps deps) {
       [this](node_down_atom, const NodeInfo& node, const std::string&) { lost(node.id); },
       [this](join_tick_atom) { join_tick(); },
       [this](refresh_tick_atom) { refresh_tick(); },
-      [this](lookup_limit_atom, uint64_t id) {
-        auto it = running_.find(id);
-        if (it == running_.end()) return;
-        auto running = it->second;
-        running->over = true;
-        running_.erase(it);
-        running->done(*running);
-      },
+      [this](lookup_limit_atom, uint64_t id) { lookups_->limit(id); },
   };
 }
 
 void DhtNode::quit(const caf::error& reason) {
-  auto running = std::move(running_);
-  running_.clear();
-  for (auto& [id, one] : running) {
-    one->over = one->aborted = true;
-    one->done(*one);
-  }
+  lookups_->abort_all();
   self_->quit(reason);
 }
 
@@ -207,30 +154,19 @@ Result<proto::DhtFindReply> DhtNode::find(const proto::DhtFind& request) {
   if (sender.ok()) heard_from(*sender);
   if (request.contacts_only()) return reply;
   const double now = now_s();
-  size_t bytes = 0;
-  for (auto& record : records_.find(*key, now)) {
-    bytes += record.subkey.size() + record.value.size() + 32;
-    if (bytes > kMaxReplyBytes) break;
-    auto* out = reply.add_records();
-    out->set_subkey(record.subkey);
-    out->set_value(record.value);
-    out->set_version(record.version);
-    out->set_ttl_ms(static_cast<uint32_t>(std::max(1.0, (record.expires_s - now) * 1e3)));
-  }
+  for (auto& record : fitting(records_.find(*key, now), now))
+    *reply.add_records() = std::move(record);
   return reply;
 }
 
 Result<proto::DhtStoreReply> DhtNode::store(const proto::DhtStore& request) {
   auto key = NodeId::from_bytes(request.key());
   if (!key.ok()) return Error{ErrorCode::kInvalidArgument, "dht_store: key: " + key.error().detail};
-  if (request.records_size() > kMaxRecordsPerStore)
+  if (static_cast<size_t>(request.records_size()) > kMaxRecordsPerStore)
     return Error{ErrorCode::kInvalidArgument, "dht_store: more than 1024 records"};
   if (auto sender = parse_contact(request.sender()); sender.ok()) heard_from(*sender);
   const double now = now_s();
-  for (auto& record : request.records())
-    records_.store(*key,
-                   {record.subkey(), record.value(), record.version(), now + record.ttl_ms() / 1e3},
-                   now);
+  for (auto& record : request.records()) records_.store(*key, from_proto(record, now), now);
   return proto::DhtStoreReply();
 }
 
@@ -241,27 +177,22 @@ void DhtNode::heard_from(const Contact& contact) {
   const size_t before = table_->size();
   replicas_->heard_from(contact);
   auto to_ping = table_->seen(contact, now_s());
-  if (to_ping) ping(*to_ping);
+  if (to_ping) lookups_->tell(*to_ping, lookups_->find_mail(deps_.self, true));
   if (table_->size() == before) return;
   log_debug("dht contact=" + contact.id.brief() + " endpoint=" + contact.endpoint.text() +
             " contacts=" + std::to_string(table_->size()));
   hand_over(contact);
-  if (before == 0) lookup(deps_.self, true, [](Running&) {});  // joined: meet the neighbours
+  if (before == 0) meet_neighbours();  // joined
 }
 
 void DhtNode::lost(const NodeId& id) {
-  proxies_.erase(id);
+  lookups_->forget(id);
   table_->failed(id);
   replicas_->lost(id);
   if (table_->size() > 0 || joining_ || deps_.join.empty()) return;
   log_info("dht alone=true rejoining=true");
   joining_ = true;
   self_->send(self_, join_tick_atom::value);
-}
-
-void DhtNode::ping(const Contact& contact) {
-  ask(
-      contact, find_mail(deps_.self, true), [](const Mail&) {}, [] {});
 }
 
 /// A newcomer among the nearest of a key must have its records, or lookups that stop at it would
@@ -273,9 +204,7 @@ void DhtNode::hand_over(const Contact& newcomer) {
     auto nearest = table_->nearest(key, deps_.options.k);
     bool among = std::any_of(nearest.begin(), nearest.end(),
                              [&](const Contact& c) { return c.id == newcomer.id; });
-    if (among)
-      ask(
-          newcomer, store_mail(key, records), [](const Mail&) {}, [] {});
+    if (among) lookups_->tell(newcomer, store_mail(key, records));
   }
 }
 
@@ -314,141 +243,25 @@ void DhtNode::refresh_tick() {
                              [&](const Contact& c) { return c.endpoint == endpoint; });
     if (!known) dial(endpoint);
   }
-  lookup(deps_.self, true, [](Running&) {});
+  meet_neighbours();
   const double age_s = Seconds(deps_.options.refresh_every).count();
-  if (auto key = table_->refresh_target(now, age_s)) lookup(*key, true, [](Running&) {});
+  if (auto key = table_->refresh_target(now, age_s)) lookups_->lookup(*key, true, [](Running&) {});
   // Who repeats a record more often than this needs no help.
   std::map<DhtKey, std::vector<StoredRecord>> by_key;
   for (auto& [key, record] : records_.all(now))
     if (record.expires_s - now > age_s) by_key[key].push_back(record);
   for (auto& [key, records] : by_key)
     for (auto& contact : table_->nearest(key, deps_.options.k))
-      ask(
-          contact, store_mail(key, records), [](const Mail&) {}, [] {});
-}
-
-// ---- asking -------------------------------------------------------------------------------
-
-Mail DhtNode::find_mail(const DhtKey& key, bool contacts_only) const {
-  proto::DhtFind find;
-  *find.mutable_sender() = to_proto(own_contact());
-  find.set_key(key.raw());
-  find.set_contacts_only(contacts_only);
-  return make_mail(std::move(find), {}, deps_.options.request_timeout);
+      lookups_->tell(contact, store_mail(key, records));
 }
 
 Mail DhtNode::store_mail(const DhtKey& key, const std::vector<StoredRecord>& records) const {
   proto::DhtStore store;
-  *store.mutable_sender() = to_proto(own_contact());
+  *store.mutable_sender() = to_proto(Contact{deps_.self, deps_.endpoint});
   store.set_key(key.raw());
-  const double now = now_s();
-  size_t bytes = 0;
-  for (auto& record : records) {
-    bytes += record.subkey.size() + record.value.size() + 32;
-    if (store.records_size() == kMaxRecordsPerStore || bytes > kMaxReplyBytes) break;
-    auto* out = store.add_records();
-    out->set_subkey(record.subkey);
-    out->set_value(record.value);
-    out->set_version(record.version);
-    out->set_ttl_ms(static_cast<uint32_t>(std::max(1.0, (record.expires_s - now) * 1e3)));
-  }
+  for (auto& record : fitting(records, now_s(), kMaxRecordsPerStore))
+    *store.add_records() = std::move(record);
   return make_mail(std::move(store), {}, deps_.options.request_timeout);
-}
-
-/// Sends `mail` to the dht of `contact`; exactly one of the callbacks runs. A contact that fails
-/// leaves the routing table.
-void DhtNode::ask(const Contact& contact, Mail mail, std::function<void(const Mail&)> ok,
-                  std::function<void()> failed) {
-  auto known = proxies_.find(contact.id);
-  if (known != proxies_.end()) return send_to(known->second, contact, mail, ok, failed);
-  self_
-      ->request(deps_.links, deps_.options.request_timeout, resolve_atom::value,
-                ActorId{contact.id, "dht"}, contact.endpoint)
-      .then(
-          [=](const caf::actor& proxy) {
-            proxies_[contact.id] = proxy;
-            send_to(proxy, contact, mail, ok, failed);
-          },
-          [=](const caf::error&) { failed(); });
-}
-
-void DhtNode::send_to(const caf::actor& proxy, const Contact& contact, const Mail& mail,
-                      const std::function<void(const Mail&)>& ok,
-                      const std::function<void()>& failed) {
-  self_->request(proxy, deps_.options.request_timeout, mail)
-      .then(
-          [=](const Mail& reply) {
-            heard_from(contact);
-            ok(reply);
-          },
-          [=](const caf::error& error) {
-            log_debug("dht contact=" + contact.id.brief() + " failed=" + kind_name(mail.kind) +
-                      " error=\"" + to_string(from_caf(error)) + "\"");
-            lost(contact.id);
-            failed();
-          });
-}
-
-/// `width`: how many of the nearest must answer; 0: all k.
-void DhtNode::lookup(const DhtKey& key, bool contacts_only, std::function<void(Running&)> done,
-                     size_t width) {
-  auto running = std::make_shared<Running>(
-      routing::Lookup(key, deps_.self, deps_.options.k, deps_.options.alpha,
-                      table_->nearest(key, deps_.options.k)),
-      key);
-  running->contacts_only = contacts_only;
-  if (width > 0) running->lookup.set_width(std::min<size_t>(width, deps_.options.k));
-  const uint64_t id = next_id_++;
-  running->done = [this, id, done = std::move(done)](Running& finished) {
-    running_.erase(id);
-    done(finished);
-  };
-  running_[id] = running;
-  self_->delayed_send(self_, deps_.options.request_timeout * 10, lookup_limit_atom::value, id);
-  pump(running);
-}
-
-void DhtNode::pump(const RunningPtr& running) {
-  if (running->over) return;
-  for (auto& contact : running->lookup.next())
-    ask(
-        contact, find_mail(running->key, running->contacts_only),
-        [this, running, contact](const Mail& reply) {
-          if (reply.kind == proto::KIND_DHT_FIND_REPLY)
-            learn(running, contact, reply.as<proto::DhtFindReply>());
-          else
-            running->lookup.failed(contact.id);
-          pump(running);
-        },
-        [this, running, contact] {
-          running->lookup.failed(contact.id);
-          pump(running);
-        });
-  if (!running->lookup.finished() || running->over) return;
-  if (running->records.empty() && running->lookup.width() < deps_.options.k) {
-    running->lookup.set_width(deps_.options.k);
-    return pump(running);
-  }
-  running->over = true;
-  auto done = running->done;
-  done(*running);
-}
-
-void DhtNode::learn(const RunningPtr& running, const Contact& from,
-                    const proto::DhtFindReply& reply) {
-  std::vector<Contact> closer;
-  for (auto& message : reply.contacts()) {
-    if (closer.size() == deps_.options.k) break;
-    auto contact = parse_contact(message);
-    if (contact.ok() && contact->endpoint.port != 0) closer.push_back(*contact);
-  }
-  running->lookup.answered(from.id, closer);
-  if (running->contacts_only) return;
-  const double now = now_s();
-  for (auto& record : reply.records())
-    if (record.ttl_ms() > 0)
-      merge(running->records,
-            {record.subkey(), record.value(), record.version(), now + record.ttl_ms() / 1e3});
 }
 
 // ---- local interface ----------------------------------------------------------------------
@@ -471,7 +284,7 @@ caf::response_promise DhtNode::put(const std::string& name, const DhtRecordLocal
     put_at(key, routing::Replicas(*known), stored, promise);
     return promise;
   }
-  lookup(key, true, [this, stored, promise](Running& found) mutable {
+  lookups_->lookup(key, true, [this, stored, promise](Running& found) mutable {
     if (found.aborted) {
       promise.deliver(to_caf(ErrorCode::kShuttingDown, "the dht stops"));
       return;
@@ -502,7 +315,7 @@ void DhtNode::put_at(const DhtKey& key, const routing::Replicas& replicas,
     progress->answered = stored || progress->waiting == 0;
   };
   for (auto& contact : replicas.others)
-    ask(
+    lookups_->ask(
         contact, store_mail(key, {record}), [report](const Mail&) mutable { report(true); },
         [report]() mutable { report(false); });
   if (replicas.mine) records_.store(key, record, now_s());
@@ -526,13 +339,13 @@ caf::result<DhtRecords> DhtNode::get(const std::string& name) {
     }
     promise.deliver(std::move(records));
   };
-  lookup(key_of(name), false, std::move(done), kReadWidth);
+  lookups_->lookup(key_of(name), false, std::move(done), kReadWidth);
   return promise;
 }
 
 caf::result<std::string> DhtNode::lookup_text(const std::string& name) {
   auto promise = self_->make_response_promise<std::string>();
-  lookup(key_of(name), false, [this, name, promise](Running& found) mutable {
+  lookups_->lookup(key_of(name), false, [this, name, promise](Running& found) mutable {
     if (found.aborted) {
       promise.deliver(to_caf(ErrorCode::kShuttingDown, "the dht stops"));
       return;
@@ -552,7 +365,7 @@ caf::result<std::string> DhtNode::lookup_text(const std::string& name) {
 }
 
 DhtStatus DhtNode::status() const {
-  return {table_->all(), records_.size(), table_->size() > 0, running_.size()};
+  return {table_->all(), records_.size(), table_->size() > 0, lookups_->running()};
 }
 
 caf::behavior dht_node(DhtNode::Self* self, DhtDeps deps) {

@@ -1,5 +1,5 @@
 /// Kademlia on mail: finds peers, the coordinator and trainers by name (design Sec. 3). Every node
-/// has one, registered with its Links as "dht"; the logic is in routing/dht/kademlia.h.
+/// has one, registered with its Links as "dht"; the logic is in routing/dht/.
 ///
 ///   mail                                      reply           errors
 ///   Mail DhtFind                              DhtFindReply    kInvalidArgument
@@ -34,7 +34,7 @@
 
 #include "actors/node/options.h"
 #include "common/ids.h"
-#include "routing/dht/kademlia.h"
+#include "routing/dht/dht_key.h"
 
 namespace swarm::actors {
 

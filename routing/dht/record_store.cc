@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "routing/dht/record_store.h"
 
-#include "routing/dht/kademlia.h"
+#include <algorithm>
 
 namespace swarm::routing {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "routing/dht/kademlia.h"
+#include "routing/dht/dht_key.h"
 
 namespace swarm::routing {
 

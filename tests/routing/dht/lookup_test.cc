@@ -1,9 +1,11 @@
-#include "routing/dht/kademlia.h"
+#include "routing/dht/lookup.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <random>
+#include <set>
 
+#include "routing/dht/routing_table.h"
 #include "tests/support/ids.h"
 
 using namespace swarm;
@@ -84,59 +86,7 @@ std::vector<NodeId> ids_of(const std::vector<Contact>& contacts) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(KademliaTest)
-
-BOOST_AUTO_TEST_CASE(keys_of_names_differ_and_stay_the_same) {
-  BOOST_TEST(dht_key("run/stage/3") == dht_key("run/stage/3"));
-  std::set<NodeId> keys;
-  for (int i = 0; i < 1000; ++i) keys.insert(dht_key("run/stage/" + std::to_string(i)));
-  BOOST_TEST(keys.size() == 1000u);
-}
-
-BOOST_AUTO_TEST_CASE(a_full_bucket_keeps_its_old_contacts_and_names_the_one_to_ping) {
-  RoutingTable table(node(0), 2);
-  // ids 8..15 share one bucket of node 0
-  BOOST_TEST(!table.seen(contact(node(8)), 1).has_value());
-  BOOST_TEST(!table.seen(contact(node(9)), 2).has_value());
-  BOOST_TEST(!table.seen(contact(node(8)), 3).has_value());  // now the fresher one
-  BOOST_TEST(table.seen(contact(node(10)), 4).value().id == node(9));
-  BOOST_TEST(table.seen(contact(node(11)), 5).value().id == node(9));
-  BOOST_TEST(table.size() == 2u);
-  table.failed(node(9));
-  BOOST_TEST(ids_of(table.nearest(node(11), 5)) == (std::vector<NodeId>{node(11), node(8)}),
-             boost::test_tools::per_element());
-  table.failed(node(8));
-  table.failed(node(11));
-  BOOST_TEST(ids_of(table.all()) == std::vector<NodeId>{node(10)},
-             boost::test_tools::per_element());
-  table.failed(node(10));
-  table.failed(node(0));
-  BOOST_TEST(table.size() == 0u);
-}
-
-BOOST_AUTO_TEST_CASE(a_table_never_holds_its_owner_and_follows_a_new_endpoint) {
-  RoutingTable table(node(1), 4);
-  table.seen(contact(node(1)), 1);
-  BOOST_TEST(table.size() == 0u);
-  table.seen(contact(node(2)), 1);
-  table.seen({node(2), {"10.0.0.1", 7}}, 2);
-  BOOST_TEST(table.size() == 1u);
-  BOOST_TEST(table.all()[0].endpoint.port == 7);
-}
-
-BOOST_AUTO_TEST_CASE(the_bucket_that_waited_longest_is_refreshed) {
-  RoutingTable table(node(0), 4);
-  BOOST_TEST(!table.refresh_target(1000, 10).has_value());
-  table.seen(contact(node(1)), 100);
-  table.seen(contact(node(8)), 50);
-  BOOST_TEST(!table.refresh_target(60, 10).has_value());
-  NodeId target = table.refresh_target(110, 10).value();
-  BOOST_TEST(xor_distance(target, node(0)).bytes[15] / 8 == 1);  // in the bucket of 8..15
-  BOOST_TEST(!(xor_distance(target, node(0)) < node(8)));
-  BOOST_TEST(xor_distance(target, node(0)) < node(16));
-  table.refreshed(target, 110);
-  BOOST_TEST(table.refresh_target(111, 10).value() == node(1));
-}
+BOOST_AUTO_TEST_SUITE(LookupTest)
 
 BOOST_AUTO_TEST_CASE(a_lookup_finds_the_true_nearest_nodes_of_a_network) {
   Network network(200, 1);
@@ -214,63 +164,6 @@ BOOST_AUTO_TEST_CASE(a_liar_cannot_make_a_lookup_remember_without_bound) {
   }
   BOOST_TEST(lookup.finished());
   BOOST_TEST(lookup.result().size() == 4u);
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-BOOST_AUTO_TEST_SUITE(RecordStoreTest)
-
-BOOST_AUTO_TEST_CASE(newer_versions_replace_older_ones) {
-  RecordStore store;
-  BOOST_TEST(store.store(node(1), {"a", "one", 5, 100}, 0));
-  BOOST_TEST(!store.store(node(1), {"a", "old", 4, 100}, 0));
-  BOOST_TEST(store.store(node(1), {"b", "two", 1, 100}, 0));
-  BOOST_TEST(store.store(node(1), {"a", "new", 6, 90}, 0));
-  auto found = store.find(node(1), 1);
-  BOOST_REQUIRE_EQUAL(found.size(), 2u);
-  BOOST_TEST(found[0].value == "new");
-  BOOST_TEST(found[1].value == "two");
-  BOOST_TEST(store.size() == 2u);
-  BOOST_TEST(store.find(node(2), 1).empty());
-}
-
-BOOST_AUTO_TEST_CASE(a_repeat_never_shortens_a_life) {
-  RecordStore store;
-  store.store(node(1), {"a", "x", 1, 100}, 0);
-  BOOST_TEST(store.store(node(1), {"a", "x", 1, 50}, 0));
-  BOOST_TEST(store.find(node(1), 99).size() == 1u);
-}
-
-BOOST_AUTO_TEST_CASE(records_die_and_their_place_is_taken) {
-  RecordStore::Options options;
-  options.max_records = 2;
-  RecordStore store(options);
-  BOOST_TEST(store.store(node(1), {"a", "", 9, 10}, 0));
-  BOOST_TEST(store.store(node(1), {"b", "", 1, 20}, 0));
-  BOOST_TEST(!store.store(node(1), {"c", "", 1, 20}, 5));
-  BOOST_TEST(store.find(node(1), 10).size() == 1u);
-  BOOST_TEST(store.all(10).size() == 1u);
-  BOOST_TEST(store.store(node(1), {"c", "", 1, 20}, 10));
-  BOOST_TEST(!store.store(node(2), {"x", "", 1, 11}, 11));
-  store.expire(20);
-  BOOST_TEST(store.size() == 0u);
-}
-
-BOOST_AUTO_TEST_CASE(an_expired_version_does_not_stand_in_the_way) {
-  RecordStore store;
-  store.store(node(1), {"a", "old", 9, 10}, 0);
-  BOOST_TEST(store.store(node(1), {"a", "new", 1, 30}, 15));
-  BOOST_TEST(store.find(node(1), 16).at(0).value == "new");
-  BOOST_TEST(store.size() == 1u);
-}
-
-BOOST_AUTO_TEST_CASE(what_is_too_large_is_refused_and_what_lives_too_long_is_cut) {
-  RecordStore store;
-  BOOST_TEST(!store.store(node(1), {"a", std::string(4097, 'x'), 1, 10}, 0));
-  BOOST_TEST(!store.store(node(1), {std::string(129, 'x'), "", 1, 10}, 0));
-  BOOST_TEST(store.store(node(1), {"a", std::string(4096, 'x'), 1, 1e12}, 0));
-  BOOST_TEST(store.find(node(1), 3599).size() == 1u);
-  BOOST_TEST(store.find(node(1), 3600).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

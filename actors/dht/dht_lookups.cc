@@ -1,0 +1,149 @@
+#include "actors/dht/dht_lookups.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "actors/net/errors.h"
+#include "actors/net/links/links.h"
+#include "actors/net/log.h"
+
+namespace swarm::actors {
+
+using routing::Contact;
+using routing::DhtKey;
+using routing::StoredRecord;
+
+void merge(FoundRecords& into, StoredRecord record) {
+  auto [it, fresh] = into.try_emplace(record.subkey, record);
+  if (!fresh && it->second.version < record.version) it->second = std::move(record);
+}
+
+DhtLookups::DhtLookups(caf::event_based_actor* self, const DhtDeps& deps, Contacts contacts)
+    : self_(self), deps_(deps), contacts_(std::move(contacts)) {}
+
+double DhtLookups::now_s() const {
+  return std::chrono::duration<double>(self_->clock().now().time_since_epoch()).count();
+}
+
+Mail DhtLookups::find_mail(const DhtKey& key, bool contacts_only) const {
+  proto::DhtFind find;
+  *find.mutable_sender() = to_proto(Contact{deps_.self, deps_.endpoint});
+  find.set_key(key.raw());
+  find.set_contacts_only(contacts_only);
+  return make_mail(std::move(find), {}, deps_.options.request_timeout);
+}
+
+void DhtLookups::ask(const Contact& contact, const Mail& mail, std::function<void(const Mail&)> ok,
+                     std::function<void()> failed) {
+  auto known = proxies_.find(contact.id);
+  if (known != proxies_.end()) return send_to(known->second, contact, mail, ok, failed);
+  self_
+      ->request(deps_.links, deps_.options.request_timeout, resolve_atom::value,
+                ActorId{contact.id, "dht"}, contact.endpoint)
+      .then(
+          [=](const caf::actor& proxy) {
+            proxies_[contact.id] = proxy;
+            send_to(proxy, contact, mail, ok, failed);
+          },
+          [=](const caf::error&) { failed(); });
+}
+
+void DhtLookups::send_to(const caf::actor& proxy, const Contact& contact, const Mail& mail,
+                         const std::function<void(const Mail&)>& ok,
+                         const std::function<void()>& failed) {
+  self_->request(proxy, deps_.options.request_timeout, mail)
+      .then(
+          [=](const Mail& reply) {
+            contacts_.heard_from(contact);
+            ok(reply);
+          },
+          [=](const caf::error& error) {
+            log_debug("dht contact=" + contact.id.brief() + " failed=" + kind_name(mail.kind) +
+                      " error=\"" + to_string(from_caf(error)) + "\"");
+            contacts_.lost(contact.id);
+            failed();
+          });
+}
+
+void DhtLookups::tell(const Contact& contact, const Mail& mail) {
+  ask(
+      contact, mail, [](const Mail&) {}, [] {});
+}
+
+void DhtLookups::lookup(const DhtKey& key, bool contacts_only, Done done, size_t width) {
+  auto running =
+      std::make_shared<Running>(routing::Lookup(key, deps_.self, deps_.options.k,
+                                                deps_.options.alpha, contacts_.nearest(key)),
+                                key);
+  running->contacts_only = contacts_only;
+  if (width > 0) running->lookup.set_width(std::min<size_t>(width, deps_.options.k));
+  const uint64_t id = next_id_++;
+  running->done = [this, id, done = std::move(done)](Running& finished) {
+    running_.erase(id);
+    done(finished);
+  };
+  running_[id] = running;
+  self_->delayed_send(self_, deps_.options.request_timeout * 10, lookup_limit_atom::value, id);
+  pump(running);
+}
+
+void DhtLookups::pump(const RunningPtr& running) {
+  if (running->over) return;
+  for (auto& contact : running->lookup.next())
+    ask(
+        contact, find_mail(running->key, running->contacts_only),
+        [this, running, contact](const Mail& reply) {
+          if (reply.kind == proto::KIND_DHT_FIND_REPLY)
+            learn(running, contact, reply.as<proto::DhtFindReply>());
+          else
+            running->lookup.failed(contact.id);
+          pump(running);
+        },
+        [this, running, contact] {
+          running->lookup.failed(contact.id);
+          pump(running);
+        });
+  if (!running->lookup.finished() || running->over) return;
+  if (running->records.empty() && running->lookup.width() < deps_.options.k) {
+    running->lookup.set_width(deps_.options.k);
+    return pump(running);
+  }
+  running->over = true;
+  auto done = running->done;
+  done(*running);
+}
+
+void DhtLookups::learn(const RunningPtr& running, const Contact& from,
+                       const proto::DhtFindReply& reply) {
+  std::vector<Contact> closer;
+  for (auto& message : reply.contacts()) {
+    if (closer.size() == deps_.options.k) break;
+    auto contact = parse_contact(message);
+    if (contact.ok() && contact->endpoint.port != 0) closer.push_back(*contact);
+  }
+  running->lookup.answered(from.id, closer);
+  if (running->contacts_only) return;
+  const double now = now_s();
+  for (auto& record : reply.records())
+    if (record.ttl_ms() > 0) merge(running->records, from_proto(record, now));
+}
+
+void DhtLookups::limit(uint64_t id) {
+  auto it = running_.find(id);
+  if (it == running_.end()) return;
+  auto running = it->second;
+  running->over = true;
+  running_.erase(it);
+  running->done(*running);
+}
+
+void DhtLookups::abort_all() {
+  auto running = std::move(running_);
+  running_.clear();
+  for (auto& [id, one] : running) {
+    one->over = one->aborted = true;
+    one->done(*one);
+  }
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,89 @@
+/// Asks other DHT nodes: single questions, and iterative lookups made of them. Belongs to one
+/// DhtNode and runs in it; routing/dht/lookup.h decides whom to ask next.
+#pragma once
+
+#include <caf/actor.hpp>
+#include <caf/atom.hpp>
+#include <caf/event_based_actor.hpp>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actors/dht/dht_messages.h"
+#include "actors/dht/dht_node.h"
+#include "actors/net/mail.h"
+#include "routing/dht/lookup.h"
+#include "routing/dht/record_store.h"
+
+namespace swarm::actors {
+
+using lookup_limit_atom = caf::atom_constant<caf::atom("dhtlimit")>;
+
+/// By subkey, of each the highest version seen.
+using FoundRecords = std::map<std::string, routing::StoredRecord>;
+void merge(FoundRecords& into, routing::StoredRecord record);
+
+/// One iterative lookup under way.
+struct Running {
+  Running(routing::Lookup l, routing::DhtKey k) : lookup(std::move(l)), key(k) {}
+  routing::Lookup lookup;
+  routing::DhtKey key;
+  bool contacts_only = true;  ///< Records are not asked for.
+  bool over = false;
+  bool aborted = false;  ///< The actor ends: answer kShuttingDown.
+  FoundRecords records;
+  std::function<void(Running&)> done;
+};
+
+class DhtLookups {
+ public:
+  using Done = std::function<void(Running&)>;
+  /// What its DhtNode knows and learns by asking.
+  struct Contacts {
+    std::function<std::vector<routing::Contact>(const routing::DhtKey&)> nearest;  ///< k at most.
+    std::function<void(const routing::Contact&)> heard_from;
+    std::function<void(const NodeId&)> lost;
+  };
+
+  /// Handles (lookup_limit_atom, id) with limit(id). `deps` outlives this.
+  DhtLookups(caf::event_based_actor* self, const DhtDeps& deps, Contacts contacts);
+
+  /// Looks `key` up and calls `done` once, at the latest after 10 request timeouts. `width`: how
+  /// many of the nearest must answer; 0: all k. Where those know nothing, all k are asked.
+  void lookup(const routing::DhtKey& key, bool contacts_only, Done done, size_t width = 0);
+  /// Sends `mail` to the dht of `contact`; exactly one of the callbacks runs. A contact that fails
+  /// is reported as lost.
+  void ask(const routing::Contact& contact, const Mail& mail, std::function<void(const Mail&)> ok,
+           std::function<void()> failed);
+  /// Sends `mail`; nobody waits for the answer.
+  void tell(const routing::Contact& contact, const Mail& mail);
+  Mail find_mail(const routing::DhtKey& key, bool contacts_only) const;
+
+  /// The time of lookup `id` is over: done with what was found.
+  void limit(uint64_t id);
+  /// Ends all with `aborted`.
+  void abort_all();
+  void forget(const NodeId& id) { proxies_.erase(id); }
+  size_t running() const { return running_.size(); }
+
+ private:
+  using RunningPtr = std::shared_ptr<Running>;
+  double now_s() const;
+  void send_to(const caf::actor& proxy, const routing::Contact& contact, const Mail& mail,
+               const std::function<void(const Mail&)>& ok, const std::function<void()>& failed);
+  void pump(const RunningPtr& running);
+  void learn(const RunningPtr& running, const routing::Contact& from,
+             const proto::DhtFindReply& reply);
+
+  caf::event_based_actor* self_;
+  const DhtDeps& deps_;
+  const Contacts contacts_;
+  std::map<NodeId, caf::actor> proxies_;
+  std::map<uint64_t, RunningPtr> running_;
+  uint64_t next_id_ = 1;
+};
+
+}  // namespace swarm::actors

@@ -1,0 +1,52 @@
+#include "actors/dht/dht_messages.h"
+
+#include <algorithm>
+
+namespace swarm::actors {
+namespace {
+
+constexpr size_t kMaxBytes = 512u << 10;  // below the links' head limit
+
+}  // namespace
+
+proto::DhtContact to_proto(const routing::Contact& contact) {
+  proto::DhtContact message;
+  message.set_node_id(contact.id.raw());
+  message.set_endpoint(contact.endpoint.text());
+  return message;
+}
+
+Result<routing::Contact> parse_contact(const proto::DhtContact& message) {
+  auto id = NodeId::from_bytes(message.node_id());
+  if (!id.ok()) return id.error();
+  auto endpoint = Endpoint::parse(message.endpoint());
+  if (!endpoint.ok()) return endpoint.error();
+  return routing::Contact{*id, *endpoint};
+}
+
+proto::DhtRecord to_proto(const routing::StoredRecord& record, double now_s) {
+  proto::DhtRecord out;
+  out.set_subkey(record.subkey);
+  out.set_value(record.value);
+  out.set_version(record.version);
+  out.set_ttl_ms(static_cast<uint32_t>(std::max(1.0, (record.expires_s - now_s) * 1e3)));
+  return out;
+}
+
+routing::StoredRecord from_proto(const proto::DhtRecord& record, double now_s) {
+  return {record.subkey(), record.value(), record.version(), now_s + record.ttl_ms() / 1e3};
+}
+
+std::vector<proto::DhtRecord> fitting(const std::vector<routing::StoredRecord>& records,
+                                      double now_s, size_t max_records) {
+  std::vector<proto::DhtRecord> out;
+  size_t bytes = 0;
+  for (const auto& record : records) {
+    bytes += record.subkey.size() + record.value.size() + 32;
+    if (out.size() == max_records || bytes > kMaxBytes) break;
+    out.push_back(to_proto(record, now_s));
+  }
+  return out;
+}
+
+}  // namespace swarm::actors

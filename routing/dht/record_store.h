@@ -1,0 +1,46 @@
+/// The records a DHT node keeps for others, with limits. Pure: time is an argument; one owner.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "routing/dht/dht_key.h"
+
+namespace swarm::routing {
+
+/// One value under (key, subkey).
+struct StoredRecord {
+  std::string subkey;
+  std::string value;
+  uint64_t version = 0;
+  double expires_s = 0;
+};
+
+class RecordStore {
+ public:
+  struct Options {
+    size_t max_records = 65'536;
+    size_t max_value_bytes = 4'096;
+    size_t max_subkey_bytes = 128;
+    double max_ttl_s = 3'600;
+  };
+  explicit RecordStore(const Options& options);
+  RecordStore() : RecordStore(Options{}) {}
+  /// False when refused: too large, older than what is there, expired, or full. Lifetimes are cut
+  /// to max_ttl_s; an equal version replaces the value and never shortens the lifetime.
+  bool store(const DhtKey& key, const StoredRecord& record, double now_s);
+  std::vector<StoredRecord> find(const DhtKey& key, double now_s) const;
+  void expire(double now_s);
+  size_t size() const;
+  /// Everything alive, for republishing.
+  std::vector<std::pair<DhtKey, StoredRecord>> all(double now_s) const;
+
+ private:
+  Options options_;
+  std::map<DhtKey, std::map<std::string, StoredRecord>> records_;
+  size_t count_ = 0;
+};
+
+}  // namespace swarm::routing

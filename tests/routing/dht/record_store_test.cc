@@ -1,0 +1,66 @@
+#include "routing/dht/record_store.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/support/ids.h"
+
+using namespace swarm;
+using namespace swarm::routing;
+using swarm::testing::node;
+
+BOOST_AUTO_TEST_SUITE(RecordStoreTest)
+
+BOOST_AUTO_TEST_CASE(newer_versions_replace_older_ones) {
+  RecordStore store;
+  BOOST_TEST(store.store(node(1), {"a", "one", 5, 100}, 0));
+  BOOST_TEST(!store.store(node(1), {"a", "old", 4, 100}, 0));
+  BOOST_TEST(store.store(node(1), {"b", "two", 1, 100}, 0));
+  BOOST_TEST(store.store(node(1), {"a", "new", 6, 90}, 0));
+  auto found = store.find(node(1), 1);
+  BOOST_REQUIRE_EQUAL(found.size(), 2u);
+  BOOST_TEST(found[0].value == "new");
+  BOOST_TEST(found[1].value == "two");
+  BOOST_TEST(store.size() == 2u);
+  BOOST_TEST(store.find(node(2), 1).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_repeat_never_shortens_a_life) {
+  RecordStore store;
+  store.store(node(1), {"a", "x", 1, 100}, 0);
+  BOOST_TEST(store.store(node(1), {"a", "x", 1, 50}, 0));
+  BOOST_TEST(store.find(node(1), 99).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(records_die_and_their_place_is_taken) {
+  RecordStore::Options options;
+  options.max_records = 2;
+  RecordStore store(options);
+  BOOST_TEST(store.store(node(1), {"a", "", 9, 10}, 0));
+  BOOST_TEST(store.store(node(1), {"b", "", 1, 20}, 0));
+  BOOST_TEST(!store.store(node(1), {"c", "", 1, 20}, 5));
+  BOOST_TEST(store.find(node(1), 10).size() == 1u);
+  BOOST_TEST(store.all(10).size() == 1u);
+  BOOST_TEST(store.store(node(1), {"c", "", 1, 20}, 10));
+  BOOST_TEST(!store.store(node(2), {"x", "", 1, 11}, 11));
+  store.expire(20);
+  BOOST_TEST(store.size() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(an_expired_version_does_not_stand_in_the_way) {
+  RecordStore store;
+  store.store(node(1), {"a", "old", 9, 10}, 0);
+  BOOST_TEST(store.store(node(1), {"a", "new", 1, 30}, 15));
+  BOOST_TEST(store.find(node(1), 16).at(0).value == "new");
+  BOOST_TEST(store.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_too_large_is_refused_and_what_lives_too_long_is_cut) {
+  RecordStore store;
+  BOOST_TEST(!store.store(node(1), {"a", std::string(4097, 'x'), 1, 10}, 0));
+  BOOST_TEST(!store.store(node(1), {std::string(129, 'x'), "", 1, 10}, 0));
+  BOOST_TEST(store.store(node(1), {"a", std::string(4096, 'x'), 1, 1e12}, 0));
+  BOOST_TEST(store.find(node(1), 3599).size() == 1u);
+  BOOST_TEST(store.find(node(1), 3600).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
