@@ -8,6 +8,6 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/lib.sh
 
 scripts/install_deps.sh
-build release swarm
+build release swarm swarm-compute
 say "swarm run config/quickstart.toml $*"
 exec build/release/apps/swarm run config/quickstart.toml "$@"

@@ -3,19 +3,25 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "actors/node/options.h"
 #include "actors/stage/compute.h"
 #include "common/ids.h"
 #include "common/result.h"
+#include "storage/checkpoint_store.h"
 
 namespace swarm::actors {
 
-/// What a node takes from outside the actors: LibTorch comes in through `make_stage` only.
+/// What a node with stages takes from outside the actors: LibTorch and the database come in here
+/// only. A node without stages needs none of it.
 struct NodeDeps {
   std::function<Result<std::unique_ptr<tensor::Stage>>(const tensor::StageOptions&)> make_stage;
-  /// Called in each thread that computes, before it computes.
+  /// Called in each thread that computes, before it computes; may be empty.
   std::function<void(int threads)> set_compute_threads;
+  /// Opens or creates the store of the node's snapshots in that folder.
+  std::function<Result<std::shared_ptr<storage::CheckpointStore>>(const std::string& folder)>
+      open_store;
 };
 
 class Node {

@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "apps/bench/bench.h"
+#include "apps/bench/resident.h"
 #include "apps/launch/child_process.h"
 #include "apps/launch/run_folder.h"
-#include "tensor/core/threads.h"
 
 namespace swarm::apps {
 namespace {
@@ -25,18 +25,6 @@ const char* const kExperiment =
     "[[nodes]]\nname = \"idle\"\n"
     "[[nodes]]\nname = \"trainer\"\ntrainer = true\n"
     "[[nodes]]\nname = \"stage\"\nstages = [0]\n";
-
-/// Resident memory of a process [MB]; 0 when it is gone.
-double resident_mb(pid_t pid) {
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  for (std::string word; status >> word;)
-    if (word == "VmRSS:") {
-      double kib = 0;
-      status >> kib;
-      return kib * 1024 / 1e6;
-    }
-  return 0;
-}
 
 /// Of a node without work, two seconds after it listens.
 Result<double> idle_node_mb(const std::string& folder, const std::string& name) {
@@ -58,12 +46,6 @@ Result<double> idle_node_mb(const std::string& folder, const std::string& name) 
 }
 
 }  // namespace
-
-int bench_memory_baseline() {
-  tensor::set_threads(1);
-  std::printf("%.3f\n", resident_mb(::getpid()));
-  return 0;
-}
 
 int bench_memory() {
   char folder[] = "/tmp/swarm-bench-memory-XXXXXX";

@@ -7,7 +7,7 @@
 namespace swarm::apps {
 namespace {
 
-void add_averaging(CLI::App& bench, int& exit_code) {
+void add_averaging(CLI::App& bench, Program& program) {
   auto options = std::make_shared<AveragingBenchOptions>();  // shared with the callback
   auto* command = bench.add_subcommand("averaging",
                                        "All-reduce between processes on this machine, beside Gloo");
@@ -23,7 +23,10 @@ void add_averaging(CLI::App& bench, int& exit_code) {
       ->check(CLI::Range(1, 1'000))
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON, all rounds included");
-  command->callback([&exit_code, options] { exit_code = bench_averaging(*options); });
+  command->callback([options, &program] {
+    program.compute_here(
+        [options](const Compute& compute) { return compute.bench_averaging(*options); });
+  });
 }
 
 void add_failover(CLI::App& bench, int& exit_code) {
@@ -49,21 +52,26 @@ void add_failover(CLI::App& bench, int& exit_code) {
 
 }  // namespace
 
-void add_bench(CLI::App& app, int& exit_code) {
+void add_bench(CLI::App& app, Program& program) {
   auto* command = app.add_subcommand("bench", "Measures this machine and this build");
   command->require_subcommand(1);
   auto* transport =
       command->add_subcommand("transport", "Tensors and small requests between two processes");
-  transport->callback([&exit_code] { exit_code = bench_transport(); });
+  transport->callback([&program] { program.exit_code = bench_transport(); });
   auto* overhead =
       command->add_subcommand("overhead", "Tokens per second beside a plain LibTorch loop");
-  overhead->callback([&exit_code] { exit_code = bench_overhead(); });
-  add_averaging(*command, exit_code);
-  add_failover(*command, exit_code);
+  overhead->callback([&program] {
+    program.compute_here([](const Compute& compute) { return compute.bench_overhead(); });
+  });
+  add_averaging(*command, program);
+  add_failover(*command, program.exit_code);
   auto* memory = command->add_subcommand("memory", "Resident memory of nodes without work");
-  auto* baseline = memory->add_flag("--baseline", "Print this process's own [MB]");
-  memory->callback([&exit_code, baseline] {
-    exit_code = baseline->count() > 0 ? bench_memory_baseline() : bench_memory();
+  auto* baseline = memory->add_flag("--baseline", "Prints this process's own, with LibTorch [MB]");
+  memory->callback([&program, baseline] {
+    if (baseline->count() == 0)
+      program.exit_code = bench_memory();
+    else
+      program.compute_here([](const Compute& compute) { return compute.bench_memory_baseline(); });
   });
 }
 

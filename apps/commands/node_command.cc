@@ -10,9 +10,6 @@
 #include "apps/commands/commands.h"
 #include "apps/launch/run_folder.h"
 #include "config/experiment.h"
-#include "tensor/core/threads.h"
-#include "tensor/gpt/device.h"
-#include "tensor/gpt/gpt_stage.h"
 
 namespace swarm::apps {
 namespace {
@@ -55,7 +52,8 @@ std::string apply(const Arguments& a, actors::NodeOptions& options) {
   return {};
 }
 
-int serve(const Arguments& a) {
+/// The options of the node, or the exit code that refuses them.
+int resolve(const Arguments& a, actors::NodeOptions& options) {
   const auto result = load(a);
   if (!result.ok()) {
     std::fputs(result.text().c_str(), stderr);
@@ -69,12 +67,12 @@ int serve(const Arguments& a) {
   }
   std::string folder = a.run_folder;
   if (folder.empty()) folder = experiment.run.folder + "/" + experiment.run.name + "/nodes-here";
-  actors::NodeOptions options = config::to_node_options(experiment, a.name, folder);
+  options = config::to_node_options(experiment, a.name, folder);
   if (const std::string why = apply(a, options); !why.empty()) return refuse(why);
-  if (!options.stages.empty())
-    if (const auto there = tensor::check_device(options.device); !there)
-      return refuse(there.error().detail);
-  const actors::NodeDeps deps{tensor::make_gpt_stage, tensor::set_threads};
+  return 0;
+}
+
+int serve(const Arguments& a, const actors::NodeOptions& options, const actors::NodeDeps& deps) {
   auto node = actors::Node::start(options, deps);
   if (!node) {
     std::fprintf(stderr, "swarm node %s: %s\n", a.name.c_str(), to_string(node.error()).c_str());
@@ -94,9 +92,26 @@ int serve(const Arguments& a) {
   std::_Exit(code);  // see Node::run()
 }
 
+/// Whether the node may get a stage: then it starts where LibTorch is.
+bool may_compute(const actors::NodeOptions& options) { return !options.stages.empty(); }
+
+void start(const Arguments& a, Program& program) {
+  actors::NodeOptions options;
+  program.exit_code = resolve(a, options);
+  if (program.exit_code != 0) return;
+  if (!may_compute(options)) {
+    program.exit_code = serve(a, options, {});
+    return;
+  }
+  program.compute_here([&](const Compute& compute) {
+    const auto there = compute.check_device(options.device);
+    return there ? serve(a, options, compute.node) : refuse(there.error().detail);
+  });
+}
+
 }  // namespace
 
-void add_node(CLI::App& app, int& exit_code) {
+void add_node(CLI::App& app, Program& program) {
   auto* command = app.add_subcommand("node", "Runs one node of a swarm, for many machines");
   auto a = std::make_shared<Arguments>();
   add_config_arguments(*command, a->config);
@@ -110,7 +125,7 @@ void add_node(CLI::App& app, int& exit_code) {
       ->expected(1)
       ->take_all();
   command->add_option("--run-folder", a->run_folder, "Where files go: DIR/nodes/NAME/");
-  command->callback([a, &exit_code] { exit_code = serve(*a); });
+  command->callback([a, &program] { start(*a, program); });
 }
 
 }  // namespace swarm::apps

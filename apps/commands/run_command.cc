@@ -4,11 +4,11 @@
 
 #include "apps/commands/commands.h"
 #include "apps/commands/run_display.h"
+#include "apps/launch/devices.h"
 #include "apps/launch/launcher.h"
 #include "apps/launch/run_folder.h"
 #include "apps/launch/summary.h"
 #include "tensor/data/bigram.h"
-#include "tensor/gpt/device.h"
 
 namespace swarm::apps {
 namespace {
@@ -48,17 +48,6 @@ std::optional<double> bigram(const config::Experiment& experiment) {
   return tensor::bigram_loss(**data, experiment.base.training.validation_samples);
 }
 
-/// Empty if all nodes, which will be on this machine, find their devices.
-std::string missing_device(const config::Experiment& experiment) {
-  for (const auto& node : experiment.nodes) {
-    if (node.stages.empty()) continue;
-    const auto there =
-        tensor::check_device(config::to_node_options(experiment, node.name, "").device);
-    if (!there) return "node " + node.name + ": " + there.error().detail;
-  }
-  return {};
-}
-
 void print_result(const launch::RunReport& report, const launch::RunState& state,
                   const std::optional<double>& baseline, const std::string& folder) {
   std::printf("%s after %.0f s, %llu steps, %.0f tokens/s", to_string(report.outcome),
@@ -81,8 +70,9 @@ int run(const Arguments& a) {
   config::Experiment experiment = *loaded.experiment;
   if (experiment.nodes.empty())
     return refuse("the file lists no [[nodes]]; `swarm node` starts single ones", kBadConfig);
-  if (const std::string why = missing_device(experiment); !why.empty())
-    return refuse(why, kBadConfig);
+  if (const auto there = launch::check_devices(experiment); !there)
+    return refuse(there.error().detail,
+                  there.code() == ErrorCode::kInvalidArgument ? kBadConfig : 1);
   std::string folder = a.resume;
   if (folder.empty()) {
     auto made = launch::make_run_folder(experiment);

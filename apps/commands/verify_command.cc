@@ -1,149 +1,14 @@
-// `swarm verify`: a swarm's parameters against those of one LibTorch process on the same samples.
-// Of an experiment it trains now, or of the folder of a run that ended (verify_run.h).
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cstdio>
-#include <filesystem>
-#include <map>
 #include <memory>
 
-#include "apps/audit/audit_run.h"
 #include "apps/commands/commands.h"
-#include "apps/commands/compare_states.h"
-#include "apps/commands/run_display.h"
-#include "apps/commands/run_snapshots.h"
-#include "apps/commands/train_alone.h"
-#include "apps/commands/verify_run.h"
-#include "apps/launch/launcher.h"
-#include "apps/launch/run_folder.h"
-#include "apps/launch/summary.h"
-#include "config/experiment.h"
-#include "tensor/core/threads.h"
-#include "tensor/reference/one_process.h"
+#include "apps/commands/compute_arguments.h"
 
 namespace swarm::apps {
-namespace {
 
-struct Arguments {
-  ConfigArguments config;
-  uint32_t steps = 20;
-  std::string drop_slot;
-  double tolerance = 1e-3;
-  bool steps_given = false, from_start = false;
-  int threads = 0;
-};
-
-int fail(const Error& error) {
-  std::fprintf(stderr, "swarm verify: %s\n", to_string(error).c_str());
-  return 1;
-}
-
-int judge(const std::map<std::string, Difference>& differences, double tolerance) {
-  std::printf("%-48s %12s %12s %12s\n", "tensor", "|difference|", "|measure|", "relative");
-  int beyond = 0;
-  double worst = 0;
-  for (const auto& [name, difference] : differences) {
-    const double relative = difference.relative();
-    const bool bad = !(relative <= tolerance);
-    beyond += bad;
-    worst = std::max(worst, relative);
-    std::printf("%-48s %12.3e %12.3e %12.3e%s\n", name.c_str(), difference.away, difference.scale,
-                relative, bad ? "  BEYOND" : "");
-  }
-  std::printf("%zu tensors, worst relative difference %.3e, tolerance %.3e: %s\n",
-              differences.size(), worst, tolerance, beyond == 0 ? "equal" : "NOT EQUAL");
-  return beyond == 0 ? 0 : 1;
-}
-
-Result<std::string> train_swarm(config::Experiment experiment) {
-  auto folder = launch::make_run_folder(experiment);
-  if (!folder) return folder.error();
-  RunDisplay display(false);
-  launch::LaunchOptions options;
-  options.folder = *folder;
-  options.on_progress = [&](const std::string& line) { display.progress(line); };
-  launch::Launcher launcher(experiment, options);
-  const auto report = launcher.run();
-  display.finish();
-  auto written = launch::write_atomically(
-      *folder + "/summary.json",
-      launch::summary_json(experiment, launcher.state(), report, std::nullopt));
-  if (!written) return written.error();
-  if (report.outcome != launch::Outcome::kFinished)
-    return Error{ErrorCode::kInternal,
-                 "the swarm did not finish: " + report.reason + " (" + *folder + ")"};
-  return folder;
-}
-
-int verify_file(const Arguments& a) {
-  auto overrides = a.config.overrides;
-  overrides.push_back("training.steps=" + std::to_string(a.steps));
-  if (!a.drop_slot.empty()) overrides.push_back("faults.drop_gradient=" + a.drop_slot);
-  config::ExperimentResult loaded;
-  loaded = config::load_experiment(a.config.file, overrides, config::Timeline::kIgnore);
-  if (!loaded.ok()) {
-    std::fputs(loaded.text().c_str(), stderr);
-    return kBadConfig;
-  }
-  const auto& options = loaded.experiment->base;
-  if (options.training.asynchronous()) {
-    std::fprintf(
-        stderr,
-        "swarm verify: training.mode is \"async\", which equals no single process; verify the "
-        "same file with --set training.mode=sync\n");
-    return kBadConfig;
-  }
-  auto folder = train_swarm(*loaded.experiment);
-  if (!folder) return fail(folder.error());
-  std::printf("one process trains on the same samples ...\n");
-  tensor::set_threads(options.threads);
-  auto data = tensor::open_text_data(options.data, options.model.sequence);
-  if (!data) return fail(data.error());
-  auto schedule = reference_options(options);
-  auto audit = launch::audit_run(*folder, *loaded.experiment);
-  if (!audit) return fail(audit.error());
-  schedule.skipped = audit->skipped;
-  if (options.training.delayed_updates) {  // where the pipeline ran dry only the record can tell
-    schedule.computed_on = audit->computed_on;
-    std::printf("%zu of %u steps were computed one update behind\n", audit->computed_on.size(),
-                a.steps);
-  }
-  auto trainer = tensor::ReferenceTrainer::make(schedule, **data);
-  if (!trainer) return fail(trainer.error());
-  auto reference = (*trainer)->train_until(a.steps);
-  if (!reference) return fail(reference.error());
-  auto snapshots = read_snapshots(*folder, options.num_stages, a.steps);
-  if (!snapshots) return fail(snapshots.error());
-  auto differences = compare_states(options.model, options.num_stages, *snapshots,
-                                    (*trainer)->state(), initial_parameters(options.model));
-  if (!differences) return fail(differences.error());
-  std::printf(
-      "%u steps, %zu snapshots of %d stages; relative: L2 of the difference against the way from "
-      "the initial weights, of moments against their size\n",
-      a.steps, snapshots->size(), options.num_stages);
-  return judge(*differences, a.tolerance);
-}
-
-int verify(const Arguments& a) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(a.config.file, error)) return verify_file(a);
-  if (!a.config.overrides.empty() || !a.drop_slot.empty() || a.steps_given) {
-    std::fprintf(stderr, "swarm verify: --set, --steps and --drop-slot are for a FILE\n");
-    return kBadConfig;
-  }
-  VerifyRunOptions options;
-  options.folder = a.config.file;
-  options.tolerance = a.tolerance;
-  options.from_start = a.from_start;
-  options.threads = a.threads;
-  return verify_run(options);
-}
-
-}  // namespace
-
-void add_verify(CLI::App& app, int& exit_code) {
+void add_verify(CLI::App& app, Program& program) {
   auto* command = app.add_subcommand("verify", "Compares a swarm's parameters with one process's");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<VerifyArguments>();
   add_config_arguments(*command, a->config);
   command->get_option("FILE")->description(
       "Experiment to train now, or folder of a run that ended");
@@ -157,9 +22,9 @@ void add_verify(CLI::App& app, int& exit_code) {
                     "Folder: one replay of all steps, not one from each snapshot to the next");
   command->add_option("--threads", a->threads, "Folder: of LibTorch; 0: as node.threads")
       ->check(CLI::Range(0, 1024));
-  command->callback([a, steps, &exit_code] {
+  command->callback([a, steps, &program] {
     a->steps_given = steps->count() > 0;
-    exit_code = verify(*a);
+    program.compute_here([a](const Compute& compute) { return compute.verify(*a); });
   });
 }
 

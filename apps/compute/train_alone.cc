@@ -1,4 +1,4 @@
-#include "apps/commands/train_alone.h"
+#include "apps/compute/train_alone.h"
 
 #include "tensor/data/text_data.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/commands/run_snapshots.h"
+#include "apps/compute/run_snapshots.h"
 #include "common/result.h"
 #include "tensor/reference/one_process.h"
 

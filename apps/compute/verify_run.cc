@@ -1,13 +1,13 @@
-#include "apps/commands/verify_run.h"
+#include "apps/compute/verify_run.h"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "apps/audit/audit_run.h"
 #include "apps/commands/commands.h"
-#include "apps/commands/compare_states.h"
-#include "apps/commands/run_snapshots.h"
-#include "apps/commands/train_alone.h"
+#include "apps/compute/compare_states.h"
+#include "apps/compute/run_snapshots.h"
+#include "apps/compute/train_alone.h"
 #include "config/experiment.h"
 #include "tensor/core/flat.h"
 #include "tensor/core/state_format.h"

@@ -15,9 +15,10 @@
 #include <set>
 
 #include "apps/bench/bench.h"
-#include "apps/bench/bench_averaging_peer.h"
-#include "apps/bench/bench_gloo.h"
 #include "apps/bench/figures/bench_figures.h"
+#include "apps/compute/bench_averaging_peer.h"
+#include "apps/compute/bench_gloo.h"
+#include "apps/compute/compute.h"
 #include "common/result.h"
 
 namespace swarm::apps {

@@ -1,4 +1,4 @@
-#include "apps/commands/run_snapshots.h"
+#include "apps/compute/run_snapshots.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -2,8 +2,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "apps/bench/bench.h"
-#include "apps/commands/train_alone.h"
+#include "apps/compute/compute.h"
+#include "apps/compute/train_alone.h"
 #include "apps/launch/launcher.h"
 #include "apps/launch/run_folder.h"
 #include "common/statistics.h"

@@ -1,4 +1,4 @@
-#include "apps/commands/compare_states.h"
+#include "apps/compute/compare_states.h"
 
 #include <cmath>
 #include <cstring>

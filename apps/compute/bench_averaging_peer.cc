@@ -1,4 +1,4 @@
-#include "apps/bench/bench_averaging_peer.h"
+#include "apps/compute/bench_averaging_peer.h"
 
 #include <sys/socket.h>
 
@@ -15,8 +15,8 @@
 #include "actors/net/errors.h"
 #include "actors/net/links/links.h"
 #include "actors/net/system_config.h"
-#include "apps/bench/bench_gloo.h"
 #include "apps/bench/figures/bench_figures.h"
+#include "apps/compute/bench_gloo.h"
 
 namespace swarm::apps {
 namespace {

@@ -1,4 +1,4 @@
-#include "apps/bench/bench_gloo.h"
+#include "apps/compute/bench_gloo.h"
 
 #ifdef SWARM_GLOO
 #include <gloo/allreduce.h>

@@ -1,0 +1,53 @@
+#include "apps/commands/program.h"
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "apps/commands/commands.h"
+#include "apps/launch/programs.h"
+
+namespace swarm::apps {
+
+void Program::compute_here(const std::function<int(const Compute&)>& work) {
+  if (compute != nullptr) {
+    exit_code = work(*compute);
+    return;
+  }
+  const Error error = launch::become_compute_program(argv);
+  std::fprintf(stderr, "swarm: %s\n", error.detail.c_str());
+  exit_code = 1;
+}
+
+int run_program(Program program, int argc) {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGCHLD, SIG_DFL);  // ignored by a parent, it would hide how our children end
+  CLI::App app("Trains models on a swarm of unreliable machines.", "swarm");
+  app.set_version_flag("--version", "swarm " SWARM_VERSION, "Prints the version and ends");
+  app.require_subcommand(1);
+  add_run(app, program.exit_code);
+  add_sweep(app, program.exit_code);
+  add_node(app, program);
+  add_console(app, program.exit_code);
+  add_sample(app, program);
+  add_audit(app, program.exit_code);
+  add_verify(app, program);
+  add_compare(app, program.exit_code);
+  add_report(app, program.exit_code);
+  add_bench(app, program);
+  add_sim(app, program.exit_code);
+  add_config(app, program.exit_code);
+  add_device(app, program);
+  try {
+    app.parse(argc, program.argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kBadConfig;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "swarm: %s\n", error.what());
+    return 1;
+  }
+  return program.exit_code;
+}
+
+}  // namespace swarm::apps

@@ -1,0 +1,22 @@
+/// The handlers of struct Compute (apps/commands/program.h) that stand in files of their own.
+#pragma once
+
+namespace swarm::apps {
+
+struct SampleArguments;
+struct VerifyArguments;
+struct AveragingBenchOptions;
+
+int sample(const SampleArguments& arguments);
+int verify(const VerifyArguments& arguments);
+
+/// 1 stage x 1 trainer beside one LibTorch process with 1 thread, and 2 stages x 1 peer beside one
+/// process with 2 threads.
+int bench_overhead();
+
+/// One all-reduce of float32 vectors among peers on this machine, one process each, through
+/// averagers and links over TCP; turn and turn about with Gloo where that was there at build time.
+/// Checks that the results are right.
+int bench_averaging(const AveragingBenchOptions& options);
+
+}  // namespace swarm::apps

@@ -1,0 +1,49 @@
+#include <cstdio>
+
+#include "apps/commands/commands.h"
+#include "apps/commands/compute_arguments.h"
+#include "apps/compute/compute.h"
+#include "apps/compute/run_snapshots.h"
+#include "config/experiment.h"
+#include "tensor/core/threads.h"
+#include "tensor/gpt/sampler.h"
+
+namespace swarm::apps {
+namespace {
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "swarm sample: %s\n", to_string(error).c_str());
+  return 1;
+}
+
+}  // namespace
+
+int sample(const SampleArguments& a) {
+  const auto loaded = config::load_experiment(a.folder + "/config.toml");
+  if (!loaded.ok()) {
+    std::fputs(loaded.text().c_str(), stderr);
+    return kBadConfig;
+  }
+  const auto& options = loaded.experiment->base;
+  auto step = newest_common_step(a.folder, options.num_stages);
+  if (!step) return fail(step.error());
+  auto snapshots = read_snapshots(a.folder, options.num_stages, *step);
+  if (!snapshots) return fail(snapshots.error());
+  std::vector<Buffer> states;  // one of each stage: replicas are equal
+  for (const auto& snapshot : *snapshots)
+    if (snapshot.stage == static_cast<int32_t>(states.size())) states.push_back(snapshot.state);
+  tensor::set_threads(a.threads);
+  auto stages = tensor::load_stages(options.model, states);
+  if (!stages) return fail(stages.error());
+  std::fprintf(stderr, "step %llu of %s\n", static_cast<unsigned long long>(*step),
+               a.folder.c_str());
+  std::fputs(a.sample.prompt.c_str(), stdout);
+  auto text = tensor::sample_text(*stages, options.model.sequence, a.sample, [](char byte) {
+    std::fputc(byte, stdout);
+    std::fflush(stdout);
+  });
+  std::fputc('\n', stdout);
+  return text ? 0 : fail(text.error());
+}
+
+}  // namespace swarm::apps

@@ -1,0 +1,57 @@
+#include "apps/launch/devices.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "apps/launch/child_process.h"
+#include "apps/launch/programs.h"
+
+namespace swarm::launch {
+namespace {
+
+/// Errors: kInvalidArgument with the words of `swarm device`, kIo.
+Status ask_device(const std::string& device) {
+  char file[] = "/tmp/swarm-device-XXXXXX";
+  const int opened = ::mkstemp(file);
+  if (opened < 0) return Error{ErrorCode::kIo, "cannot make a file in /tmp"};
+  ::close(opened);
+  auto child = ChildProcess::start({"/proc/self/exe", "device", device}, file);
+  while (child && !child->reap()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  std::string words;
+  std::getline(std::ifstream(file), words);
+  ::unlink(file);
+  if (!child) return child.error();
+  if (child->exit()->code == 0 && child->exit()->signal == 0) return {};
+  return Error{ErrorCode::kInvalidArgument, words.empty() ? child->exit()->text() : words};
+}
+
+}  // namespace
+
+Status check_devices(const config::Experiment& experiment) {
+  std::set<std::string> good = {"cpu"};
+  bool computes = false;
+  for (const auto& node : experiment.nodes) {
+    if (node.stages.empty()) continue;
+    if (!computes) {
+      const auto own = own_program();
+      if (!own) return own.error();
+      if (const auto path = find_compute_program(*own); !path) return path.error();
+      computes = true;
+    }
+    const std::string device = config::to_node_options(experiment, node.name, "").device;
+    if (good.count(device) > 0) continue;
+    if (const auto there = ask_device(device); !there)
+      return Error{there.error().code, fmt::format("node {}: {}", node.name, there.error().detail)};
+    good.insert(device);
+  }
+  return {};
+}
+
+}  // namespace swarm::launch
