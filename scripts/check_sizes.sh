@@ -46,7 +46,7 @@ list_files() {
   fi
 }
 mapfile -t files < <(list_files | grep -E '(\.(h|cc|proto|sh|cmake)|CMakeLists\.txt)$' | grep -v '^tests/' |
-                     sort | while read -r file; do [[ -f $file ]] && echo "$file"; done)
+                     sort -u | while read -r file; do [[ -f $file ]] && echo "$file"; done)
 ((${#files[@]})) || exit 0
 
 tags=$(mktemp)
@@ -73,6 +73,7 @@ function first_parameter(signature,   text) {
   first_is_const = (text ~ /^const /)
   sub(/^const /, "", text)
   sub(/^(caf::)?stateful_actor *< */, "", text)
+  sub(/::Self \*/, " *", text)
   sub(/ *(, *[A-Za-z_:]+ *)?> *\*/, " *", text)
   if (text !~ /^[A-Za-z_][A-Za-z_0-9:]* *[&*]/ || text ~ /^[^&]*&&/) return ""
   sub(/ *[&*].*/, "", text)

@@ -126,6 +126,8 @@ expect_size common/a.cc "$(class "$(lines 15 '  void f%();')")
 $(lines 16 'static void g%(const Big& big, int more) {}')" 'class Big has 31 member functions, 16 of them free functions'
 expect_size actors/a.cc "$(class "$(lines 15 '  void f%();')")
 $(lines 16 'void g%(caf::stateful_actor<Big>* self) {}')" 'class Big has 31 member functions, 16 of them free functions'
+expect_size actors/a.cc "$(class "$(lines 15 '  void f%();')")
+$(lines 16 'void g%(Big::Self* self) {}')" 'class Big has 31 member functions, 16 of them free functions'
 expect_size actors/a.cc "struct Big { int number = 0; };
 $(lines 31 'void g%(Big* big) {}')" 'class Big has 31 member functions, 31 of them free functions'
 expect_size common/a.h "$(class "  void f();
