@@ -14,7 +14,8 @@ namespace swarm::actors {
 struct HeldSlots {
   PeerId peer;
   std::string node_name;
-  std::vector<uint32_t> slots, attempts;
+  std::vector<uint32_t> slots;
+  std::vector<uint64_t> attempts;
 };
 
 /// Written by the coordinator when every stage holds its average, before it sends any commit. A

@@ -48,7 +48,7 @@ class CoordinatorState {
     uint64_t step = 0;       ///< Updates applied.
     uint64_t open_step = 0;  ///< Whose microbatches it serves.
     std::vector<uint64_t> snapshots;
-    std::vector<std::pair<uint32_t, uint32_t>> held;  ///< (slot, attempt), as last reported.
+    std::vector<std::pair<uint32_t, uint64_t>> held;  ///< (slot, attempt), as last reported.
     std::vector<proto::HeldSlot> losses;              ///< Those of `held` whose loss it knows.
     bool has_average = false;
     uint64_t round = 0;
@@ -184,7 +184,7 @@ class CoordinatorState {
   void take_commit_reply(Peer& peer, const proto::CommitStepReply& reply);
   StageProgress* find_round(uint32_t stage, uint64_t round);
   bool newcomers_wait() const;
-  uint32_t attempt_base() const;
+  uint64_t attempt_base() const;
   bool decide_save(uint64_t next);
   bool may_save() const;
   bool everywhere(uint64_t snapshot) const;

@@ -6,6 +6,7 @@
 #include "actors/coordinator/coordinator_state.h"
 #include "actors/net/local.h"
 #include "actors/net/log.h"
+#include "routing/steps/attempts.h"
 
 namespace swarm::actors {
 namespace {
@@ -64,8 +65,8 @@ void CoordinatorState::open_step(uint64_t step) {
 
 /// Rises with every term and every gathering: attempts of a history that was given up are told from
 /// those of the present one by their number alone.
-uint32_t CoordinatorState::attempt_base() const {
-  return static_cast<uint32_t>(((term_ & 0xfff) << 20) | ((gatherings_ & 0xfff) << 8));
+uint64_t CoordinatorState::attempt_base() const {
+  return routing::attempt_base(term_, gatherings_);
 }
 
 void CoordinatorState::advance() {

@@ -54,7 +54,7 @@ caf::result<Mail> StageServerState::on_forward(const Mail& mail) {
     return to_caf(ErrorCode::kStaleStep, "the peer is at step " + std::to_string(step_));
   }
   // Serial numbers: terms are many, the number of an attempt wraps round.
-  if (static_cast<int32_t>(head.attempt() - min_attempt_) < 0) {
+  if (head.attempt() < min_attempt_) {
     ++stale_;
     return to_caf(ErrorCode::kStaleStep, "the attempt was leased before the swarm gathered");
   }
@@ -145,13 +145,13 @@ bool StageServerState::decide_accumulate(const proto::ForwardRequest& head) {
 }
 
 /// The attempt by which this peer's sum (or an update, in asynchronous mode) holds the slot.
-std::optional<uint32_t> StageServerState::held_attempt(const Key& key) const {
+std::optional<uint64_t> StageServerState::held_attempt(const Key& key) const {
   if (asynchronous()) {
     auto taken = taken_.find({key.step, key.slot});
-    return taken == taken_.end() ? std::nullopt : std::optional<uint32_t>(taken->second);
+    return taken == taken_.end() ? std::nullopt : std::optional<uint64_t>(taken->second);
   }
   auto held = held_.find(key.slot);
-  return held == held_.end() ? std::nullopt : std::optional<uint32_t>(held->second);
+  return held == held_.end() ? std::nullopt : std::optional<uint64_t>(held->second);
 }
 
 void StageServerState::forget_held(const Key& key) {

@@ -211,8 +211,7 @@ void StageServerState::obey(const proto::RegisterPeerReply& verdict) {
           collapse(verdict.reason());
         }
       }
-      if (static_cast<int32_t>(verdict.min_attempt() - min_attempt_) > 0)
-        min_attempt_ = verdict.min_attempt();
+      min_attempt_ = std::max(min_attempt_, verdict.min_attempt());
       swarm_peers_ = verdict.peers();
       if (!verdict.keep_held() && !held_.empty()) drop_gradient_sum("the coordinator says so");
       if (phase_ == Phase::kServing) return;

@@ -75,7 +75,7 @@ class StageServerState {
     std::vector<caf::response_promise> promises;
     std::optional<AverageResult> result;
     bool abandoned = false;
-    std::map<uint32_t, uint32_t> held;  ///< slot -> attempt in the sum that it averages.
+    std::map<uint32_t, uint64_t> held;  ///< slot -> attempt in the sum that it averages.
     std::optional<proto::CommitStepReply> committed;  ///< Of the update that came with it.
   };
   struct Outcome {  ///< Of a compute job on a microbatch.
@@ -120,7 +120,7 @@ class StageServerState {
   bool injected_non_finite(const Key& key) const;
   void drop_residents(uint64_t before_step, const Error& error);
   bool decide_accumulate(const proto::ForwardRequest& head);
-  std::optional<uint32_t> held_attempt(const Key& key) const;
+  std::optional<uint64_t> held_attempt(const Key& key) const;
   void remember_loss(const Key& key, double loss_sum);
   void forget_held(const Key& key);
   Mail make_reply(const Resident& resident, double loss_sum, const tensor::EncodedTensor& gradient,
@@ -180,7 +180,7 @@ class StageServerState {
   uint64_t checksum_ = 0;  ///< Of the parameters at the start of step_; 0: not known yet.
   std::vector<uint64_t> snapshots_;
   std::set<uint64_t> unreadable_;  ///< Snapshots that are listed but corrupt or outdated.
-  uint32_t min_attempt_ = 0;       ///< Earlier ones belong to a history that was given up.
+  uint64_t min_attempt_ = 0;       ///< Earlier ones belong to a history that was given up.
   bool registering_ = false;
   uint64_t registered_step_ = 0;  ///< applied_ as the registration under way says.
   bool was_serving_ = false;
@@ -190,7 +190,7 @@ class StageServerState {
   bool computing_ = false;
   std::deque<std::pair<Key, Mail>> answered_;  ///< Latest replies, for repeats.
   uint64_t answered_bytes_ = 0;
-  std::map<uint32_t, uint32_t> held_;  ///< slot -> attempt in the gradient sum.
+  std::map<uint32_t, uint64_t> held_;  ///< slot -> attempt in the gradient sum.
   struct SlotLoss {
     double sum = 0;
     uint32_t samples = 0;
@@ -198,7 +198,7 @@ class StageServerState {
   std::map<std::pair<uint64_t, uint32_t>, SlotLoss> losses_;  ///< (step, slot); last stage.
   uint64_t sum_epoch_ = 0;                                    ///< Rises when the sum is dropped.
   /// Asynchronous mode: (period, slot) -> attempt that went into an update here; the newest.
-  std::map<std::pair<uint64_t, uint32_t>, uint32_t> taken_;
+  std::map<std::pair<uint64_t, uint32_t>, uint64_t> taken_;
   std::shared_ptr<LocalUpdater> updater_;  ///< Shared with jobs of the compute actor, used there.
   uint64_t updates_made_ = 0;
   Staleness staleness_;         ///< Since the start, for people.

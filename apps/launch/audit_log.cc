@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -49,10 +50,11 @@ const Json& array(const Json& object, const char* key) {
   return value;
 }
 
-std::vector<uint32_t> numbers(const Json& object, const char* key) {
-  std::vector<uint32_t> out;
+template <class Number>
+std::vector<Number> numbers(const Json& object, const char* key) {
+  std::vector<Number> out;
   for (const Json& item : array(object, key))
-    out.push_back(static_cast<uint32_t>(number(item, key, UINT32_MAX)));
+    out.push_back(static_cast<Number>(number(item, key, std::numeric_limits<Number>::max())));
   return out;
 }
 
@@ -72,8 +74,8 @@ PeerId peer(const Json& object) {
 }
 
 actors::HeldSlots held(const Json& object) {
-  actors::HeldSlots out{peer(object), text(object, "node"), numbers(object, "slots"),
-                        numbers(object, "attempts")};
+  actors::HeldSlots out{peer(object), text(object, "node"), numbers<uint32_t>(object, "slots"),
+                        numbers<uint64_t>(object, "attempts")};
   if (out.slots.size() != out.attempts.size())
     throw BadLine("`slots` and `attempts` differ in length");
   return out;
@@ -89,7 +91,7 @@ actors::ClosedStep closed(const Json& line) {
   out.first_sample = u64(line, "first_sample");
   out.microbatch = u32(line, "microbatch");
   out.attempts = u32(line, "attempts");
-  out.skipped = numbers(line, "skipped");
+  out.skipped = numbers<uint32_t>(line, "skipped");
   for (const Json& stage : array(line, "stages")) {
     if (!stage.is_object()) throw BadLine("`stages` holds what is no object");
     actors::ClosedStep::Stage one;

@@ -55,7 +55,7 @@ void StepLedger::set_holder(Slot& slot, uint32_t stage, const SlotHolder& holder
   --missing_[stage];
 }
 
-SlotLease StepLedger::describe(uint32_t slot, uint32_t attempt) const {
+SlotLease StepLedger::describe(uint32_t slot, uint64_t attempt) const {
   return {slot, attempt, slots_[slot].attempts.at(attempt).needs, is_validation(slot)};
 }
 
@@ -65,7 +65,7 @@ std::vector<SlotLease> StepLedger::lease(const ActorId& trainer, uint32_t max_sl
   for (uint32_t i = 0; i < slots_.size() && leases.size() < max_slots; ++i) {
     Slot& slot = slots_[i];
     if (slot.active.has_value() || !open(i)) continue;
-    uint32_t attempt = ++slot.last_attempt;
+    uint64_t attempt = ++slot.last_attempt;
     while (slot.attempts.count(attempt) != 0) attempt = ++slot.last_attempt;
     slot.attempts[attempt] = Attempt{next_sequence_++, slot.missing};
     slot.active = Active{trainer, attempt, deadline_s};
@@ -74,7 +74,7 @@ std::vector<SlotLease> StepLedger::lease(const ActorId& trainer, uint32_t max_sl
   return leases;
 }
 
-Status StepLedger::done(uint32_t slot_index, uint32_t attempt_number,
+Status StepLedger::done(uint32_t slot_index, uint64_t attempt_number,
                         const std::vector<LedgerHop>& route, double loss_sum, uint32_t samples) {
   if (slot_index >= slots_.size())
     return Error{ErrorCode::kInvalidArgument, "slot " + std::to_string(slot_index) + " of step " +
@@ -98,13 +98,13 @@ Status StepLedger::done(uint32_t slot_index, uint32_t attempt_number,
   return {};
 }
 
-void StepLedger::failed(uint32_t slot_index, uint32_t attempt) {
+void StepLedger::failed(uint32_t slot_index, uint64_t attempt) {
   if (slot_index >= slots_.size()) return;
   std::optional<Active>& active = slots_[slot_index].active;
   if (active.has_value() && active->attempt == attempt) active.reset();
 }
 
-NonFiniteVerdict StepLedger::non_finite(uint32_t slot_index, uint32_t attempt,
+NonFiniteVerdict StepLedger::non_finite(uint32_t slot_index, uint64_t attempt,
                                         const LedgerHop& where) {
   if (slot_index >= slots_.size()) return NonFiniteVerdict::kIgnored;
   failed(slot_index, attempt);
@@ -194,7 +194,7 @@ std::vector<uint32_t> StepLedger::peer_lost(const PeerId& peer, bool may_return)
 }
 
 void StepLedger::rebuild(const PeerId& peer, uint32_t stage,
-                         const std::vector<std::pair<uint32_t, uint32_t>>& held) {
+                         const std::vector<std::pair<uint32_t, uint64_t>>& held) {
   if (stage >= options_.num_stages) return;
   for (const auto& [slot_index, attempt_number] : held) {
     if (slot_index >= options_.num_slots) continue;

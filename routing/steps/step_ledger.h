@@ -25,15 +25,14 @@ struct StepLedgerOptions {
   uint32_t num_slots = 1;   ///< Training slots: index 0 .. num_slots - 1.
   uint32_t num_validation =
       0;  ///< Validation slots: index num_slots .. num_slots + num_validation - 1; forward only.
-  /// Attempts are numbered from here + 1 on: different for each term, so that attempts leased by a
-  /// coordinator that lost its office are never taken for this one's.
-  uint32_t attempt_base = 0;
+  /// Attempts are numbered from here + 1 on: see routing/steps/attempts.h.
+  uint64_t attempt_base = 0;
 };
 
 /// Permission to carry one slot through the pipeline once.
 struct SlotLease {
   uint32_t slot = 0;
-  uint32_t attempt = 0;  ///< Rises by one with every lease of the slot.
+  uint64_t attempt = 0;  ///< Rises by one with every lease of the slot.
   StageMask needs = 0;   ///< Stages that must add this slot to their sum; 0 for validation.
   bool validation = false;
 };
@@ -43,13 +42,13 @@ struct LedgerHop {
   uint32_t stage = 0;
   PeerId peer;
   bool held = false;     ///< The peer added the slot to its sum.
-  uint32_t attempt = 0;  ///< The attempt that it added.
+  uint64_t attempt = 0;  ///< The attempt that it added.
 };
 
 /// Which peer's sum holds (slot, stage), and by which attempt.
 struct SlotHolder {
   PeerId peer;
-  uint32_t attempt = 0;
+  uint64_t attempt = 0;
 };
 
 /// What a report of a microbatch that is not finite leads to.
@@ -75,17 +74,17 @@ class StepLedger {
   /// that is set. A hop of a stage outside the attempt's `needs` is ignored: that peer was told not
   /// to add. `samples` 0 means that the loss is not known. Errors: kInvalidArgument (slot or stage
   /// out of range), kNotFound (attempt never leased).
-  Status done(uint32_t slot, uint32_t attempt, const std::vector<LedgerHop>& route, double loss_sum,
+  Status done(uint32_t slot, uint64_t attempt, const std::vector<LedgerHop>& route, double loss_sum,
               uint32_t samples);
 
   /// The attempt failed or its trainer gave it up: the slot may be leased again. Late ones are
   /// ignored.
-  void failed(uint32_t slot, uint32_t attempt);
+  void failed(uint32_t slot, uint64_t attempt);
 
   /// The attempt met something not finite on `where`. The second such attempt of a slot skips it:
   /// no stage holds it any more, and what stages hold of it must not be averaged (counted() leaves
   /// it out). A validation slot that is skipped makes the validation loss not a number.
-  NonFiniteVerdict non_finite(uint32_t slot, uint32_t attempt, const LedgerHop& where);
+  NonFiniteVerdict non_finite(uint32_t slot, uint64_t attempt, const LedgerHop& where);
   /// Peers to carry a slot round.
   std::vector<LedgerHop> avoid(uint32_t slot) const;
   std::vector<uint32_t> skipped() const;  ///< Training slots, ascending.
@@ -107,7 +106,7 @@ class StepLedger {
   /// all reported ones; done() of a reported attempt is accepted and brings its loss. Slots and
   /// stages out of range are ignored.
   void rebuild(const PeerId& peer, uint32_t stage,
-               const std::vector<std::pair<uint32_t, uint32_t>>& held);
+               const std::vector<std::pair<uint32_t, uint64_t>>& held);
 
   /// Loss of a slot that a predecessor's done() brought, as the last stage's peer remembers it.
   /// Counts once per slot, like done()'s; validation slots, values that are not finite and slots
@@ -141,19 +140,19 @@ class StepLedger {
   };
   struct Active {
     ActorId trainer;
-    uint32_t attempt = 0;
+    uint64_t attempt = 0;
     double deadline_s = 0;
   };
   struct Slot {
     StageMask missing = 0;
     std::map<uint32_t, SlotHolder> holders;  // by stage
-    std::map<uint32_t, Attempt> attempts;    // by attempt number
-    uint32_t last_attempt = 0;
+    std::map<uint64_t, Attempt> attempts;    // by attempt number
+    uint64_t last_attempt = 0;
     std::optional<Active> active;
     bool has_loss = false;
     double loss_sum = 0;
     uint32_t samples = 0;
-    std::map<uint32_t, LedgerHop> non_finite;  // by attempt
+    std::map<uint64_t, LedgerHop> non_finite;  // by attempt
     bool skipped = false;
   };
   struct PeerRule {
@@ -165,7 +164,7 @@ class StepLedger {
   bool refused(const PeerId& peer, const Attempt& attempt) const;
   void set_holder(Slot& slot, uint32_t stage, const SlotHolder& holder);
   void skip(uint32_t slot);
-  SlotLease describe(uint32_t slot, uint32_t attempt) const;
+  SlotLease describe(uint32_t slot, uint64_t attempt) const;
 
   StepLedgerOptions options_;
   std::vector<Slot> slots_;           // training, then validation

@@ -49,7 +49,7 @@ class World {
       bool adds = ((flight.lease.needs >> stage) & 1) != 0 && stage != cut;
       // A sum takes a slot once: a peer that holds it of an earlier attempt says so.
       auto mine = sums.find(peer);
-      uint32_t by = flight.lease.attempt;
+      uint64_t by = flight.lease.attempt;
       if (adds && mine != sums.end())
         for (const auto& entry : mine->second)
           if (entry.first == flight.lease.slot) by = entry.second;
@@ -140,7 +140,7 @@ class World {
   std::vector<Flight> flights;
   std::set<PeerId> dead;
   std::set<uint32_t> skipped;
-  std::map<PeerId, std::set<std::pair<uint32_t, uint32_t>>> sums;
+  std::map<PeerId, std::set<std::pair<uint32_t, uint64_t>>> sums;
 };
 
 void random_event(World& world) {
@@ -180,7 +180,7 @@ void finish(World& world) {
     for (uint32_t stage = 0; stage < kStages; ++stage) {
       PeerId peer = World::peer_at(stage, 0);
       bool adds = ((flight.lease.needs >> stage) & 1) != 0;
-      uint32_t by = flight.lease.attempt;
+      uint64_t by = flight.lease.attempt;
       for (const auto& entry : world.sums[peer])
         if (entry.first == flight.lease.slot) by = entry.second;
       if (adds) world.sums[peer].insert({flight.lease.slot, by});
