@@ -1,0 +1,129 @@
+#include "routing/membership/admission.h"
+
+#include <algorithm>
+
+namespace swarm::routing {
+namespace {
+
+using std::chrono::milliseconds;
+using Then = Admission::Then;
+
+bool stored(const PeerFacts& peer, uint64_t step) {
+  return std::count(peer.snapshots.begin(), peer.snapshots.end(), step) != 0;
+}
+
+/// It has trained where this coordinator was not heard. If every stage has such a peer their
+/// history is the longer one; they may register one after the other.
+Admission admit_one_ahead(const PeerId& id, const Roster& roster, const Whereabouts& where,
+                          Time now) {
+  const PeerFacts& peer = roster.peers().at(id);
+  const std::string step = std::to_string(peer.step);
+  const auto longer = longer_history(roster.supplies(), roster.num_stages(), where.applied);
+  if (longer)
+    return {wait_verdict(milliseconds(100), "it is ahead, at step " + step), Then::kGather,
+            "others have trained on to step " + std::to_string(*longer)};
+  if (now - peer.ahead_since.value_or(now) > where.patience)
+    return {fetch_verdict(id, roster, where, "alone with step " + step), Then::kIsAhead};
+  return {wait_verdict(milliseconds(100), "it is ahead, at step " + step), Then::kIsAhead};
+}
+
+/// It is not at the open step.
+Admission admit_one_elsewhere(const PeerId& id, const Roster& roster, const Whereabouts& where,
+                              Time now) {
+  const PeerFacts& peer = roster.peers().at(id);
+  const auto serving = roster.serving(peer.stage);
+  const bool alone = std::all_of(serving.begin(), serving.end(),
+                                 [&id](const PeerId& other) { return other == id; });
+  if (!where.finished && alone)  // nobody to fetch from
+    return {{},
+            Then::kGather,
+            "stage " + std::to_string(peer.stage) + " has no peer at step " +
+                std::to_string(where.step)};
+  const bool ahead = peer.has_state && peer.step > where.applied;
+  if (ahead && !where.finished) return admit_one_ahead(id, roster, where, now);
+  if (where.step != where.applied)  // it could not apply the update under way: the step after may
+    return {wait_verdict(milliseconds(100), "an update is under way"), Then::kLeaves};
+  const std::string reason =
+      peer.has_state ? "behind, at step " + std::to_string(peer.step) : "no state yet";
+  return {fetch_verdict(id, roster, where, reason), Then::kLeaves};
+}
+
+}  // namespace
+
+Verdict wait_verdict(Time retry_after, const std::string& reason) {
+  Verdict verdict;
+  verdict.retry_after = retry_after;
+  verdict.reason = reason;
+  return verdict;
+}
+
+Verdict serve_verdict(uint64_t step, uint64_t open_step, const std::string& reason) {
+  Verdict verdict;
+  verdict.kind = Verdict::Kind::kServe;
+  verdict.step = step;
+  verdict.open_step = open_step;
+  verdict.reason = reason;
+  verdict.keep_held = true;
+  return verdict;
+}
+
+Verdict fetch_verdict(const PeerId& id, const Roster& roster, const Whereabouts& where,
+                      const std::string& reason) {
+  const PeerFacts& peer = roster.peers().at(id);
+  Verdict verdict = wait_verdict(milliseconds(200), reason);
+  verdict.step = where.step;
+  for (const PeerId& source : roster.serving(peer.stage))
+    if (source != id) verdict.sources.push_back(source);
+  if (!verdict.sources.empty())
+    verdict.kind = Verdict::Kind::kFetch;
+  else if (where.finished && stored(peer, where.step))
+    verdict.kind = Verdict::Kind::kRestoreOwn;
+  return verdict;
+}
+
+Admission admit_at_step(const PeerId& id, const Roster& roster, const Whereabouts& where,
+                        Time now) {
+  const PeerFacts& peer = roster.peers().at(id);
+  const bool there = peer.has_state && peer.step == where.applied && peer.open_step == where.step;
+  if (!there && !peer.commit_pending) return admit_one_elsewhere(id, roster, where, now);
+  const bool member = peer.serving || peer.commit_pending;
+  if (!member) {
+    const Bits bits = roster.compare_bits(id);
+    if (bits == Bits::kOther)
+      return {fetch_verdict(id, roster, where, "other bits than its replicas have")};
+    if (bits == Bits::kNotKnown)
+      return {wait_verdict(milliseconds(50), "its replicas apply an update")};
+  }
+  const std::string reason = "at step " + std::to_string(peer.step);
+  return {serve_verdict(peer.step, peer.open_step, reason), member ? Then::kStays : Then::kEnters};
+}
+
+Admission admit_at_period(const PeerId& id, const Roster& roster, const Whereabouts& where) {
+  const PeerFacts& peer = roster.peers().at(id);
+  const uint64_t lag = where.finished ? 0 : 1;
+  const bool fetched = !where.finished && peer.fetch_from && peer.step + 1 >= *peer.fetch_from;
+  const bool near = peer.has_state && (peer.step + lag >= where.step || fetched);
+  bool serving = peer.serving;
+  if (where.finished && !near) {  // if others have not missed the last averaging, it has
+    const auto members = roster.serving(peer.stage);
+    serving &= std::none_of(members.begin(), members.end(), [&](const PeerId& other) {
+      return roster.peers().at(other).step >= where.step;
+    });
+  }
+  if (where.finished && near && !serving) {
+    const Bits bits = roster.compare_bits(id);
+    if (bits == Bits::kOther)
+      return {fetch_verdict(id, roster, where, "it has missed the last averaging")};
+    if (bits == Bits::kNotKnown)
+      return {wait_verdict(milliseconds(100), "its replicas have not reported yet")};
+  }
+  if (!near && !serving) {
+    const std::string reason =
+        peer.has_state ? "behind, at period " + std::to_string(peer.step) : "no state yet";
+    return {fetch_verdict(id, roster, where, reason), Then::kFetches};
+  }
+  return {serve_verdict(where.step, where.step, "at period " + std::to_string(where.step)),
+          serving ? Then::kStays : Then::kEnters};
+}
+
+}  // namespace swarm::routing

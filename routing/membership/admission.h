@@ -1,0 +1,72 @@
+/// What a peer that registers is told: to serve, to fetch or load its state, or to wait and why.
+///
+/// Pure: time is an argument. Reads the roster, changes nothing: what else is to happen stands in
+/// Admission::then.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "routing/membership/roster.h"
+#include "routing/time.h"
+
+namespace swarm::routing {
+
+struct Verdict {
+  enum class Kind {
+    kWait,        ///< Register again after `retry_after`.
+    kServe,       ///< Member at `open_step`, with the parameters of `step`.
+    kFetch,       ///< Fetch the state from one of `sources`, then register again.
+    kRestoreOwn,  ///< Load the own snapshot of `step`, then register again.
+    kInitialise,  ///< Draw the parameters from the run's seed.
+  };
+  Kind kind = Kind::kWait;
+  std::string reason{};
+  uint64_t step = 0, open_step = 0;
+  Time retry_after{};
+  bool keep_held = false;  ///< kServe: what it holds counts; else it drops its sum.
+  bool exact = false;      ///< kFetch: exactly `step`, from snapshots too.
+  std::vector<PeerId> sources{};
+};
+
+/// Where the swarm is while it trains or after the end.
+struct Whereabouts {
+  uint64_t step = 0;      ///< The open one.
+  uint64_t applied = 0;   ///< Updates that its peers have applied: step, or one less.
+  bool finished = false;  ///< Training is over; nobody gathers any more.
+  /// A peer that is alone with a later step is waited for so long.
+  Time patience{};
+};
+
+struct Admission {
+  enum class Then {
+    kNothing,
+    kStays,    ///< It serves already.
+    kEnters,   ///< It becomes a member: whether its share counts is for the ledger to say.
+    kLeaves,   ///< It serves no more.
+    kIsAhead,  ///< As kLeaves; and since when it is ahead is to be remembered.
+    kFetches,  ///< Asynchronous: that it was told to fetch now is to be remembered.
+    kGather,   ///< The swarm gathers, for `gather_reason`; kLeaves too.
+  };
+  Verdict verdict;
+  Then then = Then::kNothing;
+  std::string gather_reason{};
+};
+
+Verdict wait_verdict(Time retry_after, const std::string& reason);
+/// From the other serving peers of its stage; without any it waits, unless training is over and it
+/// has its own snapshot.
+Verdict fetch_verdict(const PeerId& id, const Roster& roster, const Whereabouts& where,
+                      const std::string& reason);
+Verdict serve_verdict(uint64_t step, uint64_t open_step, const std::string& reason);
+
+/// All peers train the same step. Requires that `id` is in the roster.
+Admission admit_at_step(const PeerId& id, const Roster& roster, const Whereabouts& where, Time now);
+
+/// Every peer is at its own pace: one that is a period behind takes part; one further behind fetches
+/// a neighbour's state, and what it has fetched will do, however long that took. At the end
+/// replicas are equal.
+Admission admit_at_period(const PeerId& id, const Roster& roster, const Whereabouts& where);
+
+}  // namespace swarm::routing

@@ -1,0 +1,315 @@
+#include "routing/membership/gathering.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace swarm::routing {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Where the newest commit is: its step, who has applied it, and what those who have not need.
+struct NewestCommit {
+  uint64_t step = 0;
+  double gradient_norm = 0;
+  std::set<uint32_t> stages;  ///< That have a peer there.
+  std::set<uint64_t> terms;   ///< Of the rounds that led there: others are of another history.
+};
+
+NewestCommit newest_commit(const Roster& roster) {
+  NewestCommit newest;
+  for (const auto& [id, peer] : roster.peers())
+    if (peer.has_state) newest.step = std::max(newest.step, peer.step);
+  for (const auto& [id, peer] : roster.peers()) {
+    if (!peer.has_state || peer.step != newest.step) continue;
+    newest.stages.insert(peer.stage);
+    newest.terms.insert(peer.round >> 32);
+    newest.gradient_norm = peer.last_gradient_norm;
+  }
+  return newest;
+}
+
+bool one_behind(const PeerFacts& peer, const NewestCommit& newest) {
+  return peer.has_state && peer.step + 1 == newest.step && peer.has_average;
+}
+
+}  // namespace
+
+Orders Gathering::begin(const std::string& reason, std::optional<uint64_t> applied, Time now) {
+  if (!gathers_) applied_before_ = applied;
+  gathers_ = true;
+  ++count_;
+  reason_ = reason;
+  since_ = last_newcomer_at_ = now;
+  plan_.reset();
+  Orders out;
+  for (auto& [id, peer] : roster_.peers()) {
+    peer.serving = peer.commit_pending = peer.reported = false;
+    peer.ahead_since.reset();
+    peer.fetch_from.reset();
+    out.push_back(orders::AskToRegister{id, reason});
+  }
+  return out;
+}
+
+void Gathering::stop() {
+  gathers_ = false;
+  plan_.reset();
+}
+
+void Gathering::opened() {
+  gathers_ = false;
+  had_history_ = true;
+  plan_.reset();
+}
+
+std::optional<uint64_t> Gathering::planned_step() const {
+  if (!plan_) return std::nullopt;
+  return plan_->step;
+}
+
+const RecoveryAction* Gathering::action_of(const PeerId& id) const {
+  auto action = plan_->actions.find(id);
+  return action == plan_->actions.end() ? nullptr : &action->second;
+}
+
+// -- planning
+
+Orders Gathering::next(Time now) {
+  if (!plan_) {
+    Orders out = make_plan(now);
+    if (!plan_) return out;
+    for (const auto& [id, peer] : roster_.peers())
+      out.push_back(orders::AskToRegister{id, reason_});
+    return out;
+  }
+  return open(now);
+}
+
+Orders Gathering::make_plan(Time now) {
+  Orders out;
+  const Supplies supplies = roster_.supplies();
+  auto wait = unreported(now);
+  if (!wait) wait = too_few(supplies, now);
+  if (!wait) wait = not_yet(supplies, now);
+  if (wait) {
+    waiting_for_ = *wait;
+    return out;
+  }
+  if (half_committed(out)) {
+    last_newcomer_at_ = now;
+    return out;
+  }
+  auto made = plan(supplies);
+  if (!made) {
+    if (waiting_for_ != made.error().detail)
+      out.push_back(orders::Note{-1, applied_before_.value_or(0), facts::CannotGoOn{made.error()}});
+    waiting_for_ = made.error().detail;
+  } else if (made->fresh && had_history_) {
+    waiting_for_ = "every peer has lost its state; waiting for one that has a snapshot";
+  } else if (made->step == 0 && supplies.size() < options_.min_peers) {
+    waiting_for_ = fmt::format("waiting for {} more peers to begin at step 0 (training.min_peers)",
+                               options_.min_peers - supplies.size());
+  } else {
+    plan_ = std::move(*made);
+    if (auto recovered = recovery(supplies.size()))
+      out.push_back(orders::Note{-1, plan_->step, std::move(*recovered)});
+  }
+  return out;
+}
+
+/// Who is known and has not reported: what it said before may be true no more.
+std::optional<std::string> Gathering::unreported(Time now) const {
+  if (now - since_ >= options_.report_patience) return std::nullopt;
+  for (const auto& [id, peer] : roster_.peers())
+    if (!peer.reported) return "waiting for " + peer.node_name + " to register";
+  return std::nullopt;
+}
+
+/// While half of the swarm or less is here the others are waited for.
+std::optional<std::string> Gathering::too_few(const Supplies& supplies, Time now) {
+  uint64_t newest = 0;
+  swarm_peers_ = 0;
+  for (const auto& [id, peer] : roster_.peers()) {
+    if (!peer.reported || !peer.has_state || peer.swarm_peers == 0 || peer.step < newest) continue;
+    swarm_peers_ = peer.step > newest ? peer.swarm_peers : std::max(swarm_peers_, peer.swarm_peers);
+    newest = peer.step;
+  }
+  const bool few = 2 * supplies.size() <= swarm_peers_;
+  if (!few || now - since_ >= options_.minority_patience) return std::nullopt;
+  return fmt::format("only {} of {} peers are here; waiting a while for the others",
+                     supplies.size(), swarm_peers_);
+}
+
+std::optional<std::string> Gathering::not_yet(const Supplies& supplies, Time now) const {
+  std::vector<uint32_t> per_stage(roster_.num_stages(), 0);
+  bool any_state = false;
+  for (const PeerSupply& peer : supplies) {
+    ++per_stage[peer.stage];
+    any_state |= peer.has_state;
+  }
+  const uint32_t needed = any_state ? 1 : options_.min_peers_per_stage;
+  for (uint32_t stage = 0; stage < per_stage.size(); ++stage)
+    if (per_stage[stage] < needed)
+      return fmt::format("waiting for {} more peers of stage {}", needed - per_stage[stage], stage);
+  const Time quiet = any_state ? options_.takeover_grace : options_.start_grace;
+  if (now - last_newcomer_at_ < quiet) return "waiting until no more newcomers come";
+  return std::nullopt;
+}
+
+/// Says when a step number may go back: a stage has lost its state, this coordinator has met
+/// another history, peers have got further but not in every stage, or some are missing that may
+/// have.
+std::optional<facts::Recovered> Gathering::recovery(size_t present) const {
+  std::set<uint32_t> in_memory;  // stages that have the step without reading a disk
+  for (const auto& [id, action] : plan_->actions)
+    if (action.kind == RecoveryAction::Kind::kServe) in_memory.insert(roster_.peers().at(id).stage);
+  const bool read = in_memory.size() < roster_.num_stages();
+  const bool other =
+      applied_before_ && (plan_->step < *applied_before_ || plan_->step > *applied_before_ + 1);
+  const bool missing = present < swarm_peers_;
+  uint64_t newest = plan_->step;  // some have it in memory, but not every stage
+  for (const auto& [id, peer] : roster_.peers())
+    if (peer.reported && peer.has_state && same_bits()) newest = std::max(newest, peer.step);
+  if (plan_->fresh || !(read || other || missing || newest > plan_->step)) return std::nullopt;
+  facts::Recovered note;
+  if (newest > plan_->step)
+    note.from_step = newest;
+  else
+    note.from_step = applied_before_;
+  if (missing) {
+    note.present = present;
+    note.before = swarm_peers_;
+  }
+  note.reason = reason_;
+  return note;
+}
+
+bool Gathering::half_committed(Orders& out) {
+  const NewestCommit newest = newest_commit(roster_);
+  if (newest.step == 0 || newest.stages.size() == roster_.num_stages()) return false;
+  std::map<uint32_t, uint64_t> last_round;  // of the stages that are one behind
+  for (const auto& [id, peer] : roster_.peers())
+    if (one_behind(peer, newest) && newest.terms.count(peer.round >> 32) != 0)
+      last_round[peer.stage] = std::max(last_round[peer.stage], peer.round);
+  bool under_way = false;
+  for (auto& [id, peer] : roster_.peers()) {
+    under_way |= peer.commit_pending;  // told before; its answer, or the end of its link, comes
+    const auto round = last_round.find(peer.stage);
+    const bool missed = one_behind(peer, newest) && newest.stages.count(peer.stage) == 0 &&
+                        round != last_round.end() && peer.round == round->second;
+    if (peer.commit_pending || !missed || !peer.reachable) continue;
+    peer.commit_pending = under_way = true;
+    peer.held.clear();
+    out.push_back(orders::CommitStep{id, peer.step, peer.round, newest.gradient_norm, false});
+  }
+  return under_way;
+}
+
+Result<RecoveryPlan> Gathering::plan(const Supplies& supplies) const {
+  return plan_recovery(supplies, roster_.num_stages());
+}
+
+// -- loading, and the step's opening
+
+bool Gathering::arrived(const PeerId& id) const {
+  return roster_.peers().at(id).step == plan_->step;
+}
+
+Verdict Gathering::admit(const PeerId& id) {
+  PeerFacts& peer = roster_.peers().at(id);
+  Verdict wait = wait_verdict(milliseconds(100), "the swarm gathers: " + reason_);
+  if (!plan_) return wait;
+  wait.step = wait.open_step = plan_->step;
+  if (peer.has_state && arrived(id)) {
+    if (same_bits() && !peer.serving && roster_.compare_bits(id) == Bits::kOther)
+      return fetch_verdict(id, roster_, {plan_->step, plan_->step, false, {}},
+                           "other bits than its replicas have");
+    peer.serving = true;
+    // The ledger of the step is rebuilt from what is held when the step opens.
+    return serve_verdict(plan_->step, plan_->step,
+                         "the swarm goes on from step " + std::to_string(plan_->step));
+  }
+  const RecoveryAction* action = action_of(id);
+  if (action == nullptr) return wait;  // came too late: fetches once the step is open
+  Verdict load = load_verdict(peer, *action);
+  if (load.kind == Verdict::Kind::kWait) load.reason = wait.reason;
+  return load;
+}
+
+Verdict Gathering::load_verdict(const PeerFacts& peer, const RecoveryAction& action) {
+  using Kind = RecoveryAction::Kind;
+  Verdict verdict = wait_verdict(milliseconds(100), "the swarm gathers: " + reason_);
+  verdict.step = action.step;
+  verdict.open_step = plan_->step;
+  switch (action.kind) {
+    case Kind::kInitialise:
+      verdict.kind = Verdict::Kind::kInitialise;
+      break;
+    case Kind::kRestoreOwn:
+      if (std::count(peer.snapshots.begin(), peer.snapshots.end(), action.step) != 0)
+        verdict.kind = Verdict::Kind::kRestoreOwn;
+      else
+        plan_.reset();  // it turned out to be corrupt: plan with what is left
+      break;
+    case Kind::kServe:
+      plan_.reset();  // it was at the step and no longer is: plan anew
+      break;
+    case Kind::kFetch:
+      for (const PeerId& source : action.sources)
+        if (roster_.find(source) != nullptr) verdict.sources.push_back(source);
+      verdict.exact = true;
+      verdict.kind = Verdict::Kind::kFetch;
+      break;
+  }
+  return verdict;
+}
+
+Orders Gathering::open(Time now) {
+  if (auto stage = roster_.unserved_stage()) {
+    waiting_for_ = fmt::format("waiting for a peer of stage {} at step {}", *stage, plan_->step);
+    return {};
+  }
+  // Not those that were planned with: they may follow another coordinator by now, and begin there.
+  const size_t serving = roster_.serving_in_all();
+  if (plan_->step == 0 && serving < options_.min_peers) {
+    waiting_for_ =
+        fmt::format("waiting for {} more peers to have drawn their weights (training.min_peers)",
+                    options_.min_peers - serving);
+    return {};
+  }
+  if (auto wait = awaited(now)) {
+    waiting_for_ = *wait;
+    return {};
+  }
+  const uint64_t step = plan_->step;
+  opened();
+  return {orders::Open{step}};
+}
+
+std::optional<std::string> Gathering::awaited(Time) { return std::nullopt; }
+
+// -- at their own pace
+
+Result<RecoveryPlan> GatheringByPeriod::plan(const Supplies& supplies) const {
+  return plan_asynchronous_recovery(supplies, roster_.num_stages());
+}
+
+bool GatheringByPeriod::arrived(const PeerId& id) const {
+  const RecoveryAction* action = action_of(id);
+  return action != nullptr && roster_.peers().at(id).step + 1 >= action->step;
+}
+
+/// The last averaging is for all who are here.
+std::optional<std::string> GatheringByPeriod::awaited(Time now) {
+  if (plan_->step < options_.steps || now - since_ >= options_.report_patience) return std::nullopt;
+  for (const auto& [id, peer] : roster_.peers())
+    if (peer.reported && peer.has_state && !peer.serving)
+      return "waiting for " + peer.node_name + " before the last averaging";
+  return std::nullopt;
+}
+
+}  // namespace swarm::routing

@@ -1,0 +1,91 @@
+/// Whether this node coordinates the swarm: who else might, whose link was lost, and what that
+/// leads to (design Sec. 3 and 5; the rule itself is elect()). Answers when to ask the DHT, when to
+/// publish the own record, whom to link to, and whether to take over or to step down.
+///
+/// Pure: time is an argument. One owner: the Coordinator.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "routing/membership/election.h"
+#include "routing/time.h"
+
+namespace swarm::routing {
+
+struct OfficeOptions {
+  NodeId self;
+  /// How often the own record is published.
+  Time announce_every{};
+  /// A fresh node listens this long for others before it takes over a swarm that it sees empty.
+  Time patience = std::chrono::milliseconds(1'500);
+  /// Between two questions to the DHT while a coordinator is known; without one there is no pause.
+  Time pause = std::chrono::milliseconds(500);
+  /// A node that no record has named for so long is forgotten: ids are new at every start.
+  Time forget_after = std::chrono::seconds(60);
+};
+
+class Office {
+ public:
+  enum class Ruling { kNothing, kTakeOver, kStepDown };
+  struct Decision {
+    Ruling ruling = Ruling::kNothing;
+    std::string reason{};
+  };
+
+  /// `first_version`: records of this life are published with higher ones; above those of every
+  /// earlier life.
+  Office(const OfficeOptions& options, Time now, uint64_t first_version);
+
+  /// Whether to ask the DHT for the candidates now. After true, false until heard() or in_vain().
+  bool ask(Time now);
+  void in_vain() { asking_ = false; }
+  /// Whether the own record is due.
+  bool publication_due(Time now) const { return now - last_published_ >= options_.announce_every; }
+  /// The version to publish the own record with.
+  uint64_t publish(Time now);
+
+  /// The DHT named these. Returns those not known yet: a link to every candidate is needed, so that
+  /// its death is noticed at once.
+  std::vector<NodeId> heard(const std::vector<Candidate>& candidates, Time now);
+  /// What follows from them. kTakeOver: active() holds and term() is the new one. kStepDown: active()
+  /// holds no more.
+  Decision decide(const std::vector<Candidate>& candidates, Time now);
+
+  void link_up(const NodeId& node) { dead_.erase(node); }
+  /// No link could be made.
+  void unreachable(const NodeId& node, Time now);
+  /// The link was lost. True if it was a candidate: look again at once.
+  bool link_down(const NodeId& node, Time now);
+
+  /// All who knew of earlier terms were gone when this one took over, and a peer has followed
+  /// `seen`: numbers of rounds and attempts must not be those of that term. Requires active().
+  void raise_term(uint64_t seen) { term_ = seen + 1; }
+  void step_down() { active_ = false; }
+
+  bool active() const { return active_; }
+  /// Own when active, else the highest seen.
+  uint64_t term() const { return term_; }
+  /// Nodes that are remembered; for tests of what is forgotten.
+  size_t remembered() const { return dead_.size() + candidates_.size(); }
+
+ private:
+  void forget(Time now);
+
+  OfficeOptions options_;
+  Time started_at_{};
+  uint64_t versions_ = 0;
+  bool active_ = false;
+  uint64_t term_ = 0;
+  std::optional<NodeId> leader_;
+  std::map<NodeId, Time> candidates_, dead_;  ///< -> when a record named it last
+  std::optional<Time> last_asked_;
+  Time last_published_;
+  bool asking_ = false;
+};
+
+}  // namespace swarm::routing

@@ -1,0 +1,168 @@
+#include "routing/membership/roster.h"
+
+#include <algorithm>
+
+namespace swarm::routing {
+namespace {
+
+/// "stage.0" of "stage.0" and of "stage.0.1", its second life.
+std::string role_of(const std::string& actor) {
+  return actor.substr(0, actor.find('.', actor.find('.') + 1));
+}
+
+}  // namespace
+
+PeerFacts* Roster::find(const PeerId& id) {
+  auto found = peers_.find(id);
+  return found == peers_.end() ? nullptr : &found->second;
+}
+
+const PeerFacts* Roster::find(const PeerId& id) const {
+  auto found = peers_.find(id);
+  return found == peers_.end() ? nullptr : &found->second;
+}
+
+bool Roster::report(const PeerId& id, uint32_t stage, const std::string& node_name,
+                    const PeerReport& report) {
+  auto [it, is_new] = peers_.try_emplace(id);
+  PeerFacts& peer = it->second;
+  peer.node_name = node_name;
+  peer.stage = stage;
+  peer.reported = true;
+  if (peer.commit_pending) {
+    peer.snapshots = report.snapshots;
+    return is_new;
+  }
+  static_cast<PeerReport&>(peer) = report;
+  peer.checksum_step.reset();
+  if (peer.has_state) peer.checksum_step = peer.step;
+  return is_new;
+}
+
+std::vector<PeerId> Roster::predecessors(const PeerId& id) const {
+  std::vector<PeerId> before;
+  for (const auto& [other, peer] : peers_)
+    if (other != id && other.node == id.node && role_of(other.actor) == role_of(id.actor))
+      before.push_back(other);
+  return before;
+}
+
+std::vector<PeerId> Roster::peers_of(const NodeId& node) const {
+  std::vector<PeerId> found;
+  for (const auto& [id, peer] : peers_)
+    if (id.node == node) found.push_back(id);
+  return found;
+}
+
+std::vector<PeerId> Roster::serving(uint32_t stage) const {
+  std::vector<PeerId> found;
+  for (const auto& [id, peer] : peers_)
+    if (peer.serving && peer.stage == stage) found.push_back(id);
+  return found;
+}
+
+std::vector<uint32_t> Roster::serving_by_stage() const {
+  std::vector<uint32_t> counts(num_stages_, 0);
+  for (const auto& [id, peer] : peers_)
+    if (peer.serving) ++counts[peer.stage];
+  return counts;
+}
+
+size_t Roster::serving_in_all() const {
+  return static_cast<size_t>(std::count_if(peers_.begin(), peers_.end(),
+                                           [](const auto& one) { return one.second.serving; }));
+}
+
+std::optional<uint32_t> Roster::unserved_stage() const {
+  const auto counts = serving_by_stage();
+  const auto empty = std::find(counts.begin(), counts.end(), 0u);
+  if (empty == counts.end()) return std::nullopt;
+  return static_cast<uint32_t>(empty - counts.begin());
+}
+
+bool Roster::newcomers_wait() const { return serving_in_all() < peers_.size(); }
+
+uint32_t Roster::reported() const {
+  return static_cast<uint32_t>(std::count_if(peers_.begin(), peers_.end(),
+                                             [](const auto& one) { return one.second.reported; }));
+}
+
+bool Roster::everywhere(uint64_t step) const {
+  std::set<uint32_t> there;
+  for (const auto& [id, peer] : peers_) {
+    if (!peer.serving) continue;  // who has just started lists what it has not read yet
+    const bool durable = std::any_of(peer.snapshots.begin(), peer.snapshots.end(),
+                                     [step](uint64_t stored) { return stored >= step; });
+    if (durable) there.insert(peer.stage);
+  }
+  return there.size() == num_stages_;
+}
+
+std::vector<PeerSupply> Roster::supplies() const {
+  std::vector<PeerSupply> supplies;
+  for (const auto& [id, peer] : peers_)
+    if (peer.reported)
+      supplies.push_back({id, peer.stage, peer.has_state, peer.step, peer.snapshots});
+  return supplies;
+}
+
+Bits Roster::compare_bits(const PeerId& id) const {
+  const PeerFacts& peer = peers_.at(id);
+  Bits result = Bits::kEqual;
+  for (const PeerId& other : serving(peer.stage)) {
+    const PeerFacts& replica = peers_.at(other);
+    if (other == id || replica.checksum == 0) continue;
+    if (replica.checksum_step == peer.step)
+      return replica.checksum == peer.checksum ? Bits::kEqual : Bits::kOther;
+    result = Bits::kNotKnown;  // its commit is under way
+  }
+  return result;
+}
+
+std::optional<ReplicaComparison> Roster::replicas_at(uint32_t stage, uint64_t step) const {
+  ReplicaComparison found;
+  for (const auto& [id, peer] : peers_) {
+    if (peer.stage != stage || !peer.serving) continue;
+    if (peer.commit_pending || peer.checksum_step != step) return std::nullopt;
+    ++found.replicas;
+    found.checksums.insert(peer.checksum);
+  }
+  return found;
+}
+
+ReplicaComparison Roster::replicas_after(uint64_t round, const std::vector<PeerId>& members) const {
+  ReplicaComparison found;
+  for (const PeerId& id : members) {
+    const PeerFacts* peer = find(id);
+    if (peer == nullptr || !peer->after_round || peer->after_round->round != round) continue;
+    ++found.replicas;
+    found.checksums.insert(peer->after_round->checksum);
+  }
+  return found;
+}
+
+std::vector<ActorId> Roster::trainers_of(const NodeId& node) const {
+  std::vector<ActorId> found;
+  for (const ActorId& trainer : trainers_)
+    if (trainer.node == node) found.push_back(trainer);
+  return found;
+}
+
+void Roster::clear() {
+  peers_.clear();
+  trainers_.clear();
+}
+
+NodeTraffic::Bytes NodeTraffic::since_last(size_t classes) {
+  Bytes sent(classes, 0);
+  for (const auto& [node, bytes] : sent_)
+    for (size_t i = 0; i < classes && i < bytes.size(); ++i) sent[i] += bytes[i];
+  before_.resize(classes, 0);
+  Bytes difference(classes, 0);
+  for (size_t i = 0; i < classes; ++i)
+    difference[i] = sent[i] > before_[i] ? sent[i] - before_[i] : 0;
+  before_ = std::move(sent);
+  return difference;
+}
+
+}  // namespace swarm::routing

@@ -1,0 +1,147 @@
+/// Who is here: what every registered peer says of itself and what the coordinator knows of it, and
+/// the trainers. Answers questions about them; decides nothing.
+///
+/// Pure. One owner, the Coordinator; the parts that it asks read and mark the same roster.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "routing/membership/recovery.h"
+#include "routing/time.h"
+
+namespace swarm::routing {
+
+/// The loss of a slot, as the peer of the last stage remembers it.
+struct SlotLoss {
+  uint32_t slot = 0;
+  double loss_sum = 0;
+  uint32_t samples = 0;  ///< Never 0.
+};
+
+/// What a peer said when it registered last, corrected by what it answered since.
+struct PeerReport {
+  bool has_state = false;
+  uint64_t step = 0;       ///< Updates applied.
+  uint64_t open_step = 0;  ///< Whose microbatches it serves.
+  std::vector<uint64_t> snapshots;
+  std::vector<std::pair<uint32_t, uint64_t>> held;  ///< (slot, attempt), as last reported.
+  std::vector<SlotLoss> losses;                     ///< Of `held`, where it is known.
+  bool has_average = false;
+  uint64_t round = 0;
+  double last_gradient_norm = 0;
+  uint64_t checksum = 0;     ///< Of the parameters; 0: has trained since it was computed.
+  uint32_t swarm_peers = 0;  ///< That were here when it was told to serve last.
+};
+
+/// A checksum of the parameters that a round of averaging left.
+struct RoundChecksum {
+  uint64_t round = 0, checksum = 0;
+};
+
+struct PeerFacts : PeerReport {
+  std::string node_name;
+  uint32_t stage = 0;
+  bool reachable = false;                 ///< Mail can be sent to it.
+  bool reported = false;                  ///< Registered since the gathering began.
+  bool serving = false;                   ///< Member at the open step.
+  bool commit_pending = false;            ///< A commit is under way to it.
+  bool late_save = false;                 ///< Was asked for the last snapshot after the end.
+  std::optional<uint64_t> checksum_step;  ///< Whose parameters `checksum` is of, if known.
+  /// Asynchronous: of the parameters that its last round left.
+  std::optional<RoundChecksum> after_round;
+  std::optional<Time> ahead_since;     ///< It has a later step in memory than the swarm.
+  std::optional<uint64_t> fetch_from;  ///< Asynchronous: the period when it was told to fetch.
+};
+
+/// Invariant I2: replicas of a stage are bit-identical.
+struct ReplicaComparison {
+  std::set<uint64_t> checksums;  ///< One: they are equal.
+  size_t replicas = 0;
+};
+
+/// Of one peer with its replicas.
+enum class Bits { kEqual, kOther, kNotKnown };
+
+class Roster {
+ public:
+  explicit Roster(uint32_t num_stages) : num_stages_(num_stages) {}
+
+  // -- peers
+  using Peers = std::map<PeerId, PeerFacts>;
+  Peers& peers() { return peers_; }
+  const Peers& peers() const { return peers_; }
+  PeerFacts* find(const PeerId& id);
+  const PeerFacts* find(const PeerId& id) const;
+  uint32_t num_stages() const { return num_stages_; }
+
+  /// A peer registered. What it says of its state is older than the answer of a commit that is
+  /// under way to it, and not taken then. True if it was not known.
+  bool report(const PeerId& id, uint32_t stage, const std::string& node_name,
+              const PeerReport& report);
+  void remove(const PeerId& id) { peers_.erase(id); }
+  /// Actors of the same node and role as `id` that it replaces: a node's link stays up when one of
+  /// its actors is started again.
+  std::vector<PeerId> predecessors(const PeerId& id) const;
+  std::vector<PeerId> peers_of(const NodeId& node) const;
+
+  std::vector<PeerId> serving(uint32_t stage) const;
+  std::vector<uint32_t> serving_by_stage() const;
+  size_t serving_in_all() const;
+  /// The first stage that nobody serves.
+  std::optional<uint32_t> unserved_stage() const;
+  /// Somebody is here and does not serve.
+  bool newcomers_wait() const;
+  uint32_t reported() const;
+  /// Every stage has a serving peer with a durable snapshot of this step or a later one.
+  bool everywhere(uint64_t step) const;
+  /// What those that reported can supply.
+  std::vector<PeerSupply> supplies() const;
+
+  /// Replicas that trained apart from one another have the same step and other bits.
+  Bits compare_bits(const PeerId& id) const;
+  /// The serving replicas of a stage at `step`; nothing while one of them has not answered its
+  /// commit.
+  std::optional<ReplicaComparison> replicas_at(uint32_t stage, uint64_t step) const;
+  /// Those of `members` that have said what this round left.
+  ReplicaComparison replicas_after(uint64_t round, const std::vector<PeerId>& members) const;
+
+  // -- trainers
+  /// True if it was not known.
+  bool add_trainer(const ActorId& trainer) { return trainers_.insert(trainer).second; }
+  void remove_trainer(const ActorId& trainer) { trainers_.erase(trainer); }
+  std::vector<ActorId> trainers_of(const NodeId& node) const;
+  size_t num_trainers() const { return trainers_.size(); }
+
+  void clear();
+
+ private:
+  uint32_t num_stages_;
+  Peers peers_;
+  std::set<ActorId> trainers_;
+};
+
+/// Bytes that nodes have sent, by traffic class: each node once, whatever its number of roles.
+class NodeTraffic {
+ public:
+  using Bytes = std::vector<uint64_t>;
+  /// `sent`: the node's counters since its start; the latest report counts.
+  void report(const NodeId& node, Bytes sent) { sent_[node] = std::move(sent); }
+  void forget(const NodeId& node) { sent_.erase(node); }
+  void clear() { sent_.clear(); }
+  /// By all nodes since the last call, `classes` entries. A node that was forgotten takes its
+  /// counters with it.
+  Bytes since_last(size_t classes);
+
+ private:
+  std::map<NodeId, Bytes> sent_;
+  Bytes before_;
+};
+
+}  // namespace swarm::routing

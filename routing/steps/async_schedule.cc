@@ -1,0 +1,232 @@
+#include "routing/steps/async_schedule.h"
+
+#include <algorithm>
+#include <set>
+
+namespace swarm::routing {
+namespace {
+
+using At = StageRound::At;
+
+/// The last averaging makes replicas equal: it is tried this often, at this distance.
+constexpr int kLastRounds = 5;
+constexpr Time kLastRoundPause = std::chrono::milliseconds(200);
+
+}  // namespace
+
+// -- periods
+
+void AsyncSchedule::close() {
+  ahead_.clear();
+  last_round_ = false;
+  Schedule::close();
+}
+
+std::vector<StepLedger*> AsyncSchedule::ledgers() {
+  auto all = Schedule::ledgers();
+  for (auto& ledger : ahead_) all.push_back(ledger.get());
+  return all;
+}
+
+void AsyncSchedule::begin(uint64_t step) {
+  if (step >= frame_.options.steps && !replicas_equal()) {
+    // The coordinator before may have died in the last averaging.
+    frame_.enter(frame_.options.steps - 1, frame_.options.steps - 1);
+    return begin_last_round();
+  }
+  frame_.enter(step, step);
+  frame_.open.ledger = frame_.make_ledger(step);
+  frame_.order(orders::ServeLeases{});
+  advance();
+}
+
+bool AsyncSchedule::replicas_equal() const {
+  for (uint32_t stage = 0; stage < frame_.roster.num_stages(); ++stage) {
+    std::set<uint64_t> checksums;
+    for (const PeerId& id : frame_.roster.serving(stage))
+      checksums.insert(frame_.roster.peers().at(id).checksum);
+    if (checksums.size() != 1 || *checksums.begin() == 0) return false;
+  }
+  return true;
+}
+
+Leases AsyncSchedule::lease(const ActorId& trainer, uint32_t max_slots, double deadline_s) {
+  Leases leases = Schedule::lease(trainer, max_slots, deadline_s);
+  if (!leases.slots.empty() || !frame_.is_open() || !open_next_period()) return leases;
+  return Schedule::lease(trainer, max_slots, deadline_s);
+}
+
+bool AsyncSchedule::open_next_period() {
+  const uint64_t next = ahead_.empty() ? frame_.open.step + 1 : ahead_.back()->step() + 1;
+  const bool enough = ahead_.size() + 1 >= frame_.options.open_periods;
+  if (next >= frame_.options.steps || enough || last_round_) return false;
+  ahead_.push_back(frame_.make_ledger(next));
+  return true;
+}
+
+void AsyncSchedule::advance() {
+  if (frame_.nothing_to_train()) {
+    if (frame_.open.ledger->full()) frame_.finish();
+    return;
+  }
+  while (frame_.open.ledger && frame_.open.ledger->full()) {
+    if (frame_.diverged()) return;
+    const bool last = frame_.open.step + 1 == frame_.options.steps;
+    if (last && averaging()) return;  // the last round is for all of it
+    close_period();
+  }
+  if (last_round_ && !averaging()) end_last_round();
+}
+
+bool AsyncSchedule::averaging() const {
+  const auto& stages = frame_.open.stages;
+  return std::any_of(stages.begin(), stages.end(), [](const auto& one) { return one.runs(); });
+}
+
+/// The oldest period is done: its line of metrics, its averaging, and on to the next.
+void AsyncSchedule::close_period() {
+  OpenStep& open = frame_.open;
+  const uint64_t period = open.step, next = period + 1;
+  open.closed_at = frame_.now;
+  frame_.write_metrics(open, 0);
+  open.ledger.reset();
+  open.opened_at = frame_.now;
+  if (next == frame_.options.steps) return begin_last_round();
+  const bool average = next % frame_.options.average_every == 0;
+  const bool save = frame_.saves.decide(next, frame_.roster, frame_.now);
+  for (uint32_t stage = 0; stage < open.stages.size(); ++stage)
+    end_period(stage, period, average, save);
+  if (ahead_.empty()) open_next_period();
+  open.step = open.computed_on = next;
+  open.ledger = std::move(ahead_.front());
+  ahead_.pop_front();
+  frame_.order(orders::ServeLeases{});
+}
+
+// -- rounds
+
+/// What it leaves behind is saved when all are done: replicas' last snapshots are equal.
+void AsyncSchedule::begin_last_round() {
+  last_round_ = true;
+  last_tries_.assign(frame_.open.stages.size(), 1);
+  for (uint32_t stage = 0; stage < frame_.open.stages.size(); ++stage)
+    end_period(stage, frame_.options.steps - 1, true, false);
+}
+
+/// Who failed it, or came in while it ran, fetches what the others of its stage have.
+void AsyncSchedule::end_last_round() {
+  last_round_ = false;
+  for (uint32_t stage = 0; stage < frame_.open.stages.size(); ++stage) {
+    const auto have = frame_.open.stages[stage].averaged();
+    if (have.empty()) continue;
+    for (const PeerId& id : frame_.roster.serving(stage))
+      if (std::count(have.begin(), have.end(), id) == 0)
+        frame_.send_back(id, "it has missed the last averaging");
+  }
+  frame_.enter(frame_.options.steps, frame_.options.steps);
+  frame_.open.ledger = frame_.make_ledger(frame_.options.steps);
+  frame_.order(orders::ServeLeases{});
+  advance();
+}
+
+void AsyncSchedule::end_period(uint32_t stage, uint64_t period, bool average, bool save) {
+  orders::EndPeriod message;
+  message.stage = stage;
+  message.period = period;
+  message.members = frame_.roster.serving(stage);
+  message.save = save;
+  message.blocking = !frame_.options.background_averaging || period + 1 == frame_.options.steps;
+  if (average && frame_.open.stages[stage].runs())
+    frame_.note(facts::AveragingSkipped{"the one before still runs"}, stage);
+  else if (average)
+    begin_round(stage, message);
+  frame_.order(std::move(message));
+}
+
+void AsyncSchedule::begin_round(uint32_t stage, orders::EndPeriod& message) {
+  using Kind = StageRound::Kind;
+  StageRound& round = frame_.open.stages[stage];
+  round = StageRound{};
+  round.at = At::kAveraging;
+  round.round = message.round = frame_.next_round();
+  for (const PeerId& id : message.members)
+    round.answers[id] = frame_.roster.peers().at(id).reachable ? Kind::kPending : Kind::kFailed;
+  if (round.any_pending()) return;
+  frame_.order(orders::Later{orders::Later::What::kRoundOver, Time(0), stage, round.round});
+}
+
+Orders AsyncSchedule::period_answered(const RoundMember& member, const Result<PeriodAnswer>& answer,
+                                      Time now) {
+  using Kind = StageRound::Kind;
+  start(now);
+  if (!frame_.is_open()) return done();
+  if (answer.code() == ErrorCode::kStaleTerm) {
+    frame_.order(orders::StepDown{"a peer follows a newer term"});
+    return done();
+  }
+  if (answer) take(member, *answer);
+  StageRound& round = frame_.open.stages[member.stage];
+  const auto found = round.answers.find(member.peer);
+  const bool expected = member.round != 0 && round.round == member.round &&
+                        found != round.answers.end() && round.runs();
+  if (!expected) return done();
+  found->second = answer ? Kind::kAveraged : Kind::kFailed;
+  if (answer)
+    frame_.note(facts::MemberAveraged{member.peer, answer->took_s, answer->stalled_s},
+                member.stage);
+  else
+    frame_.note(facts::MemberFailed{member.peer, answer.error()}, member.stage);
+  if (!round.any_pending()) round_over(member.stage);
+  return done();
+}
+
+void AsyncSchedule::take(const RoundMember& member, const PeriodAnswer& answer) {
+  PeerFacts* peer = frame_.roster.find(member.peer);
+  if (peer == nullptr) return;
+  peer->checksum = answer.checksum;
+  peer->checksum_step.reset();  // it trains on, or says at which step it is when it registers
+  peer->after_round.reset();
+  if (answer.checksum != 0) peer->after_round = RoundChecksum{member.round, answer.checksum};
+}
+
+/// The actor is gone, maybe without its link: its answer may never come. What it held is in the
+/// averages, or gone.
+void AsyncSchedule::member_lost(const PeerId& id, uint32_t stage) {
+  StageRound& round = frame_.open.stages[stage];
+  const auto member = round.answers.find(id);
+  const bool pending =
+      round.runs() && member != round.answers.end() && member->second == StageRound::Kind::kPending;
+  if (!pending) return;
+  member->second = StageRound::Kind::kFailed;
+  if (!round.any_pending()) round_over(stage);
+}
+
+/// Every member has answered, one way or the other.
+void AsyncSchedule::round_over(uint32_t stage) {
+  StageRound& round = frame_.open.stages[stage];
+  if (last_round_ && !round.all_averaged() && last_tries_[stage] < kLastRounds) {
+    ++last_tries_[stage];
+    return frame_.order(
+        orders::Later{orders::Later::What::kLastRound, kLastRoundPause, stage, round.round});
+  }
+  round.at = At::kFilling;
+  frame_.note_replicas(stage, frame_.open.step,
+                       frame_.roster.replicas_after(round.round, round.averaged()));
+  advance();
+}
+
+void AsyncSchedule::round_due(const orders::Later& later) {
+  StageRound& round = frame_.open.stages[later.stage];
+  if (round.round != later.round) return;
+  if (later.what == orders::Later::What::kRoundOver) return round_over(later.stage);
+  round.at = At::kFilling;
+  end_period(later.stage, frame_.options.steps - 1, true, false);
+}
+
+// -- peers
+
+Admission AsyncSchedule::judge_admission(const PeerId& id) const {
+  return admit_at_period(id, frame_.roster, whereabouts());
+}
+
+}  // namespace swarm::routing

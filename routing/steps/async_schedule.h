@@ -1,0 +1,50 @@
+/// Asynchronous training (docs/asynchronous.md): periods of slots overlap, peers update by
+/// themselves, and the weights of a stage are averaged now and then. Pure; see Schedule.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "routing/steps/schedule.h"
+
+namespace swarm::routing {
+
+class AsyncSchedule : public Schedule {
+ public:
+  using Schedule::Schedule;
+
+  void close() override;
+  Leases lease(const ActorId& trainer, uint32_t max_slots, double deadline_s) override;
+  Orders period_answered(const RoundMember& member, const Result<PeriodAnswer>& answer,
+                         Time now) override;
+
+ protected:
+  void begin(uint64_t step) override;
+  void advance() override;
+  void member_lost(const PeerId& id, uint32_t stage) override;
+  Admission judge_admission(const PeerId& id) const override;
+  bool enter(const PeerId&) override { return true; }  // what it holds is in its weights
+  void round_due(const orders::Later& later) override;
+  std::vector<StepLedger*> ledgers() override;
+
+ private:
+  void open_last();
+  bool open_next_period();
+  void close_period();
+  bool averaging() const;
+  bool replicas_equal() const;
+  void begin_last_round();
+  void end_last_round();
+  void end_period(uint32_t stage, uint64_t period, bool average, bool save);
+  void begin_round(uint32_t stage, orders::EndPeriod& message);
+  void take(const RoundMember& member, const PeriodAnswer& answer);
+  void round_over(uint32_t stage);
+
+  std::deque<std::unique_ptr<StepLedger>> ahead_;  ///< Periods after the open one, ascending.
+  bool last_round_ = false;      ///< Every period is done; the last averaging runs.
+  std::vector<int> last_tries_;  ///< Of it, by stage.
+};
+
+}  // namespace swarm::routing

@@ -1,0 +1,97 @@
+/// What all modes of training share: the open step, its numbers, and the orders of the call under
+/// way; the end of the run, which is the same in all of them. State of a Schedule, which alone uses
+/// it; pure.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "routing/membership/admission.h"
+#include "routing/membership/roster.h"
+#include "routing/steps/open_step.h"
+#include "routing/steps/orders.h"
+#include "routing/steps/save_policy.h"
+#include "routing/steps/step_ledger.h"
+#include "routing/time.h"
+
+namespace swarm::routing {
+
+struct ScheduleOptions {
+  uint64_t steps = 0;           ///< Of the run.
+  uint32_t slots = 0;           ///< Training slots of a step.
+  uint32_t microbatch = 0;      ///< Samples of a slot.
+  uint32_t validate_every = 0;  ///< Steps between validations; 0: only at the end.
+  uint32_t validation_slots = 0;
+  SavePolicyOptions save;
+  /// A peer that is alone with a later step is waited for so long.
+  Time ahead_patience{};
+  // -- asynchronous
+  uint64_t average_every = 1;  ///< Periods.
+  bool background_averaging = false;
+  uint64_t open_periods = 8;  ///< That overlap, at most.
+};
+
+/// Of the coordinator that leads; rounds and attempts carry it.
+struct Reign {
+  uint64_t term = 0, gathering = 0;
+};
+
+struct Frame {
+  enum class Phase { kClosed, kOpen, kFinished };
+
+  Frame(const ScheduleOptions& of_options, Roster& of_roster)
+      : options(of_options), roster(of_roster), saves(of_options.save) {}
+
+  const ScheduleOptions options;
+  Roster& roster;
+  Phase phase = Phase::kClosed;
+  bool over = false;  ///< Finished, and the last snapshots are durable.
+  OpenStep open;
+  Reign reign;
+  uint64_t rounds = 0;
+  SavePolicy saves;
+  Time now{};  ///< Of the call under way.
+  Orders orders;
+
+  bool is_open() const { return phase == Phase::kOpen; }
+  /// Every step is done: only the final validation is left.
+  bool nothing_to_train() const { return open.step >= options.steps; }
+  void order(Order one) { orders.push_back(std::move(one)); }
+  /// stage -1: does not apply.
+  void note(Fact fact, int64_t stage = -1);
+  /// Gives up what is open; the swarm is to gather.
+  void gather(const std::string& reason);
+  void close();
+  uint64_t next_round() { return (reign.term << 32) | ++rounds; }
+  std::unique_ptr<StepLedger> make_ledger(uint64_t step) const;
+  /// Begins `step`, without a ledger.
+  void enter(uint64_t step, uint64_t computed_on);
+  /// Takes the open step out, to be closed.
+  OpenStep take();
+  /// Every slot was skipped: the model has diverged, no mean exists. Says so once a step.
+  bool diverged();
+  /// A peer that must come in anew: it serves no more.
+  void send_back(const PeerId& id, const std::string& reason);
+  /// The peer's attempts leased before do not count.
+  void dropped(const PeerId& id);
+  void write_metrics(const OpenStep& closing, double gradient_norm);
+  void note_replicas(uint32_t stage, uint64_t step, const ReplicaComparison& found);
+
+  // -- the end
+  /// The run's last step is full: validated. Then the last snapshots are written until every stage
+  /// has them; a stage that dies before is trained again from the newest common one.
+  void finish();
+  void save_final();
+  void saved(const Status& status);
+  /// After the end: whether a peer came back too late to be asked with the others.
+  void save_late(const PeerId& id);
+
+ private:
+  void end();
+  bool said_diverged_ = false;
+  facts::Finished finished_;
+};
+
+}  // namespace swarm::routing

@@ -1,0 +1,138 @@
+#include "routing/steps/open_step.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace swarm::routing {
+namespace {
+
+/// After the first failed answer of a round: members that live have answered by then.
+constexpr Time kRoundGrace = std::chrono::milliseconds(500);
+
+template <class Answers, class Kind>
+bool any(const Answers& answers, Kind kind) {
+  return std::any_of(answers.begin(), answers.end(),
+                     [kind](const auto& one) { return one.second == kind; });
+}
+
+/// A lost link is reported by itself too; whichever comes first.
+bool is_lost(ErrorCode code) {
+  return code == ErrorCode::kLinkLost || code == ErrorCode::kShuttingDown ||
+         code == ErrorCode::kNotFound;
+}
+
+}  // namespace
+
+bool StageRound::any_answer() const {
+  return std::any_of(answers.begin(), answers.end(),
+                     [](const auto& one) { return one.second != Kind::kPending; });
+}
+
+bool StageRound::any_pending() const { return any(answers, Kind::kPending); }
+
+bool StageRound::all_averaged() const {
+  return std::all_of(answers.begin(), answers.end(),
+                     [](const auto& one) { return one.second == Kind::kAveraged; });
+}
+
+std::vector<PeerId> StageRound::ids() const {
+  std::vector<PeerId> all;
+  for (const auto& [id, answer] : answers) all.push_back(id);
+  return all;
+}
+
+std::vector<PeerId> StageRound::averaged() const {
+  std::vector<PeerId> have;
+  for (const auto& [id, answer] : answers)
+    if (answer == Kind::kAveraged) have.push_back(id);
+  return have;
+}
+
+bool StageRound::take(const PeerId& member, const Result<CloseAnswer>& answer, Time now) {
+  Kind& kind = answers[member];
+  bool differs = false;
+  if (!answer) {
+    kind = is_lost(answer.code()) ? Kind::kLost : Kind::kFailed;
+  } else if (answer->holds_more) {
+    kind = Kind::kHoldsMore;
+  } else {
+    squared_norm = answer->squared_norm;
+    if (!digest) digest = answer->digest;
+    differs = *digest != answer->digest;
+    kind = differs ? Kind::kFailed : Kind::kAveraged;
+  }
+  if (kind != Kind::kAveraged && !first_failure) first_failure = now;
+  return differs;
+}
+
+RoundVerdict StageRound::judge(Time now) const {
+  std::vector<MemberAnswer> all;
+  for (const auto& [id, answer] : answers) all.push_back({id, answer});
+  return judge_round(all, first_failure && now - *first_failure > kRoundGrace);
+}
+
+bool OpenStep::all_averaged() const {
+  return std::all_of(stages.begin(), stages.end(),
+                     [](const auto& one) { return one.at == StageRound::At::kAveraged; });
+}
+
+double OpenStep::gradient_norm() const {
+  double squared = 0;
+  for (const auto& stage : stages) squared += stage.squared_norm;
+  return std::sqrt(squared);
+}
+
+void OpenStep::rebuild(const PeerId& id, const PeerFacts& peer) {
+  ledger->rebuild(id, peer.stage, peer.held);
+  for (const SlotLoss& one : peer.losses) ledger->rebuild_loss(one.slot, one.loss_sum, one.samples);
+}
+
+bool OpenStep::enter(const PeerId& id, const PeerFacts& peer) {
+  if (peer.held.empty()) {
+    ledger->peer_lost(id, /*may_return=*/true);  // attempts leased before do not count for it
+    return true;
+  }
+  rebuild(id, peer);
+  std::set<uint32_t> held;
+  for (const auto& [slot, attempt] : peer.held) held.insert(slot);
+  const auto counted = ledger->counted(peer.stage)[id];
+  if (std::set<uint32_t>(counted.begin(), counted.end()) == held) return true;
+  ledger->peer_lost(id, /*may_return=*/true);
+  return false;
+}
+
+std::optional<PeerId> OpenStep::unreachable_holder(uint32_t stage, const Roster& roster) const {
+  for (const auto& [holder, slots] : ledger->counted(stage)) {
+    const PeerFacts* peer = roster.find(holder);
+    if (peer == nullptr || !peer->serving) return holder;
+  }
+  return std::nullopt;
+}
+
+std::vector<Share> OpenStep::shares(uint32_t stage, const std::vector<PeerId>& members,
+                                    const Roster& roster) const {
+  auto counted = ledger->counted(stage);
+  std::vector<Share> shares;
+  for (const PeerId& id : members) {
+    Share share{id, roster.peers().at(id).node_name, counted[id], {}};
+    for (uint32_t slot : share.slots)
+      share.attempts.push_back(ledger->holder(slot, stage)->attempt);
+    shares.push_back(std::move(share));
+  }
+  return shares;
+}
+
+orders::WriteAudit OpenStep::audit() const {
+  orders::WriteAudit line;
+  line.step = step;
+  line.computed_on = computed_on;
+  line.counted_slots = ledger->counted_slots();
+  line.attempts = ledger->attempts();
+  line.skipped = ledger->skipped();
+  for (const StageRound& stage : stages)
+    line.stages.push_back({stage.round, stage.digest.value_or(0), stage.members});
+  return line;
+}
+
+}  // namespace swarm::routing

@@ -1,0 +1,70 @@
+/// A step under way: its ledger and, for each stage, how far its averaging is. Plain state of the
+/// schedules (routing/steps/schedule.h) with the questions that all of them ask.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "common/ids.h"
+#include "routing/averaging/round_verdict.h"
+#include "routing/membership/roster.h"
+#include "routing/steps/orders.h"
+#include "routing/steps/step_ledger.h"
+#include "routing/time.h"
+
+namespace swarm::routing {
+
+/// The averaging of one stage.
+struct StageRound {
+  enum class At { kFilling, kAveraging, kAveraged };
+  using Kind = MemberAnswer::Kind;
+
+  At at = At::kFilling;
+  uint64_t round = 0;
+  std::map<PeerId, Kind> answers;  ///< Of all members.
+  std::vector<Share> members;      ///< As told to them; for the audit.
+  /// It carries an update, or its step runs on: failure means recovery, not another try.
+  bool overlapped = false;
+  std::optional<uint64_t> digest;  ///< Of the average, by the first member to answer.
+  std::optional<Time> first_failure;
+  double squared_norm = 0;
+
+  bool runs() const { return at == At::kAveraging; }
+  bool any_answer() const;
+  bool any_pending() const;
+  bool all_averaged() const;
+  std::vector<PeerId> ids() const;
+  /// Those that hold the average.
+  std::vector<PeerId> averaged() const;
+  /// Takes a member's answer to CloseStep. True if its average is another one than the first to
+  /// answer reported: it counts as failed, and invariant I2 would break at the commit.
+  bool take(const PeerId& member, const Result<CloseAnswer>& answer, Time now);
+  RoundVerdict judge(Time now) const;
+};
+
+struct OpenStep {
+  uint64_t step = 0;
+  uint64_t computed_on = 0;  ///< Updates in the parameters that serve it.
+  std::unique_ptr<StepLedger> ledger;
+  std::vector<StageRound> stages;
+  Time opened_at{}, closed_at{};
+
+  bool all_averaged() const;
+  /// The gradient's norm over all stages.
+  double gradient_norm() const;
+  /// The open step as this peer knows it.
+  void rebuild(const PeerId& id, const PeerFacts& peer);
+  /// A peer enters the step. True if what it holds of it counts.
+  bool enter(const PeerId& id, const PeerFacts& peer);
+  /// A holder that does not serve: nobody could tell it what counts.
+  std::optional<PeerId> unreachable_holder(uint32_t stage, const Roster& roster) const;
+  /// What each of these brings into the round of a stage.
+  std::vector<Share> shares(uint32_t stage, const std::vector<PeerId>& members,
+                            const Roster& roster) const;
+  orders::WriteAudit audit() const;
+};
+
+}  // namespace swarm::routing

@@ -1,0 +1,232 @@
+/// What the pure parts of a coordinator tell it to do, and the facts it is told: plain values. The
+/// Coordinator turns orders into mail, events and lines of metrics (actors/coordinator/).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/result.h"
+#include "routing/membership/roster.h"
+#include "routing/time.h"
+
+namespace swarm::routing {
+
+/// Facts that are worth an event; `stage` and `step` stand in Note.
+namespace facts {
+struct PeerAdmitted {
+  PeerId peer;
+};
+struct PeerLost {
+  PeerId peer;
+  std::string reason;
+};
+struct Recompute {
+  size_t slots = 0;
+};
+struct LeaseExpired {
+  uint32_t slot = 0;
+};
+struct AttemptFailed {
+  uint32_t slot = 0;
+  std::string reason;
+};
+struct SlotSkipped {
+  uint32_t slot = 0;
+  PeerId peer;  ///< The second that found it not finite.
+};
+/// Every slot of the step was skipped.
+struct Diverged {};
+struct MemberFailed {
+  PeerId peer;
+  Error error;
+};
+struct AveragesDiffer {
+  PeerId peer;
+};
+struct StageAveraged {
+  size_t peers = 0;
+  Time since_open{};
+  bool overlapped = false;
+};
+struct MemberAveraged {
+  PeerId peer;
+  double took_s = 0, stalled_s = 0;
+};
+struct AveragingSkipped {
+  std::string reason;
+};
+struct RoundAbandoned {
+  uint64_t round = 0;
+};
+struct CommitFailed {
+  PeerId peer;
+  Error error;
+};
+struct ReplicasCompared {
+  ReplicaComparison found;
+};
+/// The swarm goes on from the note's step, which may be an older one.
+struct Recovered {
+  std::optional<uint64_t> from_step;
+  std::optional<size_t> present, before;  ///< Peers, if some are missing.
+  std::string reason;
+};
+struct CannotGoOn {
+  Error error;
+};
+struct SaveFailed {
+  Error error;
+};
+struct Finished {
+  uint64_t steps = 0;
+  std::optional<double> validation_loss;
+};
+}  // namespace facts
+
+using Fact = std::variant<facts::PeerAdmitted, facts::PeerLost, facts::Recompute,
+                          facts::LeaseExpired, facts::AttemptFailed, facts::SlotSkipped,
+                          facts::Diverged, facts::MemberFailed, facts::AveragesDiffer,
+                          facts::StageAveraged, facts::MemberAveraged, facts::AveragingSkipped,
+                          facts::RoundAbandoned, facts::CommitFailed, facts::ReplicasCompared,
+                          facts::Recovered, facts::CannotGoOn, facts::SaveFailed, facts::Finished>;
+
+/// What a member brings into a round: `slots` ascending, `attempts` one for each.
+struct Share {
+  PeerId peer;
+  std::string node_name;
+  std::vector<uint32_t> slots;
+  std::vector<uint64_t> attempts;
+};
+
+namespace orders {
+/// Write an event.
+struct Note {
+  int32_t stage = -1;  ///< -1: does not apply.
+  uint64_t step = 0;
+  Fact fact;
+};
+/// Tell a peer to apply the average of a round.
+struct CommitStep {
+  PeerId peer;
+  uint64_t step = 0, round = 0;
+  double gradient_norm = 0;  ///< Of the whole model.
+  bool save = false;         ///< And to write a snapshot of step + 1.
+};
+/// Tell all members of a stage to average; report every answer by Schedule::close_answered().
+struct CloseStep {
+  uint32_t stage = 0;
+  uint64_t step = 0, round = 0;
+  uint64_t samples = 0;                ///< Of the step without the skipped ones: the divisor.
+  std::vector<Share> members;          ///< Those that are reachable are asked.
+  bool go_on = false;                  ///< Go on with step + 1 meanwhile.
+  std::optional<CommitStep> commit{};  ///< To be applied before; its `peer` is empty.
+};
+/// Tell the members that their round is given up.
+struct AbandonRound {
+  uint64_t step = 0, round = 0;
+  std::vector<PeerId> members;
+};
+/// Asynchronous: tell all members of a stage that a period is over, and to average if `round` is
+/// not 0; report every answer by Schedule::period_answered().
+struct EndPeriod {
+  uint32_t stage = 0;
+  uint64_t period = 0, round = 0;
+  std::vector<PeerId> members;  ///< Those that are reachable are asked.
+  bool blocking = false, save = false;
+};
+/// Write the line of a step's audit: what is committed next.
+struct WriteAudit {
+  struct Stage {
+    uint64_t round = 0, digest = 0;
+    std::vector<Share> members;
+  };
+  uint64_t step = 0, computed_on = 0;
+  uint32_t counted_slots = 0, attempts = 0;
+  std::vector<uint32_t> skipped;
+  std::vector<Stage> stages;
+};
+/// Write the line of a step's metrics.
+struct WriteMetrics {
+  uint64_t step = 0;
+  Time took{};
+  std::optional<double> train_loss;  ///< None: nothing was trained in this step.
+  std::optional<double> validation_loss;
+  uint32_t slots = 0, attempts = 0;
+  double gradient_norm = 0;
+  std::vector<uint32_t> live_peers;  ///< By stage.
+};
+/// The swarm must agree on a step anew: begin a Gathering.
+struct Gather {
+  std::string reason;
+};
+/// All is agreed on: Schedule::open() this step.
+struct Open {
+  uint64_t step = 0;
+};
+/// Tell a peer to register again.
+struct AskToRegister {
+  PeerId peer;
+  std::string reason;
+};
+/// A peer follows a newer term.
+struct StepDown {
+  std::string reason;
+};
+/// Something may be leased: serve the lease desk.
+struct ServeLeases {};
+/// Have every serving peer write a snapshot; report by Schedule::saved().
+struct SaveAll {};
+/// Have this peer write one, which came back after the others had.
+struct SaveLate {
+  PeerId peer;
+};
+/// Nothing more will be leased.
+struct EndLeases {};
+/// Call Schedule::resume() with it after `pause`.
+struct Later {
+  enum class What { kAdvance, kSaveFinal, kRoundOver, kLastRound };
+  What what = What::kAdvance;
+  Time pause{};
+  uint32_t stage = 0;  ///< Of the last two.
+  uint64_t round = 0;
+};
+}  // namespace orders
+
+using Order =
+    std::variant<orders::Note, orders::CommitStep, orders::CloseStep, orders::AbandonRound,
+                 orders::EndPeriod, orders::WriteAudit, orders::WriteMetrics, orders::Gather,
+                 orders::Open, orders::AskToRegister, orders::StepDown, orders::ServeLeases,
+                 orders::SaveAll, orders::SaveLate, orders::EndLeases, orders::Later>;
+using Orders = std::vector<Order>;
+
+// -- facts that a schedule is told
+
+/// A peer has applied an update.
+struct CommitAnswer {
+  uint64_t step = 0;      ///< Updates applied.
+  uint64_t checksum = 0;  ///< Of the parameters after it.
+};
+/// A member's answer to CloseStep.
+struct CloseAnswer {
+  bool holds_more = false;  ///< It has dropped its sum: it held slots that do not count.
+  double squared_norm = 0;
+  uint64_t digest = 0;  ///< Of the average.
+  std::optional<CommitAnswer> committed;
+};
+/// A member's answer to EndPeriod.
+struct PeriodAnswer {
+  uint64_t checksum = 0;  ///< Of the parameters that the round left; 0: not known.
+  double took_s = 0, stalled_s = 0;
+};
+/// Whose answer, in which round; `step` is the one that was to be closed.
+struct RoundMember {
+  uint32_t stage = 0;
+  uint64_t round = 0, step = 0;
+  PeerId peer;
+};
+
+}  // namespace swarm::routing

@@ -1,0 +1,28 @@
+#include "routing/steps/save_policy.h"
+
+namespace swarm::routing {
+
+bool SavePolicy::decide(uint64_t next, const Roster& roster, Time now) {
+  const bool regular = options_.every_steps > 0 && next % options_.every_steps == 0;
+  const bool due = overdue_ || next == options_.steps || regular;
+  overdue_ = due && !may_save(roster, now);
+  if (!due || overdue_) return false;
+  asked(next, now);
+  return true;
+}
+
+bool SavePolicy::may_save(const Roster& roster, Time now) const {
+  return last_ == 0 || now - last_at_ >= options_.patience || roster.everywhere(last_);
+}
+
+void SavePolicy::asked(uint64_t step, Time now) {
+  last_ = step;
+  last_at_ = now;
+}
+
+bool SavePolicy::try_again() {
+  forget();  // the next try is for the same step
+  return ++tries_ <= options_.final_tries;
+}
+
+}  // namespace swarm::routing

@@ -1,0 +1,54 @@
+/// When the peers write snapshots (design Sec. 7): they keep the newest few, so one is asked for
+/// only when the one before is durable in every stage, or a fast disk would drop what a slow one has
+/// not yet matched. At the end the last one is tried until every stage has it.
+///
+/// Pure: time is an argument. One owner: a Schedule.
+#pragma once
+
+#include <cstdint>
+
+#include "routing/membership/roster.h"
+#include "routing/time.h"
+
+namespace swarm::routing {
+
+struct SavePolicyOptions {
+  uint64_t every_steps = 0;  ///< 0: only at the end.
+  uint64_t steps = 0;        ///< Of the run.
+  /// A stage whose disks fail must not end all snapshots for ever.
+  Time patience = std::chrono::seconds(120);
+  /// So often the last snapshot is tried, at this distance.
+  int final_tries = 5;
+  Time final_pause = std::chrono::seconds(1);
+};
+
+class SavePolicy {
+ public:
+  explicit SavePolicy(const SavePolicyOptions& options) : options_(options) {}
+
+  /// The swarm goes on to step `next`: whether the peers are to save it. If it is due and may not
+  /// be yet, it is asked for with one of the next steps.
+  bool decide(uint64_t next, const Roster& roster, Time now);
+  /// The one before is durable in every stage, or was waited for long enough.
+  bool may_save(const Roster& roster, Time now) const;
+  /// Snapshots of this step were asked for.
+  void asked(uint64_t step, Time now);
+  /// What was asked for may never come.
+  void forget() { last_ = 0; }
+
+  /// The last snapshots could not be written. True if they are to be tried again, after
+  /// options.final_pause; else the disks fail for good.
+  bool try_again();
+  /// The run's last step is over: counts the tries of the last snapshot anew.
+  void begin_final() { tries_ = 1; }
+  Time final_pause() const { return options_.final_pause; }
+
+ private:
+  SavePolicyOptions options_;
+  uint64_t last_ = 0;  ///< Asked for last; 0: none by this coordinator.
+  bool overdue_ = false;
+  Time last_at_{};
+  int tries_ = 1;
+};
+
+}  // namespace swarm::routing

@@ -1,0 +1,157 @@
+#include "routing/steps/schedule.h"
+
+#include <algorithm>
+
+namespace swarm::routing {
+
+void Schedule::start(Time now) {
+  frame_.now = now;
+  frame_.orders.clear();
+}
+
+Orders Schedule::done() { return std::move(frame_.orders); }
+
+Whereabouts Schedule::whereabouts() const {
+  return {frame_.open.step, applied(), frame_.phase == Frame::Phase::kFinished,
+          frame_.options.ahead_patience};
+}
+
+Orders Schedule::open(uint64_t step, const Reign& reign, Time now) {
+  start(now);
+  frame_.reign = reign;
+  begin(step);
+  return done();
+}
+
+Orders Schedule::tick(Time now) {
+  start(now);
+  if (!frame_.is_open()) return done();
+  const double now_s = std::chrono::duration<double>(now).count();
+  for (StepLedger* ledger : ledgers())
+    for (const SlotLease& lease : ledger->expire(now_s))
+      frame_.note(facts::LeaseExpired{lease.slot});
+  judge_rounds();
+  if (!frame_.is_open()) return done();
+  frame_.order(orders::ServeLeases{});
+  advance();  // a peer that came back with what it holds may have filled its stage
+  return done();
+}
+
+Orders Schedule::resume(const orders::Later& later, Time now) {
+  using What = orders::Later::What;
+  start(now);
+  if (later.what == What::kSaveFinal) {
+    frame_.save_final();
+  } else if (frame_.is_open()) {
+    if (later.what == What::kAdvance)
+      advance();
+    else
+      round_due(later);
+  }
+  return done();
+}
+
+Orders Schedule::saved(const Status& status, Time now) {
+  start(now);
+  frame_.saved(status);
+  return done();
+}
+
+// -- slots
+
+std::vector<StepLedger*> Schedule::ledgers() {
+  if (!frame_.open.ledger) return {};
+  return {frame_.open.ledger.get()};
+}
+
+Leases Schedule::lease(const ActorId& trainer, uint32_t max_slots, double deadline_s) {
+  if (!frame_.is_open()) return {};
+  for (StepLedger* ledger : ledgers()) {
+    Leases leases{ledger->step(), {}};
+    for (const SlotLease& lease : ledger->lease(trainer, max_slots, deadline_s))
+      leases.slots.push_back({lease, ledger->avoid(lease.slot)});
+    if (!leases.slots.empty()) return leases;
+  }
+  return {};
+}
+
+size_t Schedule::trainer_lost(const ActorId& trainer) {
+  size_t ended = 0;
+  for (StepLedger* ledger : ledgers()) ended += ledger->trainer_lost(trainer);
+  return ended;
+}
+
+Result<Orders> Schedule::slot_reported(const SlotReport& report, Time now) {
+  using What = SlotReport::What;
+  start(now);
+  const auto open = frame_.is_open() ? ledgers() : std::vector<StepLedger*>{};
+  const auto found = std::find_if(open.begin(), open.end(), [&report](const StepLedger* one) {
+    return one->step() == report.step;
+  });
+  if (found == open.end())
+    return Error{frame_.is_open() && report.step > frame_.open.step ? ErrorCode::kNotReady
+                                                                    : ErrorCode::kStaleStep,
+                 "step " + std::to_string(report.step) + " is not open"};
+  StepLedger& ledger = **found;
+  if (report.what == What::kFailed) {
+    frame_.note(facts::AttemptFailed{report.slot, report.why});
+    ledger.failed(report.slot, report.attempt);
+  } else if (report.what == What::kNonFinite) {
+    const auto verdict = ledger.non_finite(report.slot, report.attempt, report.where);
+    if (verdict == NonFiniteVerdict::kSkipped) {
+      frame_.note(facts::SlotSkipped{report.slot, report.where.peer});
+      slot_was_skipped();
+    }
+  } else {
+    auto route = report.route;
+    for (LedgerHop& hop : route) hop.held = hop.held && counts(hop.peer);
+    Status taken = ledger.done(report.slot, report.attempt, route, report.loss_sum, report.samples);
+    if (!taken.ok()) return taken.error();
+  }
+  advance();
+  frame_.order(orders::ServeLeases{});
+  return done();
+}
+
+// -- peers
+
+Verdict Schedule::admit(const PeerId& id, Orders& out, Time now) {
+  using Then = Admission::Then;
+  start(now);
+  frame_.save_late(id);
+  PeerFacts& peer = frame_.roster.peers().at(id);
+  Admission admission = judge_admission(id);
+  const Then then = admission.then;
+  const bool ahead = then == Then::kIsAhead;
+  if (!ahead) peer.ahead_since.reset();
+  if (ahead && !peer.ahead_since) peer.ahead_since = now;
+  if (ahead || then == Then::kLeaves || then == Then::kFetches || then == Then::kGather)
+    peer.serving = false;
+  if (then == Then::kFetches) peer.fetch_from = frame_.open.step;
+  if (then == Then::kStays || then == Then::kEnters) peer.fetch_from.reset();
+  if (then == Then::kEnters) {
+    peer.serving = true;
+    frame_.note(facts::PeerAdmitted{id}, peer.stage);
+    admission.verdict.keep_held = enter(id);
+  }
+  if (then == Then::kGather) frame_.gather(admission.gather_reason);
+  out = done();
+  return admission.verdict;
+}
+
+Orders Schedule::peer_lost(const PeerId& id, uint32_t stage, bool was_serving, Time now) {
+  start(now);
+  if (!frame_.is_open() || !was_serving) return done();
+  if (frame_.roster.serving(stage).empty())
+    frame_.gather("stage " + std::to_string(stage) + " has lost all its peers");
+  else
+    member_lost(id, stage);
+  return done();
+}
+
+const StageRound* Schedule::round(uint32_t stage, uint64_t round) const {
+  if (!frame_.is_open() || frame_.open.stages[stage].round != round) return nullptr;
+  return &frame_.open.stages[stage];
+}
+
+}  // namespace swarm::routing

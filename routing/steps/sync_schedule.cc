@@ -1,0 +1,268 @@
+#include "routing/steps/sync_schedule.h"
+
+#include <algorithm>
+
+namespace swarm::routing {
+
+using At = StageRound::At;
+
+// -- opening, closing
+
+void SyncSchedule::begin(uint64_t step) { open_step(step, step); }
+
+void SyncSchedule::open_step(uint64_t step, uint64_t computed_on) {
+  frame_.enter(step, computed_on);
+  frame_.open.ledger = frame_.make_ledger(step);
+  for (auto& [id, peer] : frame_.roster.peers()) {
+    if (!peer.serving || peer.held.empty()) continue;
+    if (!peer.commit_pending && peer.step == step)
+      frame_.open.rebuild(id, peer);  // a successor goes on where the old one was
+    peer.held.clear();
+  }
+  frame_.order(orders::ServeLeases{});
+  advance();
+}
+
+void SyncSchedule::advance() {
+  const OpenStep& open = frame_.open;
+  if (frame_.nothing_to_train()) {
+    if (open.ledger->full()) frame_.finish();
+    return;
+  }
+  if (frame_.diverged() || hold_back()) return;
+  for (uint32_t stage = 0; stage < open.stages.size(); ++stage)
+    if (open.stages[stage].at == At::kFilling && open.ledger->stage_full(stage)) start_round(stage);
+  if (open.all_averaged() && open.ledger->full()) commit();
+}
+
+bool SyncSchedule::still_commits(uint32_t stage) const {
+  const auto members = frame_.roster.serving(stage);
+  return std::any_of(members.begin(), members.end(), [this](const PeerId& id) {
+    return frame_.roster.peers().at(id).commit_pending;
+  });
+}
+
+bool SyncSchedule::drop_unreachable_holder(uint32_t stage) {
+  const auto holder = frame_.open.unreachable_holder(stage, frame_.roster);
+  if (holder) frame_.dropped(*holder);
+  return holder.has_value();
+}
+
+void SyncSchedule::start_round(uint32_t stage) {
+  if (still_commits(stage)) return;  // commit_answered() comes back
+  if (!drop_unreachable_holder(stage)) send_close(stage, false, nullptr);
+}
+
+void SyncSchedule::send_close(uint32_t stage, bool go_on, const orders::CommitStep* commit) {
+  OpenStep& open = frame_.open;
+  orders::CloseStep close;
+  close.stage = stage;
+  close.step = open.step;
+  close.round = frame_.next_round();
+  close.samples = uint64_t{open.ledger->counted_slots()} * frame_.options.microbatch;
+  close.members = open.shares(stage, frame_.roster.serving(stage), frame_.roster);
+  close.go_on = go_on;
+  if (commit != nullptr) close.commit = *commit;
+  StageRound& round = open.stages[stage];
+  round = StageRound{};
+  round.at = At::kAveraging;
+  round.round = close.round;
+  round.overlapped = go_on || commit != nullptr;
+  round.members = close.members;
+  for (const Share& member : close.members) {
+    PeerFacts& peer = frame_.roster.peers().at(member.peer);
+    using Kind = StageRound::Kind;
+    round.answers[member.peer] = peer.reachable ? Kind::kPending : Kind::kFailed;
+    if (peer.reachable) peer.commit_pending |= round.overlapped;
+  }
+  frame_.order(std::move(close));
+}
+
+orders::CommitStep SyncSchedule::decide_commit(const OpenStep& closing) {
+  orders::CommitStep commit;
+  commit.step = closing.step;
+  commit.gradient_norm = closing.gradient_norm();
+  frame_.write_metrics(closing, commit.gradient_norm);
+  frame_.order(closing.audit());  // whatever is committed has its line in the audit before
+  commit.save = frame_.saves.decide(closing.step + 1, frame_.roster, frame_.now);
+  return commit;
+}
+
+void SyncSchedule::commit() {
+  const OpenStep closing = frame_.take();
+  orders::CommitStep commit = decide_commit(closing);
+  for (auto& [id, peer] : frame_.roster.peers()) {
+    if (!peer.serving) continue;
+    const StageRound& round = closing.stages[peer.stage];
+    if (round.answers.count(id) == 0) {  // joined after the round began: it has no average
+      frame_.send_back(id,
+                       "it joined during the averaging of step " + std::to_string(closing.step));
+      continue;
+    }
+    commit.peer = id;
+    commit.round = round.round;
+    peer.commit_pending = true;
+    peer.held.clear();
+    frame_.order(commit);
+  }
+  open_step(closing.step + 1, closing.step + 1);
+}
+
+Orders SyncSchedule::commit_answered(const PeerId& id, const Result<CommitAnswer>& answer,
+                                     Time now) {
+  start(now);
+  PeerFacts* peer = frame_.roster.find(id);
+  if (peer == nullptr) return done();
+  peer->commit_pending = false;
+  if (answer) {
+    take(id, *answer);
+    if (frame_.is_open()) advance();
+    return done();
+  }
+  if (answer.code() == ErrorCode::kStaleTerm) {
+    frame_.order(orders::StepDown{"a peer follows a newer term"});
+    return done();
+  }
+  frame_.note(facts::CommitFailed{id, answer.error()}, peer->stage);
+  peer->serving = false;  // it fetches the state when it registers again
+  if (frame_.is_open() && frame_.roster.serving(peer->stage).empty())
+    frame_.gather("stage " + std::to_string(peer->stage) + " could not commit");
+  return done();
+}
+
+void SyncSchedule::take(const PeerId& id, const CommitAnswer& answer) {
+  PeerFacts& peer = frame_.roster.peers().at(id);
+  peer.step = answer.step;
+  peer.open_step = frame_.open.step;
+  peer.has_average = false;
+  peer.checksum = answer.checksum;
+  peer.checksum_step = answer.step;
+  if (auto found = frame_.roster.replicas_at(peer.stage, answer.step))
+    frame_.note_replicas(peer.stage, answer.step, *found);
+}
+
+// -- rounds
+
+StageRound* SyncSchedule::find(uint32_t stage, uint64_t round) {
+  if (!frame_.is_open() || frame_.open.stages[stage].round != round) return nullptr;
+  return &frame_.open.stages[stage];
+}
+
+Orders SyncSchedule::close_answered(const RoundMember& member, const Result<CloseAnswer>& answer,
+                                    Time now) {
+  start(now);
+  StageRound* round = find(member.stage, member.round);
+  if (round == nullptr || !round->runs()) {
+    dropped_late(member, answer);
+    return done();
+  }
+  if (PeerFacts* peer = frame_.roster.find(member.peer); peer != nullptr && round->overlapped) {
+    peer->commit_pending = false;
+    if (answer && answer->committed) take(member.peer, *answer->committed);
+  }
+  if (answer.code() == ErrorCode::kStaleTerm) {
+    frame_.order(orders::StepDown{"a peer follows a newer term"});
+    return done();
+  }
+  if (!answer) frame_.note(facts::MemberFailed{member.peer, answer.error()}, member.stage);
+  if (round->take(member.peer, answer, now))
+    frame_.note(facts::AveragesDiffer{member.peer}, member.stage);
+  judge(member.stage, *round);
+  return done();
+}
+
+/// A member of a round that was given up meanwhile has dropped its sum: the ledger must not go on
+/// to count it.
+void SyncSchedule::dropped_late(const RoundMember& member, const Result<CloseAnswer>& answer) {
+  const bool open =
+      frame_.is_open() && member.step == frame_.open.step && frame_.open.ledger != nullptr;
+  if (open && answer && answer->holds_more) frame_.dropped(member.peer);
+}
+
+void SyncSchedule::judge_rounds() {
+  for (uint32_t stage = 0; frame_.is_open() && stage < frame_.open.stages.size(); ++stage)
+    judge(stage, frame_.open.stages[stage]);
+}
+
+void SyncSchedule::judge(uint32_t stage, StageRound& round) {
+  using Kind = RoundVerdict::Kind;
+  if (!round.runs()) return;
+  const auto verdict = round.judge(frame_.now);
+  if (verdict.kind == Kind::kWait) return;
+  if (verdict.kind == Kind::kAveraged) {
+    round.at = At::kAveraged;
+    const Time since_open = frame_.now - frame_.open.opened_at;
+    frame_.note(facts::StageAveraged{round.answers.size(), since_open, round.overlapped}, stage);
+    return advance();
+  }
+  if (round.overlapped) return frame_.gather("a round failed while the next step was under way");
+  abandon(stage);
+  StepLedger& ledger = *frame_.open.ledger;
+  for (const PeerId& id : verdict.dropped) ledger.peer_lost(id, /*may_return=*/true);
+  for (const PeerId& id : verdict.lost) {
+    ledger.peer_lost(id, /*may_return=*/false);
+    PeerFacts* silent = frame_.roster.find(id);
+    if (silent == nullptr) continue;
+    silent->serving = false;  // if it lives it registers again, without its sum
+    frame_.note(facts::PeerLost{id, "silent in a round"}, stage);
+  }
+  if (frame_.roster.serving(stage).empty())
+    return frame_.gather("stage " + std::to_string(stage) + " has lost all its peers");
+  frame_.order(orders::ServeLeases{});
+  // Members that cannot reach one another would try without a pause: the tick begins the next one.
+  if (verdict.dropped.empty() && verdict.lost.empty()) return;
+  // Not from within a loop over the stages: a new round is begun by the next event or tick.
+  frame_.order(orders::Later{});
+}
+
+/// Back to filling: the members are told.
+void SyncSchedule::abandon(uint32_t stage) {
+  StageRound& round = frame_.open.stages[stage];
+  frame_.order(orders::AbandonRound{frame_.open.step, round.round, round.ids()});
+  frame_.note(facts::RoundAbandoned{round.round}, stage);
+  round.at = At::kFilling;
+}
+
+/// Rounds under way or done count it; what they averaged is not applied by anybody.
+void SyncSchedule::slot_was_skipped() {
+  for (uint32_t stage = 0; stage < frame_.open.stages.size(); ++stage)
+    if (frame_.open.stages[stage].at != At::kFilling) abandon(stage);
+}
+
+// -- peers
+
+bool SyncSchedule::counts(const PeerId& id) const {
+  // Who is not registered cannot be told what counts: its share is computed again.
+  const PeerFacts* peer = frame_.roster.find(id);
+  return peer != nullptr && peer->serving;
+}
+
+Admission SyncSchedule::judge_admission(const PeerId& id) const {
+  return admit_at_step(id, frame_.roster, whereabouts(), frame_.now);
+}
+
+bool SyncSchedule::enter(const PeerId& id) {
+  return frame_.open.enter(id, frame_.roster.peers().at(id));
+}
+
+bool SyncSchedule::update_under_way(uint32_t stage) const {
+  const StageRound& round = frame_.open.stages[stage];
+  return round.overlapped && round.runs();
+}
+
+void SyncSchedule::member_lost(const PeerId& id, uint32_t stage) {
+  if (update_under_way(stage))
+    return frame_.gather("a peer was lost while an update was under way");
+  StageRound& round = frame_.open.stages[stage];
+  if (round.at == At::kAveraged) return;  // the others hold the average
+  const auto slots = frame_.open.ledger->peer_lost(id, /*may_return=*/false);
+  if (!slots.empty()) frame_.note(facts::Recompute{slots.size()}, stage);
+  const auto member = round.answers.find(id);
+  if (round.runs() && member != round.answers.end()) {
+    member->second = StageRound::Kind::kLost;
+    judge(stage, round);
+  }
+  if (frame_.is_open()) advance();
+}
+
+}  // namespace swarm::routing
