@@ -57,7 +57,6 @@ struct DhtStatus {
   std::vector<routing::Contact> contacts;
   uint64_t records = 0;  ///< Kept here, for others and itself.
   bool joined = false;   ///< At least one contact is known.
-  uint64_t running_lookups = 0;
 };
 
 struct DhtDeps {

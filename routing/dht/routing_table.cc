@@ -101,10 +101,6 @@ std::optional<DhtKey> RoutingTable::refresh_target(double now_s, double age_s) c
   return target;
 }
 
-void RoutingTable::refreshed(const DhtKey& target, double now_s) {
-  if (target != self_) buckets_[bucket_index(target)].refreshed_s = now_s;
-}
-
 size_t RoutingTable::size() const {
   size_t count = 0;
   for (const Bucket& bucket : buckets_) count += bucket.live.size();

@@ -27,8 +27,6 @@ class RoutingTable {
   /// Buckets without contacts are left to the lookup of one's own id. Hearing from a contact
   /// refreshes its bucket.
   std::optional<DhtKey> refresh_target(double now_s, double age_s) const;
-  /// A lookup of `target` was made: its bucket counts as refreshed whatever came of it.
-  void refreshed(const DhtKey& target, double now_s);
   size_t size() const;
   std::vector<Contact> all() const;
 

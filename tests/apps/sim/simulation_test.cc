@@ -144,8 +144,7 @@ const Regression kRegressions[] = {
     {FaultProfile::kPartitions, 40296},
     {FaultProfile::kPartitions, 40298},
     // A member dropped its sum, but the round was given up before its answer came: the ledger went
-    // on to
-    // count attempts that were in no sum any more (the slots were right; the audit saw the
+    // on to count attempts that were in no sum any more (the slots were right; the audit saw the
     // attempts).
     {FaultProfile::kPartitions, 70095},
     // A coordinator that could not hear most peers began step 0 with the few it heard, and another

@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(the_bucket_that_waited_longest_is_refreshed) {
   BOOST_TEST(xor_distance(target, node(0)).bytes[15] / 8 == 1);  // in the bucket of 8..15
   BOOST_TEST(!(xor_distance(target, node(0)) < node(8)));
   BOOST_TEST(xor_distance(target, node(0)) < node(16));
-  table.refreshed(target, 110);
+  table.seen(contact(node(8)), 110);
   BOOST_TEST(table.refresh_target(111, 10).value() == node(1));
 }
 
