@@ -171,6 +171,7 @@ elif ((${#formatted[@]})); then
     sort -t: -k1,1 -u >>"$breaches" || true
 fi
 
+"$here/check_docs.sh" . 2>>"$breaches" || true
 "$here/check_sizes.sh" . || echo "check: these sizes are too large, which is not an error yet"
 
 if [[ -s $breaches ]]; then

@@ -12,9 +12,17 @@ namespace swarm::apps {
 /// raw TCP in the same run; the smallest request alone and while tensors stream.
 int bench_transport();
 
-/// Resident memory of nodes without work, beside this program with LibTorch loaded and nothing else
+/// Resident memory of nodes without work, beside a process with LibTorch loaded and nothing else
 /// (which `swarm bench memory --baseline` prints about its own process [MB]).
 int bench_memory();
+
+/// How long `swarm --help`, `--version` and one console command take from fork to exit, and the
+/// resident memory of a seed and a trainer node without work.
+struct StartupBenchOptions {
+  int rounds = 20;
+  bool json = false;
+};
+int bench_startup(const StartupBenchOptions& options);
 
 /// Of `swarm bench averaging`, which stands in apps/compute/.
 struct AveragingBenchOptions {

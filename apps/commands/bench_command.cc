@@ -50,6 +50,17 @@ void add_failover(CLI::App& bench, int& exit_code) {
   });
 }
 
+void add_startup(CLI::App& bench, int& exit_code) {
+  auto options = std::make_shared<StartupBenchOptions>();  // shared with the callback
+  auto* command = bench.add_subcommand(
+      "startup", "How long commands take to start, and the memory of nodes that compute nothing");
+  command->add_option("--rounds", options->rounds, "How often each command is started")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print JSON, all rounds included");
+  command->callback([&exit_code, options] { exit_code = bench_startup(*options); });
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app, Program& program) {
@@ -65,6 +76,7 @@ void add_bench(CLI::App& app, Program& program) {
   });
   add_averaging(*command, program);
   add_failover(*command, program.exit_code);
+  add_startup(*command, program.exit_code);
   auto* memory = command->add_subcommand("memory", "Resident memory of nodes without work");
   auto* baseline = memory->add_flag("--baseline", "Prints this process's own, with LibTorch [MB]");
   memory->callback([&program, baseline] {
