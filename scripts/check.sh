@@ -131,7 +131,17 @@ header && /^#pragma once/ { guarded = name }
 !is_rule_text && source && /(^|[^A-Za-z_])[Ss]tub([^A-Za-z_]|$)/ { breach("a stub", "write the real thing, or leave it out") }
 !is_rule_text && /(^|[^A-Za-z0-9_.$}\/-])\/(home|Users|root)\// { breach("a path of a developer\047s machine", "make it relative or an option") }
 
+# The promise takes the sender along: CAF drops what the handler returns instead.
+own == "actors" && /[^ ]/ {
+  match($0, /^ */)
+  if (RLENGTH < promised) promised = 0
+  if (promised && /return to_caf\(/)
+    breach("an error returned after make_response_promise", "it never arrives; check first, or deliver it to the promise")
+  if (!promised && /make_response_promise/) promised = RLENGTH
+}
+
 function finish() {
+  promised = 0
   if (name == "") return
   if (checked_size && lines > max_lines)
     printf "%s:%d: %d lines: split it by responsibility; %d are allowed\n", name, max_lines + 1, lines, max_lines

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "actors/dht/dht_node.h"
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
 #include "swarm/dht.pb.h"
@@ -15,7 +14,12 @@ namespace {
 constexpr size_t kMaxFollowed = 256;
 }
 
-CoordinatorClient::CoordinatorClient(CoordinatorClientDeps deps) : deps_(std::move(deps)) {}
+CoordinatorClient::CoordinatorClient(CoordinatorClientDeps deps)
+    : deps_(std::move(deps)), dead_(std::chrono::duration<double>(deps_.record_ttl).count()) {}
+
+double CoordinatorClient::now_s() const {
+  return std::chrono::duration<double>(deps_.self->clock().now().time_since_epoch()).count();
+}
 
 void CoordinatorClient::refresh() {
   if (asking_) return;
@@ -33,33 +37,34 @@ void CoordinatorClient::refresh() {
   deps_.self
       ->request(deps_.dht, milliseconds(5'000), dht_get_atom::value, std::string("coordinator"))
       .then(
-          [this, alive, again_if_unknown](const std::vector<DhtRecordLocal>& found) {
+          [this, alive, again_if_unknown](const std::vector<DhtRecordLocal>& records) {
             if (alive.expired()) return;
-            std::optional<proto::CoordinatorRecord> best;
-            uint64_t version = 0;
-            for (const auto& record : found) {
-              proto::CoordinatorRecord one;
-              if (!one.ParseFromString(record.value) || !one.active()) continue;
-              auto node = NodeId::from_bytes(one.node_id());
-              if (!node) continue;
-              auto dead = dead_.find({one.term(), *node});
-              if (dead != dead_.end() && record.version <= dead->second) continue;
-              auto rank = [](const proto::CoordinatorRecord& r) {
-                return std::make_pair(r.term(), r.node_id());
-              };
-              if (best && !(rank(*best) < rank(one))) continue;
-              best = std::move(one);
-              version = record.version;
-            }
-            if (best) {
-              auto endpoint = Endpoint::parse(best->endpoint());
-              if (endpoint)
-                follow({*NodeId::from_bytes(best->node_id()), best->actor()}, *endpoint,
-                       best->term(), version);
-            }
+            found(records);
             again_if_unknown();
           },
           [again_if_unknown](const caf::error&) { again_if_unknown(); });
+}
+
+/// Follows the active one of the highest (term, node id).
+void CoordinatorClient::found(const std::vector<DhtRecordLocal>& records) {
+  dead_.expire(now_s());
+  std::optional<proto::CoordinatorRecord> best;
+  uint64_t version = 0;
+  for (const auto& record : records) {
+    proto::CoordinatorRecord one;
+    if (!one.ParseFromString(record.value) || !one.active()) continue;
+    auto node = NodeId::from_bytes(one.node_id());
+    if (!node || dead_.is_dead(one.term(), *node, record.version)) continue;
+    auto rank = [](const proto::CoordinatorRecord& r) {
+      return std::make_pair(r.term(), r.node_id());
+    };
+    if (best && !(rank(*best) < rank(one))) continue;
+    best = std::move(one);
+    version = record.version;
+  }
+  if (!best) return;
+  if (auto endpoint = Endpoint::parse(best->endpoint()))
+    follow({*NodeId::from_bytes(best->node_id()), best->actor()}, *endpoint, best->term(), version);
 }
 
 void CoordinatorClient::follow(const ActorId& id, const Endpoint& endpoint, uint64_t term,
@@ -76,8 +81,7 @@ void CoordinatorClient::follow(const ActorId& id, const Endpoint& endpoint, uint
       .then(
           [this, alive, id, term, version](const caf::actor& proxy) {
             if (alive.expired()) return;
-            auto dead = dead_.find({term, id.node});
-            if (dead != dead_.end() && version <= dead->second) return;
+            if (dead_.is_dead(term, id.node, version)) return;
             proxy_ = proxy;
             id_ = id;
             term_ = term;
@@ -94,7 +98,7 @@ void CoordinatorClient::follow(const ActorId& id, const Endpoint& endpoint, uint
 
 void CoordinatorClient::node_down(const NodeId& node) {
   if (!known() || id_.node != node) return;
-  dead_[{term_, node}] = version_;
+  dead_.died(term_, node, version_, now_s());
   proxy_ = nullptr;
   refresh();
 }

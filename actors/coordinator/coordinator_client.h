@@ -13,9 +13,12 @@
 #include <optional>
 #include <string>
 
+#include "actors/dht/dht_node.h"
 #include "actors/net/links/links.h"
 #include "actors/net/local.h"
 #include "actors/net/mail.h"
+#include "actors/node/options.h"
+#include "routing/membership/dead_records.h"
 
 namespace swarm::actors {
 
@@ -27,6 +30,8 @@ struct CoordinatorClientDeps {
   std::chrono::milliseconds retry_every{100};
   /// Called when another coordinator (or another term) is followed.
   std::function<void()> on_change;
+  /// No record of a coordinator outlives its publication by more.
+  std::chrono::milliseconds record_ttl = DhtOptions().silent_after();
 };
 
 class CoordinatorClient {
@@ -52,17 +57,18 @@ class CoordinatorClient {
   void request(const Mail& mail, Done done);
 
  private:
+  void found(const std::vector<DhtRecordLocal>& records);
   void follow(const ActorId& id, const Endpoint& endpoint, uint64_t term, uint64_t version);
+  double now_s() const;
+
   CoordinatorClientDeps deps_;
   caf::actor proxy_;
   ActorId id_;
   uint64_t highest_ = 0;  ///< Of any message accepted.
   std::map<ActorId, uint64_t> followed_;
   uint64_t term_ = 0;
-  /// (term, node) that lost their link -> the version of their record then: a coordinator that
-  /// publishes a later one lives and can be followed again.
-  std::map<std::pair<uint64_t, NodeId>, uint64_t> dead_;
-  uint64_t version_ = 0;  ///< Of the record that led to proxy_.
+  routing::DeadRecords dead_;  ///< Those that lost their link.
+  uint64_t version_ = 0;       ///< Of the record that led to proxy_.
   bool asking_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -22,6 +22,9 @@ struct DhtOptions {
   std::chrono::milliseconds announce_every{
       1'000};  ///< Of peers and coordinators. Shorter: newcomers are used sooner, more traffic.
   std::chrono::milliseconds announce_ttl{4'000};  ///< A silent peer's record vanishes after this.
+
+  /// Who has not announced itself for this long has no record anywhere: it is forgotten.
+  std::chrono::milliseconds silent_after() const { return 3 * (announce_every + announce_ttl); }
 };
 
 struct StageServerOptions {

@@ -52,8 +52,8 @@ caf::result<Mail> StageServerState::on_end_period(const Mail& mail) {
     if (message.save_checkpoint()) save_snapshot([](Status) {});
     return make_mail(period_reply());
   }
-  auto promise = self_->make_response_promise();
   if (averaging_ && message.round() == round_.id) {  // a repeat
+    auto promise = self_->make_response_promise();
     round_.promises.push_back(promise);
     return promise;
   }
@@ -73,6 +73,7 @@ caf::result<Mail> StageServerState::on_end_period(const Mail& mail) {
   }
   if (round.self == round.members.size())
     return to_caf(ErrorCode::kInvalidArgument, "this peer is no member");
+  auto promise = self_->make_response_promise();
   round_ = Round{};
   round_.id = message.round();
   round_.promises.push_back(promise);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <caf/send.hpp>
 #include <cmath>
+#include <set>
 #include <sstream>
 
-#include "actors/dht/dht_node.h"
 #include "actors/net/requests.h"
 #include "swarm/dht.pb.h"
 
@@ -45,24 +45,37 @@ void StageClient::refresh() {
       ->request(deps_.dht, milliseconds(5'000), dht_get_atom::value,
                 "stage/" + std::to_string(deps_.stage))
       .then(
-          [this, alive](const std::vector<DhtRecordLocal>& found) {
+          [this, alive](const std::vector<DhtRecordLocal>& records) {
             if (alive.expired()) return;
-            for (const auto& record : found) {
-              proto::PeerRecord peer;
-              if (!peer.ParseFromString(record.value) || peer.stage() != deps_.stage) continue;
-              auto node = NodeId::from_bytes(peer.node_id());
-              auto endpoint = Endpoint::parse(peer.endpoint());
-              if (!node || !endpoint) continue;
-              add_peer({*node, peer.actor()}, *endpoint, peer.node_name(), record.version);
-            }
-            // A peer that no longer announces itself is left out; its requests go on.
-            for (auto it = peers_.begin(); it != peers_.end();) {
-              bool silent = now() - it->second.announced_at > milliseconds(15'000);
-              if (silent) router_.remove(it->first);
-              it = silent ? peers_.erase(it) : std::next(it);
-            }
+            found_peers(records);
+            forget_silent_peers();
           },
           [](const caf::error&) {});  // the next timer asks again
+}
+
+void StageClient::found_peers(const std::vector<DhtRecordLocal>& records) {
+  for (const auto& record : records) {
+    proto::PeerRecord peer;
+    if (!peer.ParseFromString(record.value) || peer.stage() != deps_.stage) continue;
+    auto node = NodeId::from_bytes(peer.node_id());
+    auto endpoint = Endpoint::parse(peer.endpoint());
+    if (!node || !endpoint) continue;
+    add_peer({*node, peer.actor()}, *endpoint, peer.node_name(), record.version);
+  }
+}
+
+/// Requests to them go on.
+void StageClient::forget_silent_peers() {
+  for (auto it = peers_.begin(); it != peers_.end();) {
+    if (now() - it->second.announced_at <= deps_.silent_after) {
+      ++it;
+      continue;
+    }
+    router_.remove(it->first);
+    round_trips_.forget(it->first);
+    speeds_.forget(it->first);
+    it = peers_.erase(it);
+  }
 }
 
 void StageClient::add_peer(const PeerId& id, const Endpoint& endpoint, const std::string& name,
@@ -99,13 +112,21 @@ uint64_t StageClient::send(proto::ForwardRequest head, Buffer body, milliseconds
                            Done done) {
   uint64_t id = next_id_++;
   head.set_stage(deps_.stage);
+  std::set<PeerId> avoid;
+  for (const auto& hop : head.avoid()) {
+    auto node = NodeId::from_bytes(hop.peer().node_id());
+    if (node && hop.stage() == deps_.stage) avoid.insert({*node, hop.peer().actor()});
+  }
   Sending sending;
-  sending.head = std::move(head);
-  sending.body = std::move(body);
+  sending.request = make_mail(std::move(head), std::move(body));
   sending.give_up_at = now() + budget;
+  sending.tries = routing::Tries(std::move(avoid));
   sending.done = std::move(done);
   sendings_.emplace(id, std::move(sending));
-  try_send(id);
+  if (budget.count() > 0)
+    try_send(id);
+  else
+    try_later(id, milliseconds(0));  // fails there
   return id;
 }
 
@@ -119,30 +140,20 @@ void StageClient::try_send(uint64_t id) {
     return finish(id, Error{code, "no peer of stage " + std::to_string(deps_.stage) +
                                       " answered within the budget"});
   }
-  auto samples = static_cast<int64_t>(sending.head.samples());
-  auto tried = [&](const PeerId& peer) { return sending.tried.count(peer) != 0; };
-  auto avoided = [&](const PeerId& peer) {
-    const auto& avoid = sending.head.avoid();
-    return tried(peer) || std::any_of(avoid.begin(), avoid.end(), [&](const proto::RouteHop& hop) {
-             return hop.stage() == deps_.stage && hop.peer().node_id() == peer.node.raw() &&
-                    hop.peer().actor() == peer.actor;
-           });
-  };
-  auto picked = router_.pick(samples, avoided);
-  if (!picked) picked = router_.pick(samples, tried);
-  if (!picked) {  // nobody, or all were tried: start over after a pause
-    sending.tried.clear();
-    return retry_later(id, deps_.retry_every);
+  auto samples = static_cast<int64_t>(sending.head().samples());
+  auto picked = sending.tries.next(router_, samples);
+  if (!picked) {  // nobody is there, or all were asked
+    double pause_s = sending.tries.start_over(seconds(deps_.retry_every));
+    return try_later(id, milliseconds(std::lround(pause_s * 1000)));
   }
   double stages_behind = deps_.num_stages - 1 - deps_.stage;
   double deadline_s = round_trips_.deadline_s(*picked, samples) * (1.0 + 0.5 * stages_behind);
-  auto budget = std::min(left, milliseconds(static_cast<int64_t>(deadline_s * 1000) + 1));
+  sending.request.budget =
+      std::min(left, milliseconds(static_cast<int64_t>(deadline_s * 1000) + 1));
   sending.current = *picked;
-  sending.tried.insert(*picked);
-  sending.head.set_budget_ms(static_cast<uint32_t>(budget.count()));
   uint64_t round_trip = ++sending.round_trip;
   std::weak_ptr<bool> alive = alive_;
-  request_mail(deps_.self, peers_[*picked].proxy, make_mail(sending.head, sending.body, budget),
+  request_mail(deps_.self, peers_[*picked].proxy, sending.request,
                [this, alive, id, round_trip, peer = *picked, sent_at = now()](Result<Mail> reply) {
                  if (!alive.expired()) answered(id, round_trip, peer, sent_at, std::move(reply));
                });
@@ -153,7 +164,7 @@ void StageClient::answered(uint64_t id, uint64_t round_trip, const PeerId& peer,
   auto it = sendings_.find(id);
   if (it == sendings_.end() || it->second.round_trip != round_trip) return;
   double waited_s = seconds(now() - sent_at);
-  auto samples = static_cast<int64_t>(it->second.head.samples());
+  auto samples = static_cast<int64_t>(it->second.head().samples());
   if (!reply) return handle_failure(id, peer, waited_s, reply.error());
   if (reply->kind != proto::KIND_FORWARD_REPLY)
     return handle_failure(id, peer, waited_s, {ErrorCode::kInternal, "not a forward reply"});
@@ -175,22 +186,20 @@ void StageClient::handle_failure(uint64_t id, const PeerId& peer, double waited_
     router_.remove(peer);
   }
   if (error.code == ErrorCode::kPeerTimeout) {
-    auto samples = static_cast<int64_t>(sending.head.samples());
+    auto samples = static_cast<int64_t>(sending.head().samples());
     round_trips_.observe_timeout(peer, waited_s, samples);
     speeds_.observe_timeout(peer, waited_s, samples);
     if (router_.contains(peer)) router_.upsert(peer, speeds_.samples_per_s(peer));
     tell_to_drop(sending);
   }
-  bool refused = error.code == ErrorCode::kOverloaded || error.code == ErrorCode::kNotReady;
-  if (!refused) rerouted(sending, peer, waited_s, error);
-  bool others = sending.tried.size() < router_.size();
-  if (!refused || others) return try_send(id);
-  sending.tried.clear();
-  auto hint = milliseconds(std::min<uint32_t>(error.retry_after_ms, 1'000));
-  retry_later(id, hint.count() > 0 ? hint : deps_.retry_every);
+  if (error.code == ErrorCode::kOverloaded || error.code == ErrorCode::kNotReady)
+    sending.tries.refused(error.retry_after_ms / 1000.0);
+  else
+    rerouted(sending, peer, waited_s, error);
+  try_send(id);
 }
 
-void StageClient::retry_later(uint64_t id, milliseconds pause) {
+void StageClient::try_later(uint64_t id, milliseconds pause) {
   std::weak_ptr<bool> alive = alive_;
   uint64_t round_trip = ++sendings_.at(id).round_trip;
   deps_.self->delayed_send(deps_.self, pause, run_later_atom::value,
@@ -222,9 +231,9 @@ void StageClient::tell_to_drop(const Sending& sending) {
   auto it = peers_.find(sending.current);
   if (it == peers_.end() || !it->second.proxy) return;
   proto::CancelAttempt message;
-  message.set_step(sending.head.step());
-  message.set_slot(sending.head.slot());
-  message.set_attempt(sending.head.attempt());
+  message.set_step(sending.head().step());
+  message.set_slot(sending.head().slot());
+  message.set_attempt(sending.head().attempt());
   caf::anon_send(it->second.proxy, make_mail(std::move(message)));
 }
 
@@ -239,15 +248,15 @@ void StageClient::rerouted(Sending& sending, const PeerId& from, double waited_s
     sending.lost_at = now();
     sending.lost_name = name_of(from);
   }
-  deps_.events->record(deps_.stage, static_cast<int64_t>(sending.head.step()),
-                       records::Rerouted{sending.head.slot(), name_of(from),
+  deps_.events->record(deps_.stage, static_cast<int64_t>(sending.head().step()),
+                       records::Rerouted{sending.head().slot(), name_of(from),
                                          records::seconds_as_millis(waited_s), why});
 }
 
 void StageClient::served_again(const Sending& sending, const PeerId& by) {
-  deps_.events->record(deps_.stage, static_cast<int64_t>(sending.head.step()),
-                       records::ReroutedServed{sending.head.slot(), sending.lost_name, name_of(by),
-                                               now() - *sending.lost_at});
+  deps_.events->record(deps_.stage, static_cast<int64_t>(sending.head().step()),
+                       records::ReroutedServed{sending.head().slot(), sending.lost_name,
+                                               name_of(by), now() - *sending.lost_at});
 }
 
 std::string StageClient::describe() const {

@@ -15,9 +15,9 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 
+#include "actors/dht/dht_node.h"
 #include "actors/net/links/links.h"
 #include "actors/net/local.h"
 #include "actors/net/mail.h"
@@ -25,6 +25,7 @@
 #include "actors/node/options.h"
 #include "routing/wiring/interleaved_round_robin.h"
 #include "routing/wiring/peer_estimates.h"
+#include "routing/wiring/tries.h"
 #include "swarm/train.pb.h"
 
 namespace swarm::actors {
@@ -38,6 +39,8 @@ struct StageClientDeps {
   uint32_t num_stages = 1;  ///< Deadlines grow with the stages behind this one.
   routing::PeerEstimatesOptions estimates;
   std::chrono::milliseconds retry_every{50};
+  /// Peers that have not announced themselves for so long are forgotten.
+  std::chrono::milliseconds silent_after = DhtOptions().silent_after();
 };
 
 class StageClient {
@@ -57,11 +60,11 @@ class StageClient {
   /// Requests to them fail by themselves.
   void node_down(const NodeId& node);
 
-  /// Carries `head` (stage, budget are filled in here) and `body` to some peer of the stage. `done`
-  /// is called exactly once unless cancelled: with the reply, or with kPeerTimeout (`budget` is
-  /// used up), kNoLivePeer, kStaleStep, kShapeMismatch, kInvalidArgument. Peers in head.avoid are
-  /// taken only when there is no other; a reply may say that something was not finite.
-  /// Returns the id for cancel().
+  /// Carries `head` (the stage is filled in here) and `body` to some peer of the stage. `done` is
+  /// called exactly once unless cancelled, never before this returns: with the reply, or with
+  /// kPeerTimeout (`budget` is used up), kNoLivePeer, kStaleStep, kShapeMismatch, kInvalidArgument.
+  /// Peers in head.avoid are taken only when there is no other; a reply may say that something was
+  /// not finite. Returns the id for cancel().
   uint64_t send(proto::ForwardRequest head, Buffer body, std::chrono::milliseconds budget,
                 Done done);
 
@@ -83,24 +86,27 @@ class StageClient {
     TimePoint announced_at{};
   };
   struct Sending {
-    proto::ForwardRequest head;
-    Buffer body;
+    Mail request;  ///< Every try sends this one, with a budget of its own.
     TimePoint give_up_at{};
-    std::set<PeerId> tried;   ///< Since the last full round of peers.
+    routing::Tries tries;
     uint64_t round_trip = 0;  ///< Rises with each resend; answers of earlier ones are ignored.
     PeerId current;
     std::optional<TimePoint> lost_at;  ///< When a peer first failed it (not: refused it).
     std::string lost_name;             ///< Of that peer's node.
     Done done;
+
+    const proto::ForwardRequest& head() const { return request.as<proto::ForwardRequest>(); }
   };
 
+  void found_peers(const std::vector<DhtRecordLocal>& records);
+  void forget_silent_peers();
   void add_peer(const PeerId& id, const Endpoint& endpoint, const std::string& name,
                 uint64_t announcement);
   void try_send(uint64_t id);
+  void try_later(uint64_t id, std::chrono::milliseconds pause);
   void answered(uint64_t id, uint64_t round_trip, const PeerId& peer, TimePoint sent_at,
                 Result<Mail> reply);
   void handle_failure(uint64_t id, const PeerId& peer, double waited_s, const Error& error);
-  void retry_later(uint64_t id, std::chrono::milliseconds pause);
   void finish(uint64_t id, Result<Outcome> outcome);
   void tell_to_drop(const Sending& sending);
   void rerouted(Sending& sending, const PeerId& from, double waited_s, const Error& why);

@@ -83,7 +83,7 @@ caf::result<Mail> StageServerState::on_forward(const Mail& mail) {
   Resident resident;
   resident.request = mail;
   resident.promises.push_back(promise);
-  resident.give_up_at = now() + milliseconds(head.budget_ms());
+  resident.give_up_at = now() + mail.budget;
   residents_.emplace(key, std::move(resident));
   forward_queue_.push_back(key);
   ++forwards_;

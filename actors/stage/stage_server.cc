@@ -34,12 +34,13 @@ void StageServerState::init(Self* self, StageServerDeps deps) {
   deps_ = std::move(deps);
   install_default_handlers(self_);
   if (asynchronous()) updater_ = std::make_shared<LocalUpdater>(deps_.training.local_update_every);
-  coordinator_ = std::make_unique<CoordinatorClient>(CoordinatorClientDeps{
-      self_, deps_.links, deps_.dht, milliseconds(100), [this] { coordinator_changed(); }});
+  coordinator_ = std::make_unique<CoordinatorClient>(
+      CoordinatorClientDeps{self_, deps_.links, deps_.dht, milliseconds(100),
+                            [this] { coordinator_changed(); }, deps_.dht_options.silent_after()});
   if (!is_last())
-    next_stage_ = std::make_unique<StageClient>(
-        StageClientDeps{self_, deps_.links, deps_.dht, deps_.events, deps_.stage + 1,
-                        deps_.num_stages, deps_.options.estimates, deps_.options.retry_every});
+    next_stage_ = std::make_unique<StageClient>(StageClientDeps{
+        self_, deps_.links, deps_.dht, deps_.events, deps_.stage + 1, deps_.num_stages,
+        deps_.options.estimates, deps_.options.retry_every, deps_.dht_options.silent_after()});
   caf::actor me = caf::actor_cast<caf::actor>(self_);
   self_->send(deps_.links, register_atom::value, deps_.id.actor, me);
   self_->send(deps_.links, subscribe_atom::value, me);

@@ -28,9 +28,9 @@ class TrainerState {
     install_default_handlers(self_);
     coordinator_ = std::make_unique<CoordinatorClient>(CoordinatorClientDeps{
         self_, deps_.links, deps_.dht, milliseconds(100), [this] { coordinator_changed(); }});
-    first_stage_ = std::make_unique<StageClient>(
-        StageClientDeps{self_, deps_.links, deps_.dht, deps_.events, 0, deps_.num_stages,
-                        deps_.options.estimates, milliseconds(50)});
+    first_stage_ = std::make_unique<StageClient>(StageClientDeps{
+        self_, deps_.links, deps_.dht, deps_.events, 0, deps_.num_stages, deps_.options.estimates,
+        milliseconds(50), deps_.dht_options.silent_after()});
     self_->send(deps_.links, subscribe_atom::value, caf::actor_cast<caf::actor>(self_));
     on_tick();
   }

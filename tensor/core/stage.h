@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/buffer.h"
+#include "common/microbatch_key.h"
 #include "common/result.h"
 #include "swarm/tensor.pb.h"
 #include "tensor/core/options.h"
@@ -26,15 +27,7 @@ struct EncodedTensor {
   bool empty() const { return data.empty(); }
 };
 
-/// Names one attempt of one microbatch between its forward and its backward.
-struct MicrobatchKey {
-  uint64_t step = 0;
-  uint32_t slot = 0;
-  uint64_t attempt = 0;
-  friend bool operator<(const MicrobatchKey& a, const MicrobatchKey& b) {
-    return std::tie(a.step, a.slot, a.attempt) < std::tie(b.step, b.slot, b.attempt);
-  }
-};
+using swarm::MicrobatchKey;
 
 /// What enters a stage.
 struct StageInput {

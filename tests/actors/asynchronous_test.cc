@@ -252,6 +252,32 @@ BOOST_FIXTURE_TEST_CASE(a_later_state_of_a_period_takes_the_place_of_an_earlier_
   BOOST_TEST(events->count("checkpoint_failed") == 0u);
 }
 
+// The promise had been made before the checks: their errors were dropped, and the coordinator waited
+// for two minutes.
+BOOST_FIXTURE_TEST_CASE(a_round_that_is_refused_is_refused_at_once, AsyncSwarm) {
+  training.steps = 400;
+  start_all();
+  BOOST_TEST(run_to_step(3));
+  auto refusal = [&](proto::EndPeriod message) {
+    message.set_term(1'000);
+    auto outcome = std::make_shared<ErrorCode>(ErrorCode::kNone);  // not answered
+    system->spawn([=, target = nodes["stage1a"].stage_server](caf::event_based_actor* self) {
+      self->request(target, caf::infinite, actors::make_mail(message))
+          .then([=](const actors::Mail&) { *outcome = ErrorCode::kInternal; },
+                [=](const caf::error& e) { *outcome = actors::from_caf(e).code; });
+    });
+    system.run();
+    return *outcome;
+  };
+  proto::EndPeriod message;
+  message.add_members()->set_actor("stage.0");
+  const ErrorCode over = refusal(message);  // round 0 is; another one may be under way
+  BOOST_TEST((over == ErrorCode::kStaleStep || over == ErrorCode::kOverloaded));
+  message.set_round(~uint64_t{0});
+  const ErrorCode nameless = refusal(message);  // a member without a node
+  BOOST_TEST((nameless == ErrorCode::kInvalidArgument || nameless == ErrorCode::kOverloaded));
+}
+
 BOOST_FIXTURE_TEST_CASE(a_stage_that_is_lost_goes_on_from_its_own_snapshot, AsyncSwarm) {
   training.steps = 30;
   start_all();

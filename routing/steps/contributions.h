@@ -1,0 +1,62 @@
+/// What a peer's gradient sum (with local updates: its parameters) already contains: at most one
+/// attempt of each slot.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/microbatch_key.h"
+
+namespace swarm::routing {
+
+/// A slot enters when its computation is started, and leaves again if that fails. Whoever started a
+/// computation remembers epoch(): what ends after the sum was dropped says nothing about the new
+/// one.
+///
+/// Pure; not thread-safe; one owner.
+class Contributions {
+ public:
+  struct Held {
+    uint32_t slot = 0;
+    uint64_t attempt = 0;
+    /// Last stage: loss of the slot's samples, for a coordinator that was not told; 0: not known.
+    double loss_sum = 0;
+    uint32_t samples = 0;
+  };
+
+  /// True: the computation of `key` that starts now is to add its gradient. False if the slot is in
+  /// already.
+  bool enter(const MicrobatchKey& key);
+  /// It added nothing after all. Ignored if the sum is another one, or the slot is in by another
+  /// attempt.
+  void failed(const MicrobatchKey& key, uint64_t epoch);
+  /// The sum is still the one of `epoch` and has the slot in it, by whichever attempt.
+  bool holds(const MicrobatchKey& key, uint64_t epoch) const;
+  /// The attempt by which the slot is in.
+  std::optional<uint64_t> attempt(const MicrobatchKey& key) const;
+  /// Ignored if the slot is not in.
+  void note_loss(const MicrobatchKey& key, double loss_sum, uint32_t samples);
+
+  /// By slot.
+  std::vector<Held> of_step(uint64_t step) const;
+
+  uint64_t epoch() const { return epoch_; }
+  /// The sum is gone (taken, applied or dropped): nothing is in.
+  void clear();
+  /// The parameters are others, but slots that are in stay in: they are not to be computed again.
+  void begin_epoch() { ++epoch_; }
+  /// Keeps the latest `kept`; of the others, those of `oldest_step` and later.
+  void trim(uint64_t oldest_step, size_t kept);
+  size_t size() const { return held_.size(); }
+
+ private:
+  using Slot = std::pair<uint64_t, uint32_t>;  // step, slot
+  std::map<Slot, Held> held_;
+  uint64_t epoch_ = 0;
+};
+
+}  // namespace swarm::routing

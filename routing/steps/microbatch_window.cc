@@ -1,0 +1,28 @@
+#include "routing/steps/microbatch_window.h"
+
+#include <string>
+
+namespace swarm::routing {
+
+MicrobatchWindow step_window(uint64_t open_step, bool next_may_come) {
+  return {open_step, open_step, open_step + (next_may_come ? 1 : 0)};
+}
+
+MicrobatchWindow period_window(uint64_t period, uint64_t open_periods) {
+  const uint64_t newest = period + 2 * open_periods;
+  return {period > open_periods ? period - open_periods : 0, newest, newest};
+}
+
+Status admits(const MicrobatchWindow& window, uint64_t min_attempt, const MicrobatchKey& key) {
+  if (key.step < window.oldest)
+    return Error{ErrorCode::kStaleStep,
+                 "the peer is past step " + std::to_string(window.oldest - 1)};
+  if (key.attempt < min_attempt)
+    return Error{ErrorCode::kStaleStep, "the attempt was leased before the swarm gathered"};
+  if (key.step > window.newest)
+    return Error{ErrorCode::kNotReady,
+                 "the peer is behind, it takes steps up to " + std::to_string(window.newest), 20};
+  return {};
+}
+
+}  // namespace swarm::routing

@@ -1,0 +1,28 @@
+/// Which microbatches a peer takes now: by their step, or period, and by their attempt.
+#pragma once
+
+#include <cstdint>
+
+#include "common/microbatch_key.h"
+#include "common/result.h"
+
+namespace swarm::routing {
+
+struct MicrobatchWindow {
+  uint64_t oldest = 0;    ///< Earlier steps are over.
+  uint64_t computed = 0;  ///< Later ones are taken, but wait in the queue until it is their turn.
+  uint64_t newest = 0;    ///< The peer is behind those that send later ones.
+};
+
+/// Steps: the open one only. With `next_may_come`, because the average of the open step is in hand
+/// or updates are delayed, microbatches of the next may overtake the commit; they wait.
+MicrobatchWindow step_window(uint64_t open_step, bool next_may_come);
+
+/// Periods overlap: `open_periods` earlier ones are still taken. Nothing waits.
+MicrobatchWindow period_window(uint64_t period, uint64_t open_periods);
+
+/// Attempts below `min_attempt` were leased before the swarm gathered last.
+/// Errors: kStaleStep (drop the work), kNotReady (try again in a moment).
+Status admits(const MicrobatchWindow& window, uint64_t min_attempt, const MicrobatchKey& key);
+
+}  // namespace swarm::routing

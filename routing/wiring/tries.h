@@ -1,0 +1,34 @@
+/// To whom one microbatch was offered since the last full round of peers, and how long to wait when
+/// everybody was asked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+
+#include "common/ids.h"
+#include "routing/wiring/interleaved_round_robin.h"
+
+namespace swarm::routing {
+
+/// Pure: time [s] is an argument. Not thread-safe; one owner.
+class Tries {
+ public:
+  /// Peers in `avoid` are taken only when there is no other.
+  explicit Tries(std::set<PeerId> avoid = {}) : avoid_(std::move(avoid)) {}
+
+  /// A peer of `router` that was not asked in this round; it counts as asked. Nothing: all were.
+  std::optional<PeerId> next(InterleavedRoundRobin& router, int64_t samples);
+  /// The peer asked last has no place and hopes to in `hint_s`; 0: it does not know.
+  void refused(double hint_s);
+  /// Begins the next round. Returns how long to wait before it [s]: the shortest hint of those who
+  /// refused, 1 at most; without one `otherwise_s`.
+  double start_over(double otherwise_s);
+
+ private:
+  std::set<PeerId> avoid_;
+  std::set<PeerId> tried_;
+  double shortest_hint_s_ = 0;  // 0: none
+};
+
+}  // namespace swarm::routing

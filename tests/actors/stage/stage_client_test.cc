@@ -1,0 +1,166 @@
+#include "actors/stage/stage_client.h"
+
+#include <boost/test/unit_test.hpp>
+#include <caf/send.hpp>
+#include <caf/stateful_actor.hpp>
+
+#include "actors/net/errors.h"
+#include "actors/net/local.h"
+#include "swarm/dht.pb.h"
+#include "tests/support/deterministic_system.h"
+#include "tests/support/ids.h"
+
+using namespace swarm;
+using namespace swarm::actors;
+using namespace std::chrono_literals;
+using swarm::testing::node;
+using swarm::testing::peer;
+
+namespace {
+
+struct OwnerState {
+  std::unique_ptr<StageClient> client;
+};
+using Owner = caf::stateful_actor<OwnerState>;
+
+/// A client of stage 1 whose DHT says what the test puts into `records`, and whose peers answer
+/// what the test puts into `answers`.
+struct Client {
+  std::vector<DhtRecordLocal> records;
+  std::map<PeerId, Error> answers;  // a peer without one replies
+  std::vector<PeerId> asked;
+  std::shared_ptr<MemoryEventLog> events = std::make_shared<MemoryEventLog>();
+  test::DeterministicSystem system;
+  StageClientDeps deps;
+  StageClient* client = nullptr;
+  caf::actor owner;
+
+  Client() {
+    deps.stage = 1;
+    deps.num_stages = 2;
+    deps.events = events;
+    deps.dht = system.own(system->spawn([this]() -> caf::behavior {
+      return {[this](dht_get_atom, const std::string&) { return records; }};
+    }));
+    deps.links = system.own(system->spawn([this](caf::event_based_actor* self) -> caf::behavior {
+      return {[this, self](resolve_atom, const ActorId& id, const Endpoint&) {
+        return system.own(self->spawn([this, id]() -> caf::behavior {
+          return {[this, id](const Mail& mail) { return answer(id, mail); }};
+        }));
+      }};
+    }));
+  }
+  void start() {
+    owner = system.own(system->spawn([this](Owner* self) -> caf::behavior {
+      deps.self = self;
+      self->state.client = std::make_unique<StageClient>(deps);
+      client = self->state.client.get();
+      return {[](run_later_atom, const LocalTask& task) { task(); }};
+    }));
+    system.run();
+  }
+  caf::result<Mail> answer(const PeerId& id, const Mail& mail) {
+    if (mail.kind != proto::KIND_FORWARD) return make_mail(proto::Ack());
+    asked.push_back(id);
+    if (auto error = answers.find(id); error != answers.end()) return to_caf(error->second);
+    return make_mail(proto::ForwardReply());
+  }
+  void announce(const PeerId& id, uint64_t version) {
+    proto::PeerRecord record;
+    record.set_node_id(id.node.raw());
+    record.set_actor(id.actor);
+    record.set_endpoint("127.0.0.1:7000");
+    record.set_stage(1);
+    for (auto it = records.begin(); it != records.end();)
+      it = it->subkey == id.brief() ? records.erase(it) : std::next(it);
+    records.push_back({id.brief(), record.SerializeAsString(), version, 4s});
+  }
+  /// In the owner's own thread, as its handlers would.
+  void act(std::function<void()> work) {
+    caf::anon_send(owner, run_later_atom::value, LocalTask(std::move(work)));
+    system.run();
+  }
+  void refresh() {
+    act([this] { client->refresh(); });
+  }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(StageClientTest)
+
+// Without time left it failed at once: the sender's resident was gone before send() had returned.
+BOOST_FIXTURE_TEST_CASE(the_outcome_never_comes_before_send_has_returned, Client) {
+  start();
+  bool returned = false, early = false;
+  std::optional<ErrorCode> outcome;
+  act([&] {
+    client->send({}, {}, 0ms, [&](Result<StageClient::Outcome> result) {
+      early = !returned;
+      outcome = result.code();
+    });
+    returned = true;
+  });
+  system.advance(1ms);
+  BOOST_REQUIRE(outcome.has_value());
+  BOOST_TEST(!early);
+  BOOST_TEST(*outcome == ErrorCode::kNoLivePeer);
+  BOOST_TEST(client->in_flight() == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(all_refuse_and_the_shortest_hint_is_waited_for, Client) {
+  for (uint32_t i = 1; i <= 3; ++i) announce(peer(i), 1);
+  answers[peer(1)] = {ErrorCode::kOverloaded, "", 300};
+  answers[peer(2)] = {ErrorCode::kOverloaded, "", 20};
+  answers[peer(3)] = {ErrorCode::kOverloaded, "", 900};
+  start();
+  refresh();
+  act([&] { client->send({}, {}, 10s, [](const Result<StageClient::Outcome>&) {}); });
+  BOOST_TEST(asked.size() == 3u);
+  system.advance(19ms);
+  BOOST_TEST(asked.size() == 3u);
+  answers.clear();
+  system.advance(2ms);
+  BOOST_TEST(asked.size() == 4u);
+  BOOST_TEST(client->in_flight() == 0u);
+}
+
+// 15 seconds were written into the code: with rarer announcements peers came and went.
+BOOST_FIXTURE_TEST_CASE(rare_announcements_are_no_silence, Client) {
+  DhtOptions dht;
+  dht.announce_every = 60s;
+  dht.announce_ttl = 90s;
+  deps.silent_after = dht.silent_after();
+  announce(peer(1), 1);
+  start();
+  refresh();
+  BOOST_TEST(client->live_peers() == 1u);
+  system.advance(80s);
+  refresh();
+  BOOST_TEST(client->live_peers() == 1u);
+  system.advance(dht.silent_after());
+  records.clear();
+  refresh();
+  BOOST_TEST(client->live_peers() == 0u);
+}
+
+// Medians were over the long dead too.
+BOOST_FIXTURE_TEST_CASE(a_peer_that_is_gone_says_nothing_about_newcomers, Client) {
+  deps.estimates.initial_seconds_per_sample = 0.5;
+  announce(peer(1), 1);
+  start();
+  refresh();
+  proto::ForwardRequest head;
+  head.set_samples(1);
+  act([&] { client->send(head, {}, 10s, [](const Result<StageClient::Outcome>&) {}); });
+  BOOST_TEST(asked.size() == 1u);
+  records.clear();
+  system.advance(deps.silent_after + 1s);
+  refresh();
+  announce(peer(2), 1);
+  refresh();
+  BOOST_TEST(client->describe().find("seconds_per_sample=0.5 ") != std::string::npos,
+             client->describe());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
