@@ -54,7 +54,6 @@ class Builder {
   [](auto& x) -> auto& { return x.member; }
 
 using ExperimentBuilder = Builder<Experiment>;
-const std::vector<std::string> kCodecs = {"none", "fp16", "bf16"};
 const std::vector<std::string> kLevels = {"trace", "debug", "info", "warn", "error"};
 
 // rows: a key each
@@ -79,6 +78,9 @@ void add_run(ExperimentBuilder& b) {
 // rows: a key each
 void add_model(ExperimentBuilder& b) {
   b.section("model", true);
+  b.add("kind", AT(base.model.kind), one_of(tensor::model_names()),
+        "The architecture. gpt: a decoder with pre-norm blocks and learned positions.")
+      .later = true;
   b.add("layers", AT(base.model.layers), in(1, 4096), "Transformer blocks of the whole model.");
   b.add("width", AT(base.model.width), in(1, 1 << 16), "Hidden size; divisible by heads.");
   b.add("heads", AT(base.model.heads), in(1, 4096), "Attention heads.");
@@ -149,7 +151,7 @@ void add_training(ExperimentBuilder& b) {
         "begin.")
       .later = true;
   b.section("optimizer", true);
-  b.add("kind", AT(base.optimizer.kind), one_of({"adamw", "nag"}),
+  b.add("kind", AT(base.optimizer.kind), one_of(tensor::optimizer_names()),
         "nag: Nesterov's look-ahead on Adam's preconditioner, made for the stale gradients of "
         "asynchronous training; give it beta1 = 0.99 and beta2 = 0.999.")
       .later = true;
@@ -174,11 +176,11 @@ void add_training(ExperimentBuilder& b) {
   b.add("clip_norm", AT(base.optimizer.clip_norm), in(0, 1e12),
         "Largest norm of the whole model's gradient; 0: off.");
   b.section("wire", true);
-  b.add("activations", AT(base.activation_codec), one_of(kCodecs),
+  b.add("activations", AT(base.activation_codec), one_of(tensor::codec_names()),
         "How activations travel between stages.");
-  b.add("gradients", AT(base.gradient_codec), one_of(kCodecs),
+  b.add("gradients", AT(base.gradient_codec), one_of(tensor::codec_names()),
         "How gradients of activations travel.");
-  b.add("averaging", AT(base.averager.codec), one_of(kCodecs),
+  b.add("averaging", AT(base.averager.codec), one_of(tensor::codec_names()),
         "How parameter gradients (async: weights, moments) travel between the peers of a stage.");
 }
 
@@ -262,6 +264,8 @@ void add_roles(ExperimentBuilder& b) {
   b.add("every_steps", AT(base.checkpoint.every_steps), in(0, 4e9),
         "Steps between snapshots; 0: only at the end and on demand.");
   b.add("keep", AT(base.checkpoint.keep), in(1, 100000), "Newest snapshots kept per stage.");
+  b.add("store", AT(base.checkpoint.store), one_of(storage::store_names()),
+        "What keeps the snapshots in a node's folder.");
   b.section("trainer", false);
   b.add("max_in_flight", AT(base.trainer_options.max_in_flight), in(1, 100000),
         "Microbatches under way per trainer.");
@@ -332,7 +336,7 @@ void add_chaos(ExperimentBuilder& b) {
 const std::vector<Section>& sections() {
   static const std::vector<Section> all = {
       {"run", "The run as a whole."},
-      {"model", "A GPT-like decoder."},
+      {"model", "The model: a language model made of blocks, which can be cut between any two."},
       {"pipeline", "How the model is cut and computed."},
       {"data", "Text to learn from and to validate on."},
       {"training", "What a step is and how many there are."},

@@ -41,9 +41,11 @@ FNR == 1 {
   else if (own == "routing") allow("common routing", "")
   else if (own == "records") allow("common records", "nlohmann")
   else if (own == "storage") allow("common swarm storage", "google xxhash.h zstd.h rocksdb")
-  else if (own == "tensor")
+  else if (name ~ /^tensor\/([a-z_]+\/)*(torch|reference)\//)
     allow("common swarm tensor", "google xxhash.h torch ATen c10")
-  else if (name ~ /^actors\/.*options\.(h|cc)$/) allow("common tensor routing actors", "")
+  else if (own == "tensor")
+    allow("common swarm tensor", "google xxhash.h")
+  else if (name ~ /^actors\/.*options\.(h|cc)$/) allow("common tensor routing storage actors", "")
   else if (name ~ /^actors\/net\//)
     allow("common swarm actors/net", "google caf spdlog openssl")
   else if (own == "actors")
@@ -71,6 +73,8 @@ function check_project(path,   folder) {
     breach("include of \"" path "\"", "write the path from the root of the repository")
     return
   }
+  if (own == "tensor" && path ~ /\/(torch|reference)\// && name !~ /\/(torch|reference)\//)
+    breach("include of " path, "only the folders torch and reference of tensor/ know LibTorch")
   if (index(may, " * ") || index(may, " " folder " ")) return
   if (own == "config" && is_options(path)) return
   if (starts(path, "actors/net/") && index(may, " actors/net ")) return
@@ -113,7 +117,7 @@ function check_library(path,   library) {
   }
 }
 function library_advice(library) {
-  if (library ~ /^(torch|ATen|c10)$/) return "LibTorch belongs into tensor/*.cc; other code uses tensor/core/stage.h"
+  if (library ~ /^(torch|ATen|c10)$/) return "LibTorch belongs into the folders torch and reference of tensor/; other code uses tensor/core/stage.h"
   if (library == "rocksdb") return "RocksDB belongs into one storage/*.cc"
   if (library == "caf") return "actors live in actors/"
   if (library == "spdlog") return "libraries never log; return a Status that says what happened"

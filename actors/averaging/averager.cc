@@ -14,7 +14,6 @@
 #include "actors/state/state_fetch.h"
 #include "actors/state/state_source.h"
 #include "common/check.h"
-#include "tensor/core/codec.h"
 #include "tensor/core/flat.h"
 
 namespace swarm::actors {
@@ -37,7 +36,7 @@ constexpr auto kRetryPause = milliseconds(50);
 
 /// A round under way or just finished.
 struct ActiveRound {
-  ActiveRound(AverageRound spec, proto::Codec codec, uint64_t chunk_elements, MutableBuffer memory)
+  ActiveRound(AverageRound spec, tensor::Codec codec, uint64_t chunk_elements, MutableBuffer memory)
       : work(std::move(spec), codec, chunk_elements, std::move(memory)) {}
   AveragingRound work;
   caf::typed_response_promise<AverageResult> promise;
@@ -94,7 +93,7 @@ class Averager {
 
   Self* self_ = nullptr;
   AveragerDeps deps_;
-  proto::Codec codec_ = proto::CODEC_NONE;
+  tensor::Codec codec_ = tensor::Codec::kNone;
   std::unique_ptr<ActiveRound> round_;
   uint64_t newest_ = 0;  ///< Started or abandoned; parts of this and older rounds are never held.
   std::multimap<uint64_t, HeldPart> held_;  // by round
@@ -109,9 +108,8 @@ class Averager {
 caf::behavior Averager::start(Self* self, AveragerDeps deps) {
   self_ = self;
   deps_ = std::move(deps);
-  auto codec = tensor::parse_codec(deps_.options.codec);
-  SWARM_CHECK(codec.ok() && deps_.options.chunk_elements > 0);
-  codec_ = *codec;
+  SWARM_CHECK(deps_.options.chunk_elements > 0);
+  codec_ = deps_.options.codec;
   source_ = std::make_unique<StateSource>(self, deps_.stage, deps_.options, deps_.store,
                                           deps_.stage_server, deps_.detached);
   fetches_ = std::make_unique<StateFetches>(self, deps_.links, deps_.options);

@@ -35,7 +35,7 @@ Status AveragingRound::validate(const AverageRound& spec) {
   return {};
 }
 
-AveragingRound::AveragingRound(AverageRound spec, proto::Codec codec, uint64_t chunk_elements,
+AveragingRound::AveragingRound(AverageRound spec, tensor::Codec codec, uint64_t chunk_elements,
                                MutableBuffer memory)
     : spec_(std::move(spec)), codec_(codec), chunk_elements_(chunk_elements) {
   const size_t bytes = spec_.n * sizeof(float);
@@ -145,7 +145,7 @@ void AveragingRound::reduce(OwnChunk& chunk) {
   chunk.contributions.clear();
   Buffer shared(result_.owner(), sum, count * sizeof(float));
   chunk.encoded = tensor::encode(shared, {static_cast<int64_t>(count)}, codec_);
-  if (codec_ != proto::CODEC_NONE) {
+  if (codec_ != tensor::Codec::kNone) {
     auto decoded = tensor::decode_flat(chunk.encoded, count);
     std::memcpy(sum, decoded.value().data(), count * sizeof(float));
   }

@@ -23,7 +23,7 @@ class AveragingRound {
   /// Requires validate(spec).ok() and chunk_elements > 0. Reduces what needs nobody else at once.
   /// `memory`: of an earlier round, that nobody else refers to any more; used if it is of the right
   /// size (faulting in fresh pages takes as long as half a round).
-  AveragingRound(AverageRound spec, proto::Codec codec, uint64_t chunk_elements,
+  AveragingRound(AverageRound spec, tensor::Codec codec, uint64_t chunk_elements,
                  MutableBuffer memory = {});
 
   const AverageRound& spec() const { return spec_; }
@@ -76,7 +76,7 @@ class AveragingRound {
   float* at(uint64_t element) const;
 
   AverageRound spec_;
-  proto::Codec codec_;
+  tensor::Codec codec_;
   uint64_t chunk_elements_;
   std::vector<std::vector<routing::Part>> asked_;  // by member
   std::vector<size_t> answers_missing_;            // by member

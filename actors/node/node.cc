@@ -137,7 +137,7 @@ class RunningNode : public Node {
     if (!events) return events.error();
     events_ = *events;
     if (options_.stages.empty()) return {};
-    auto store = deps_.open_store(folder + "/db");
+    auto store = deps_.open_store(options_.checkpoint.store, folder);
     if (!store) return store.error();
     store_ = *store;
     return {};

@@ -10,6 +10,7 @@
 #include "common/ids.h"
 #include "common/result.h"
 #include "storage/checkpoint_store.h"
+#include "storage/options.h"
 
 namespace swarm::actors {
 
@@ -19,8 +20,9 @@ struct NodeDeps {
   std::function<Result<std::unique_ptr<tensor::Stage>>(const tensor::StageOptions&)> make_stage;
   /// Called in each thread that computes, before it computes; may be empty.
   std::function<void(int threads)> set_compute_threads;
-  /// Opens or creates the store of the node's snapshots in that folder.
-  std::function<Result<std::shared_ptr<storage::CheckpointStore>>(const std::string& folder)>
+  /// Opens or creates the store of the node's snapshots: storage::open_store().
+  std::function<Result<std::shared_ptr<storage::CheckpointStore>>(storage::StoreKind kind,
+                                                                  const std::string& node_folder)>
       open_store;
 };
 

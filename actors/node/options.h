@@ -10,6 +10,7 @@
 #include "common/ids.h"
 #include "common/result.h"
 #include "routing/wiring/peer_estimates.h"
+#include "storage/options.h"
 #include "tensor/core/options.h"
 
 namespace swarm::actors {
@@ -38,9 +39,9 @@ struct StageServerOptions {
 };
 
 struct AveragerOptions {
-  uint32_t chunk_elements = 64u << 10;  ///< Of one part request; 256 KiB in float32.
-  uint32_t chunks_in_flight = 8;        ///< Per member.
-  std::string codec = "none";           ///< Of parts and averages: none, fp16, bf16.
+  uint32_t chunk_elements = 64u << 10;         ///< Of one part request; 256 KiB in float32.
+  uint32_t chunks_in_flight = 8;               ///< Per member.
+  tensor::Codec codec = tensor::Codec::kNone;  ///< Of parts and averages.
   /// A round is given at least this long; a quarter of it once three rounds are known.
   std::chrono::milliseconds min_deadline{3'000};
   std::chrono::milliseconds state_ttl{30'000};  ///< A frozen state nobody reads is dropped.
@@ -51,6 +52,7 @@ struct AveragerOptions {
 struct CheckpointOptions {
   uint32_t every_steps = 20;  ///< 0: only at the end and on demand.
   uint32_t keep = 3;          ///< Newest snapshots kept per stage.
+  storage::StoreKind store = storage::StoreKind::kRocksdb;
 };
 
 enum class TrainingMode : uint8_t {
@@ -134,8 +136,8 @@ struct NodeOptions {
   tensor::DataOptions data;
   tensor::BackwardPolicy backward = tensor::BackwardPolicy::kKeep;
   tensor::ComputeType compute = tensor::ComputeType::kFp32;
-  std::string activation_codec = "none";
-  std::string gradient_codec = "none";
+  tensor::Codec activation_codec = tensor::Codec::kNone;
+  tensor::Codec gradient_codec = tensor::Codec::kNone;
   TrainingOptions training;
   StageServerOptions stage_server;
   AveragerOptions averager;

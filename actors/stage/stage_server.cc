@@ -11,6 +11,7 @@
 #include "actors/stage/stage_server_state.h"
 #include "actors/state/checkpointer.h"
 #include "swarm/dht.pb.h"
+#include "tensor/core/state_format.h"
 
 namespace swarm::actors {
 namespace {
@@ -23,9 +24,6 @@ const char* phase_name(int phase) {
   static const char* const kNames[] = {"starting", "registering", "loading", "serving", "draining"};
   return kNames[phase];
 }
-
-/// Room for parameters and two moments, and a head.
-uint64_t max_state_bytes(uint64_t num_parameters) { return num_parameters * 12 + 4096; }
 
 }  // namespace
 
@@ -297,7 +295,7 @@ void StageServerState::restore_own(uint64_t step) {
 void StageServerState::fetch_state(const proto::RegisterPeerReply& verdict) {
   FetchState fetch;
   fetch.stage = deps_.stage;
-  fetch.max_bytes = max_state_bytes(num_parameters_);
+  fetch.max_bytes = tensor::max_state_bytes(deps_.optimizer.kind, num_parameters_);
   std::vector<PeerAddress> sources;
   for (const auto& source : verdict.sources()) {
     auto peer = from_proto(source);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "apps/commands/commands.h"
-#include "tensor/gpt/sampler.h"
+#include "tensor/torch/sampler.h"
 
 namespace swarm::apps {
 

@@ -8,7 +8,7 @@
 #include "apps/launch/run_folder.h"
 #include "common/statistics.h"
 #include "config/experiment.h"
-#include "tensor/core/threads.h"
+#include "tensor/torch/threads.h"
 
 namespace swarm::apps {
 namespace {

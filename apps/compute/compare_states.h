@@ -18,11 +18,11 @@ struct Difference {
   double relative() const;
 };
 
-/// The worst snapshot of each tensor, by "parameters.NAME", "first_moments.NAME" and
-/// "second_moments.NAME" (global names). Parameters are measured by their way from `origin`,
-/// moments by their own size. The biases of attention keys are left out: no output depends on them,
-/// so rounding alone decides where they go. Errors: kCorruptCheckpoint, kShapeMismatch (another
-/// model).
+/// The worst snapshot of each tensor, by "parameters.NAME" and "MOMENT.NAME" (global names; moments
+/// as the optimizer's table calls them). Parameters are measured by their way from `origin`,
+/// moments by their own size. What no output depends on is left out (ParameterInfo::noise_begin):
+/// rounding alone decides where it goes. Errors: kCorruptCheckpoint, kShapeMismatch (another model
+/// or optimizer).
 Result<std::map<std::string, Difference>> compare_states(
     const tensor::ModelOptions& model, int32_t num_stages,
     const std::vector<StageSnapshot>& snapshots, const tensor::ReferenceState& reference,

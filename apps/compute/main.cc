@@ -6,9 +6,10 @@
 #include "apps/bench/resident.h"
 #include "apps/commands/program.h"
 #include "apps/compute/compute.h"
-#include "tensor/core/threads.h"
-#include "tensor/gpt/device.h"
-#include "tensor/gpt/gpt_stage.h"
+#include "storage/stores.h"
+#include "tensor/torch/device.h"
+#include "tensor/torch/model_stage.h"
+#include "tensor/torch/threads.h"
 
 namespace swarm::apps {
 namespace {
@@ -21,11 +22,9 @@ int bench_memory_baseline() {
 
 actors::NodeDeps node_deps() {
   actors::NodeDeps deps;
-  deps.make_stage = tensor::make_gpt_stage;
+  deps.make_stage = tensor::make_stage;
   deps.set_compute_threads = tensor::set_threads;
-  deps.open_store = [](const std::string& folder) {
-    return storage::open_rocksdb_checkpoint_store({folder});
-  };
+  deps.open_store = storage::open_store;
   return deps;
 }
 

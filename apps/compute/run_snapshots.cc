@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "storage/stores.h"
+
 namespace swarm::apps {
 namespace {
 
@@ -15,9 +17,8 @@ Result<RunSnapshots> RunSnapshots::open(const std::string& run_folder, int32_t n
   out.num_stages_ = num_stages;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(run_folder + "/nodes", error)) {
-    const std::string directory = entry.path().string() + "/db";
-    if (!std::filesystem::is_directory(directory, error)) continue;
-    auto store = storage::open_rocksdb_checkpoint_store({directory});
+    auto store = storage::find_store(entry.path().string());
+    if (!store && store.code() == ErrorCode::kNotFound) continue;
     if (!store) return store.error();
     out.stores_.push_back({entry.path().filename().string(), *store});
   }

@@ -5,8 +5,8 @@
 #include "apps/compute/compute.h"
 #include "apps/compute/run_snapshots.h"
 #include "config/experiment.h"
-#include "tensor/core/threads.h"
-#include "tensor/gpt/sampler.h"
+#include "tensor/torch/sampler.h"
+#include "tensor/torch/threads.h"
 
 namespace swarm::apps {
 namespace {

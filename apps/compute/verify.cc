@@ -19,8 +19,8 @@
 #include "apps/launch/run_folder.h"
 #include "apps/launch/summary.h"
 #include "config/experiment.h"
-#include "tensor/core/threads.h"
 #include "tensor/reference/one_process.h"
+#include "tensor/torch/threads.h"
 
 namespace swarm::apps {
 namespace {

@@ -11,7 +11,7 @@
 #include "config/experiment.h"
 #include "tensor/core/flat.h"
 #include "tensor/core/state_format.h"
-#include "tensor/core/threads.h"
+#include "tensor/torch/threads.h"
 
 namespace swarm::apps {
 namespace {

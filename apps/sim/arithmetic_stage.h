@@ -206,7 +206,7 @@ class ArithmeticStage : public tensor::Stage {
   }
 
   tensor::EncodedTensor encode(const std::vector<float>& values, const tensor::StageInput& input) {
-    return tensor::encode(values.data(), {input.samples, input.sequence, 1}, proto::CODEC_NONE);
+    return tensor::encode(values.data(), {input.samples, input.sequence, 1}, tensor::Codec::kNone);
   }
 
   void note(const StageNote& note) const {

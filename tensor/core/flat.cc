@@ -48,47 +48,16 @@ SWARM_CLONES bool all_finite(const float* x, size_t n) {
   return largest < 0x7f800000;
 }
 
+Buffer aligned_floats(const Buffer& values) {
+  if (reinterpret_cast<uintptr_t>(values.data()) % alignof(float) == 0) return values;
+  MutableBuffer moved = MutableBuffer::allocate(values.size());
+  std::memcpy(moved.data(), values.data(), values.size());
+  return moved.freeze();
+}
+
 uint64_t digest(const void* data, size_t size_bytes) { return XXH64(data, size_bytes, 0); }
 
 // `to` may be `from`: element i depends on element i alone, which SWARM_INDEPENDENT says.
-
-SWARM_CLONES void adamw_update(const AdamwStep& step, const float* from, float* to,
-                               float* __restrict first_moment, float* __restrict second_moment,
-                               const float* __restrict gradient, size_t n) {
-  const float keep = 1 - step.learning_rate * step.weight_decay;
-  const float rate = step.learning_rate * step.correction1;
-  const float beta1 = step.beta1, beta2 = step.beta2, epsilon = step.epsilon;
-  const float correction2 = step.correction2, gradient_scale = step.gradient_scale;
-  SWARM_INDEPENDENT
-  for (size_t i = 0; i < n; ++i) {
-    float g = gradient[i] * gradient_scale;
-    float m = beta1 * first_moment[i] + (1 - beta1) * g;
-    float v = beta2 * second_moment[i] + (1 - beta2) * (g * g);
-    first_moment[i] = m;
-    second_moment[i] = v;
-    to[i] = from[i] * keep - rate * m / (std::sqrt(v * correction2) + epsilon);
-  }
-}
-
-SWARM_CLONES void nesterov_update(const NesterovStep& step, const float* from, float* to,
-                                  float* __restrict first_moment, float* __restrict second_moment,
-                                  const float* __restrict gradient, size_t n) {
-  const float keep = 1 - step.learning_rate * step.weight_decay;
-  const float beta1 = step.beta1, beta2 = step.beta2, epsilon = step.epsilon;
-  const float rest1 = step.rest1, rest2 = step.rest2, gradient_scale = step.gradient_scale;
-  const float gradient_rate = step.gradient_rate, momentum_rate = step.momentum_rate;
-  const float correction2 = step.correction2;
-  SWARM_INDEPENDENT
-  for (size_t i = 0; i < n; ++i) {
-    float g = gradient[i] * gradient_scale;
-    float m = beta1 * first_moment[i] + rest1 * g;
-    float v = beta2 * second_moment[i] + rest2 * (g * g);
-    first_moment[i] = m;
-    second_moment[i] = v;
-    float ahead = gradient_rate * g + momentum_rate * m;
-    to[i] = from[i] * keep - ahead / (std::sqrt(v * correction2) + epsilon);
-  }
-}
 
 SWARM_CLONES void add_difference(const float* from, const float* __restrict average,
                                  const float* __restrict sent, float* to, size_t n) {

@@ -1,14 +1,7 @@
-/// Optimizers: types of their own over flat float32 vectors, fused into one pass. No LibTorch.
+/// Optimizers: types of their own over flat float32 vectors, each fused into one pass. No LibTorch.
 ///
-/// AdamW (Loshchilov & Hutter 2019): t counts the updates from 1,
-///     m = b1 m + (1 - b1) g;   v = b2 v + (1 - b2) g^2
-///     w = w (1 - lr wd) - lr m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps).
-/// NAG, Nesterov's method against stale gradients (Ajanthan et al. 2025; asynchronous SWARM): the
-/// stored w is the look-ahead point, so forward, backward, averaging and snapshots all use w;
-///     mu_t = b1 (1 - 0.5 * 0.96^(t psi));   P = mu_1 * ... * mu_t;   m, v as above
-///     w = w (1 - lr wd)
-///         - lr ((1 - mu_t) / (1 - P) g + mu_(t+1) / (1 - P mu_(t+1)) m)
-///           / (sqrt(v / (1 - b2^t)) + eps).
+/// A new optimizer is a file in tensor/optimizers/, a row in tensor/optimizers.cc, and its
+/// counterpart in LibTorch's operations with a row in tensor/reference/reference_optimizer.cc.
 ///
 /// The learning rate's position in its schedule is the caller's: the step in synchronous training,
 /// the averaging period in asynchronous. t and P are the optimizer's own: a peer counts its own
@@ -20,11 +13,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "common/buffer.h"
 #include "common/result.h"
-#include "tensor/core/gpt_layout.h"
+#include "tensor/core/layout.h"
 #include "tensor/core/options.h"
 
 namespace swarm::tensor {
@@ -32,7 +27,7 @@ namespace swarm::tensor {
 /// What an optimizer remembers besides its moments.
 struct OptimizerCounters {
   uint64_t updates = 0;         ///< t
-  double momentum_product = 1;  ///< P; always 1 with AdamW.
+  double momentum_product = 1;  ///< Of all momenta so far; 1 where momentum does not change.
 };
 
 /// No optimizer of this kind counts like that, or so far that a double could not. Says why.
@@ -59,10 +54,11 @@ class Optimizer {
   uint64_t size() const { return size_; }  ///< Parameters.
   const OptimizerCounters& counters() const { return counters_; }
 
-  /// float32 [2, size()]: first moments, then second moments; may be averaged with others'.
+  /// float32 [info().moments.size(), size()], one moment behind the other; may be averaged with
+  /// others'.
   float* moments() { return reinterpret_cast<float*>(moments_.data()); }
   const float* moments() const { return reinterpret_cast<const float*>(moments_.data()); }
-  uint64_t moments_bytes() const { return 2 * size_ * sizeof(float); }
+  uint64_t moments_bytes() const { return num_moments_ * size_ * sizeof(float); }
 
   /// As before the first update.
   void reset();
@@ -76,9 +72,9 @@ class Optimizer {
 
   /// Counts the update and works out its rates, equal for all parameters.
   virtual void begin(double learning_rate, double gradient_scale) = 0;
-  /// Updates n elements; all pointers are at the first of them.
+  /// Updates n elements, whose gradients, values and moments begin where the pointers point.
   virtual void run(float weight_decay, const float* gradient, const float* from, float* to,
-                   float* first, float* second, size_t n) const = 0;
+                   float* const* moments, size_t n) const = 0;
 
   const OptimizerOptions options_;
   OptimizerCounters counters_;
@@ -90,9 +86,31 @@ class Optimizer {
   };
   std::vector<Range> ranges_;  // neighbours that are treated alike, joined
   uint64_t size_ = 0;
+  size_t num_moments_ = 0;
   MutableBuffer moments_;
   ParallelFor parallel_;
 };
+
+/// One of the vectors that an optimizer keeps, with an element for each parameter.
+struct MomentInfo {
+  const char* name;     ///< As people read it, with a '_' for each space, e.g. "first_moments".
+  bool never_negative;  ///< Such as a mean of squares: what averaging makes negative becomes 0.
+};
+
+/// A row of the table in tensor/optimizers.cc.
+struct OptimizerInfo {
+  const char* name;  ///< In the configuration and in snapshots.
+  std::vector<MomentInfo> moments;
+  bool has_momentum_product;  ///< OptimizerCounters::momentum_product is its own, below 1.
+  std::unique_ptr<Optimizer> (*make)(const OptimizerOptions& options,
+                                     const std::vector<ParameterInfo>& layout,
+                                     ParallelFor parallel);
+};
+/// Requires a kind that is a row of the table.
+const OptimizerInfo& optimizer_info(OptimizerKind kind);
+const char* to_string(OptimizerKind kind);  ///< Its name.
+/// Of a name; nothing if no row has it.
+std::optional<OptimizerKind> find_optimizer(const std::string& name);
 
 /// The optimizer that options.kind names, before its first update. Without `parallel`, everything
 /// runs on the calling thread. Requires valid options.

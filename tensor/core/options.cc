@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "common/check.h"
+#include "tensor/core/architecture.h"
 
 namespace swarm::tensor {
 namespace {
@@ -63,16 +64,13 @@ std::vector<Error> ModelOptions::validate() const {
   rules.in_range("model.ffn", ffn, 1, 1 << 20);
   rules.in_range("model.sequence", sequence, 1, 1 << 17);
   rules.in_range("model.vocabulary", vocabulary, 256, 1 << 20);
-  rules.require(heads < 1 || width < 1 || width % heads == 0,
-                "model.width: must be divisible by model.heads (got " + std::to_string(width) +
-                    " and " + std::to_string(heads) + ")");
+  for (const Error& error : architecture(kind).check(*this)) rules.require(false, error.detail);
   check_split(*this, rules);
   return rules.take();
 }
 
 uint64_t most_samples(const ModelOptions& model, uint64_t sequence) {
-  auto widest = static_cast<uint64_t>(std::max({model.width * 3, model.ffn, model.vocabulary}));
-  widest = std::max(widest, sequence * static_cast<uint64_t>(model.heads));
+  const uint64_t widest = architecture(model.kind).widest(model, sequence);
   return kMaxTensorBytes / sizeof(float) / widest / sequence;
 }
 
@@ -89,21 +87,9 @@ LayerRange stage_layers(const ModelOptions& model, int32_t stage, int32_t num_st
   return {stage * base + std::min(stage, rest), base + (stage < rest ? 1 : 0)};
 }
 
-const char* to_string(OptimizerKind kind) {
-  switch (kind) {
-    case OptimizerKind::kAdamw:
-      return "adamw";
-    case OptimizerKind::kNag:
-      return "nag";
-  }
-  return "unknown";
-}
-
 std::vector<Error> OptimizerOptions::validate() const {
   Rules rules;
   auto finite = [](double x) { return std::isfinite(x); };
-  rules.require(kind == OptimizerKind::kAdamw || kind == OptimizerKind::kNag,
-                "optimizer.kind: must be adamw or nag");
   rules.number("optimizer.learning_rate", learning_rate, finite(learning_rate) && learning_rate > 0,
                "a positive number");
   rules.number("optimizer.min_learning_rate", min_learning_rate,

@@ -12,8 +12,26 @@ namespace swarm::tensor {
 /// No tensor is larger, decoded or encoded [bytes].
 constexpr uint64_t kMaxTensorBytes = 1ull << 30;
 
-/// A GPT-like decoder with pre-norm blocks and learned positions.
+/// Each of the next three is a place in a table that people extend by a row: a row without a name
+/// here is chosen by its name in the configuration alone. *_names(): all rows' names, by place.
+enum class ModelKind : uint8_t { kGpt };  ///< Rows: tensor/models.cc.
+enum class Codec : uint8_t {              ///< Rows: tensor/core/codecs.cc.
+  kNone,                                  ///< float32 as it is.
+  kFp16,
+  kBf16,
+};
+enum class OptimizerKind : uint8_t {  ///< Rows: tensor/optimizers.cc.
+  kAdamw,                             ///< Loshchilov & Hutter 2019.
+  kNag,  ///< Nesterov's look-ahead with Adam's preconditioner, for stale gradients.
+};
+std::vector<std::string> model_names();
+std::vector<std::string> codec_names();
+std::vector<std::string> optimizer_names();
+
+/// What all models have; kGpt is a decoder with pre-norm blocks and learned positions. A model
+/// may leave some of the numbers without meaning.
 struct ModelOptions {
+  ModelKind kind = ModelKind::kGpt;
   int32_t layers = 8;   ///< L: transformer blocks of the whole model.
   int32_t width = 256;  ///< D: hidden size; divisible by heads.
   int32_t heads = 4;
@@ -37,12 +55,6 @@ struct LayerRange {
 LayerRange stage_layers(const ModelOptions& model, int32_t stage, int32_t num_stages);
 
 enum class Schedule : uint8_t { kConstant, kCosine };
-
-enum class OptimizerKind : uint8_t {
-  kAdamw,  ///< Loshchilov & Hutter 2019.
-  kNag,    ///< Nesterov's look-ahead with Adam's preconditioner, for stale gradients.
-};
-const char* to_string(OptimizerKind kind);  ///< As in the configuration: "adamw", "nag".
 
 /// What tensor/core/optimizer.h builds from; weight decay is decoupled, warm-up linear. For kNag give
 /// beta1 0.99, beta2 0.999 (the defaults are AdamW's).
@@ -71,7 +83,7 @@ double clip_scale(const OptimizerOptions& options, double gradient_norm);
 /// each peer's own, since they count its own updates.
 enum class AveragedPart : uint8_t {
   kWeights,            ///< float32 [num_parameters]
-  kWeightsAndMoments,  ///< float32 [3, num_parameters]: parameters, first and second moments.
+  kWeightsAndMoments,  ///< float32 [1 + moments, num_parameters]: parameters, then the moments.
 };
 
 enum class BackwardPolicy : uint8_t {
@@ -95,12 +107,11 @@ struct StageOptions {
   int32_t num_stages = 1;
   BackwardPolicy backward = BackwardPolicy::kKeep;
   ComputeType compute = ComputeType::kFp32;
-  std::string device = "cpu";  ///< See parse_device().
-  /// How activations and their gradients leave this stage: "none", "fp16", "bf16".
-  std::string activation_codec = "none";
-  std::string gradient_codec = "none";
-  std::string config_fingerprint;  ///< Written into and demanded of states.
-  Status validate() const;         ///< The first broken rule; codecs are not looked at.
+  std::string device = "cpu";             ///< See parse_device().
+  Codec activation_codec = Codec::kNone;  ///< How activations leave this stage.
+  Codec gradient_codec = Codec::kNone;    ///< How gradients of activations leave it.
+  std::string config_fingerprint;         ///< Written into and demanded of states.
+  Status validate() const;                ///< The first broken rule.
 };
 
 struct DataOptions {

@@ -1,7 +1,7 @@
 /// One pipeline stage of a model: forward, backward, gradient sum, updates. No LibTorch type
 /// appears here, so actors compile without it and the simulator can put arithmetic in its place.
 ///
-/// Implementations: make_gpt_stage() (tensor/gpt/gpt_stage.h) and the arithmetic stage of the tests.
+/// Implementations: make_stage() (tensor/torch/model_stage.h) and the arithmetic stage of the tests.
 /// Thread: one at a time; a StageServer's compute actor owns it.
 #pragma once
 

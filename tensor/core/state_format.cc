@@ -81,12 +81,15 @@ Status check_head(const proto::StageState& head) {
                    std::to_string(kStateFormatVersion));
   }
   if (head.step() > kMaxStep) return corrupt("there is no step " + std::to_string(head.step()));
-  const bool adamw = head.optimizer() == proto::OPTIMIZER_ADAMW;
-  if (!adamw && head.optimizer() != proto::OPTIMIZER_NAG) {
-    return corrupt("optimizer " + std::to_string(head.optimizer()) + " is unknown");
+  if (!head.optimizer().empty() && !find_optimizer(head.optimizer())) {
+    return corrupt("optimizer \"" + head.optimizer() + "\" is unknown");
   }
-  if (adamw != (version == kStateFormatAdamw) || (adamw && head.momentum_product() != 0)) {
+  const bool adamw = optimizer_kind(head) == OptimizerKind::kAdamw;
+  if (adamw != (version == kStateFormatAdamw) || adamw != head.optimizer().empty()) {
     return corrupt("format version " + std::to_string(version) + " does not go with the optimizer");
+  }
+  if (!optimizer_info(optimizer_kind(head)).has_momentum_product && head.momentum_product() != 0) {
+    return corrupt("a momentum product does not go with " + head.optimizer());
   }
   return check_counters(optimizer_kind(head), optimizer_counters(head));
 }
@@ -98,17 +101,26 @@ void put_optimizer(OptimizerKind kind, const OptimizerCounters& counters, proto:
   head.set_format_version(kStateFormatAdamw);
   if (kind == OptimizerKind::kAdamw) return;
   head.set_format_version(kStateFormatVersion);
-  head.set_optimizer(proto::OPTIMIZER_NAG);
-  head.set_momentum_product(counters.momentum_product);
+  head.set_optimizer(to_string(kind));
+  if (optimizer_info(kind).has_momentum_product)
+    head.set_momentum_product(counters.momentum_product);
 }
 
 OptimizerKind optimizer_kind(const proto::StageState& head) {
-  return head.optimizer() == proto::OPTIMIZER_NAG ? OptimizerKind::kNag : OptimizerKind::kAdamw;
+  return find_optimizer(head.optimizer()).value_or(OptimizerKind::kAdamw);
 }
 
 OptimizerCounters optimizer_counters(const proto::StageState& head) {
-  const bool nag = optimizer_kind(head) == OptimizerKind::kNag;
-  return {head.updates(), nag ? head.momentum_product() : 1.0};
+  const bool own = optimizer_info(optimizer_kind(head)).has_momentum_product;
+  return {head.updates(), own ? head.momentum_product() : 1.0};
+}
+
+uint64_t payload_bytes(OptimizerKind kind, uint64_t num_parameters) {
+  return (1 + optimizer_info(kind).moments.size()) * sizeof(float) * num_parameters;
+}
+
+uint64_t max_state_bytes(OptimizerKind kind, uint64_t num_parameters) {
+  return payload_bytes(kind, num_parameters) + kMaxHeadBytes;
 }
 
 Result<StateView> parse_state(const Buffer& state) {
@@ -124,7 +136,8 @@ Result<StateView> parse_state(const Buffer& state) {
   }
   if (Status status = check_head(view.head); !status) return status.error();
   const uint64_t n = view.head.num_parameters();
-  if (n > UINT64_MAX / 12 || end.payload_bytes != 12 * n) {
+  const OptimizerKind kind = optimizer_kind(view.head);
+  if (n > UINT64_MAX / payload_bytes(kind, 1) || end.payload_bytes != payload_bytes(kind, n)) {
     return corrupt("the payload of " + std::to_string(n) + " parameters cannot have " +
                    std::to_string(end.payload_bytes) + " bytes");
   }

@@ -13,8 +13,7 @@
 
 namespace swarm::tensor {
 
-/// Version 1 is AdamW's, as ever; only what it cannot say is written as version 2, which names its
-/// optimizer. Both are read.
+/// Version 1 is AdamW's, as ever; version 2 names its optimizer. Both are read.
 constexpr uint32_t kStateFormatAdamw = 1;
 constexpr uint32_t kStateFormatVersion = 2;
 /// The largest step; beyond it a double no longer counts exactly.
@@ -23,12 +22,13 @@ constexpr uint64_t kMaxStep = uint64_t{1} << 53;
 /// A snapshot in parts. `head.payload` is empty; `payload` shares the snapshot's memory.
 struct StateView {
   proto::StageState head;
-  /// float32 [3, num_parameters]: parameters, first moments, second moments; maybe unaligned.
+  /// float32 [1 + moments, num_parameters]: parameters, then the optimizer's moments in the order
+  /// of OptimizerInfo::moments; maybe unaligned.
   Buffer payload;
 };
 
 /// Parts of a snapshot whose length, version and counts are right: the payload is exactly
-/// 12 * num_parameters bytes and ends the buffer, and the optimizer can have counted so (see
+/// payload_bytes() and ends the buffer, and the optimizer can have counted so (see
 /// check_counters()). Copies nothing. Errors: kCorruptCheckpoint.
 Result<StateView> parse_state(const Buffer& state);
 
@@ -37,6 +37,11 @@ void put_optimizer(OptimizerKind kind, const OptimizerCounters& counters, proto:
 /// Requires a head from parse_state().
 OptimizerKind optimizer_kind(const proto::StageState& head);
 OptimizerCounters optimizer_counters(const proto::StageState& head);
+
+/// Parameters and moments.
+uint64_t payload_bytes(OptimizerKind kind, uint64_t num_parameters);
+/// No snapshot is larger.
+uint64_t max_state_bytes(OptimizerKind kind, uint64_t num_parameters);
 
 /// Memory and its bytes.
 using PayloadPart = std::pair<const void*, uint64_t>;

@@ -7,101 +7,26 @@
 #include <cmath>
 #include <cstring>
 
-#include "tensor/core/gpt_layout.h"
-#include "tensor/core/state_format.h"
+#include "tensor/core/architecture.h"
+#include "tensor/core/optimizer.h"
 #include "tensor/reference/reference_optimizer.h"
+#include "tensor/torch/model.h"
 
 namespace swarm::tensor {
 namespace {
 
-namespace nn = torch::nn;
 using torch::Tensor;
+using Parameters = std::vector<ReferenceModel::Parameter>;
 
-struct BlockImpl : nn::Module {
-  explicit BlockImpl(const ModelOptions& m) : heads(m.heads), width(m.width) {
-    norm1 = register_module("norm1", nn::LayerNorm(nn::LayerNormOptions({m.width})));
-    qkv = register_module("attention_qkv", nn::Linear(m.width, 3 * m.width));
-    out = register_module("attention_out", nn::Linear(m.width, m.width));
-    norm2 = register_module("norm2", nn::LayerNorm(nn::LayerNormOptions({m.width})));
-    up = register_module("mlp_up", nn::Linear(m.width, m.ffn));
-    down = register_module("mlp_down", nn::Linear(m.ffn, m.width));
-  }
-
-  Tensor attend(const Tensor& x, const Tensor& future) {
-    const int64_t batch = x.size(0), sequence = x.size(1), depth = width / heads;
-    auto split = qkv(x).chunk(3, -1);
-    for (Tensor& part : split) part = part.view({batch, sequence, heads, depth}).transpose(1, 2);
-    Tensor scores = torch::matmul(split[0] / std::sqrt(double(depth)), split[1].transpose(-2, -1));
-    Tensor weights = torch::softmax(scores + future, -1);
-    return out(torch::matmul(weights, split[2]).transpose(1, 2).reshape({batch, sequence, width}));
-  }
-
-  Tensor forward(Tensor x, const Tensor& future) {
-    x = x + attend(norm1(x), future);
-    return x + down(torch::gelu(up(norm2(x))));
-  }
-
-  const int64_t heads, width;
-  nn::LayerNorm norm1{nullptr}, norm2{nullptr};
-  nn::Linear qkv{nullptr}, out{nullptr}, up{nullptr}, down{nullptr};
-};
-TORCH_MODULE(Block);
-
-struct GptImpl : nn::Module {
-  explicit GptImpl(const ModelOptions& m) {
-    tokens = register_module("embedding_tokens", nn::Embedding(m.vocabulary, m.width));
-    positions = register_module("embedding_positions", nn::Embedding(m.sequence, m.width));
-    for (int32_t i = 0; i < m.layers; ++i) {
-      blocks.push_back(register_module("layers_" + std::to_string(i), Block(m)));
-    }
-    norm = register_module("head_norm", nn::LayerNorm(nn::LayerNormOptions({m.width})));
-    head =
-        register_module("head", nn::Linear(nn::LinearOptions(m.width, m.vocabulary).bias(false)));
-    future = torch::full({m.sequence, m.sequence}, -INFINITY).triu(1);
-  }
-
-  /// Sum over samples of the mean over tokens.
-  Tensor loss(const Tensor& window) {
-    const int64_t sequence = window.size(1) - 1;
-    Tensor x = tokens(window.narrow(1, 0, sequence)) + positions(torch::arange(sequence));
-    Tensor mask = future.narrow(0, 0, sequence).narrow(1, 0, sequence);
-    for (Block& block : blocks) x = block(x, mask);
-    Tensor logits = head(norm(x)).flatten(0, 1);
-    Tensor targets = window.narrow(1, 1, sequence).reshape({-1});
-    auto sum = nn::functional::CrossEntropyFuncOptions().reduction(torch::kSum);
-    return nn::functional::cross_entropy(logits, targets, sum) / static_cast<double>(sequence);
-  }
-
-  nn::Embedding tokens{nullptr}, positions{nullptr};
-  std::vector<Block> blocks;
-  nn::LayerNorm norm{nullptr};
-  nn::Linear head{nullptr};
-  Tensor future;
-};
-TORCH_MODULE(Gpt);
-
-/// "layers_3.attention_qkv.weight" is called "layers.3.attention.qkv.weight" elsewhere; embeddings
-/// have no ".weight" there.
-std::string global_name(std::string name) {
-  for (char& c : name) {
-    if (c == '_') c = '.';
-  }
-  const std::string tail = ".weight";
-  bool embedding = name.compare(0, 10, "embedding.") == 0;
-  return embedding ? name.substr(0, name.size() - tail.size()) : name;
-}
-
-void set_initial_values(Gpt& model, const ModelOptions& options) {
+void set_initial_values(const Parameters& parameters, const ModelOptions& options) {
   torch::NoGradGuard guard;
-  ModelOptions unsplit = options;
-  unsplit.layers_per_stage.clear();
   std::map<std::string, ParameterInfo> layout;
-  for (ParameterInfo& info : gpt_layout(unsplit, 0, 1)) layout.emplace(info.global_name, info);
-  for (auto& item : model->named_parameters()) {
-    const ParameterInfo& info = layout.at(global_name(item.key()));
+  for (ParameterInfo& info : model_layout(options)) layout.emplace(info.global_name, info);
+  for (const auto& parameter : parameters) {
+    const ParameterInfo& info = layout.at(parameter.name);
     std::vector<float> values(info.size);
     initial_values(options.seed, info, values.data());
-    item.value().copy_(torch::from_blob(values.data(), info.shape));
+    Tensor(parameter.value).copy_(torch::from_blob(values.data(), info.shape));
   }
 }
 
@@ -116,12 +41,11 @@ Tensor to_window(const Buffer& tokens, uint32_t samples, uint32_t sequence) {
   return torch::from_blob(data, {samples, sequence + 1}, torch::kInt32).to(torch::kInt64);
 }
 
-std::unique_ptr<ReferenceOptimizer> make_optimizer(Gpt& model, const OptimizerOptions& options) {
+std::unique_ptr<ReferenceOptimizer> make_optimizer(const Parameters& parameters,
+                                                   const OptimizerOptions& options) {
   std::vector<Tensor> decayed, plain;
-  for (auto& item : model->named_parameters()) {
-    bool matrix = item.value().dim() == 2 && item.key().find("positions") == std::string::npos;
-    (matrix ? decayed : plain).push_back(item.value());
-  }
+  for (const auto& parameter : parameters)
+    (parameter.decayed ? decayed : plain).push_back(parameter.value);
   return make_reference_optimizer(options, decayed, plain);
 }
 
@@ -130,9 +54,10 @@ class Trainer : public ReferenceTrainer {
   Trainer(const ReferenceOptions& options, const TextData& data)
       : options_(options),
         data_(data),
-        model_(options.model),
-        optimizer_(make_optimizer(model_, options.optimizer)) {
-    set_initial_values(model_, options.model);
+        model_(model_code(options.model.kind).make_reference(options.model)),
+        parameters_(model_->parameters()),
+        optimizer_(make_optimizer(parameters_, options.optimizer)) {
+    set_initial_values(parameters_, options.model);
   }
 
   uint64_t step() const override { return step_; }
@@ -140,29 +65,28 @@ class Trainer : public ReferenceTrainer {
   ReferenceState state() const override {
     ReferenceState out;
     out.step = step_;
-    for (const auto& item : model_->named_parameters()) {
-      const std::string name = global_name(item.key());
-      out.parameters.emplace(name, to_vector(item.value()));
-      const ReferenceMoments moments = optimizer_->moments(item.value());
+    out.moments.resize(optimizer_info(options_.optimizer.kind).moments.size());
+    for (const auto& parameter : parameters_) {
+      out.parameters.emplace(parameter.name, to_vector(parameter.value));
+      const ReferenceMoments moments = optimizer_->moments(parameter.value);
       out.updates = moments.updates;
       out.momentum_product = moments.momentum_product;
-      out.first_moments.emplace(name, to_vector(moments.first));
-      out.second_moments.emplace(name, to_vector(moments.second));
+      for (size_t i = 0; i < out.moments.size(); ++i)
+        out.moments[i].emplace(parameter.name, to_vector(moments.values[i]));
     }
     return out;
   }
 
   Status restore(const ReferenceState& state) override {
-    for (const auto* values : {&state.parameters, &state.first_moments, &state.second_moments}) {
-      if (!fits(*values)) {
-        return Error{ErrorCode::kShapeMismatch, "reference: the state is not of this model", 0};
-      }
+    bool good = fits(state.parameters) &&
+                state.moments.size() == optimizer_info(options_.optimizer.kind).moments.size();
+    for (const NamedValues& moment : state.moments) good = good && fits(moment);
+    if (!good) {
+      return Error{ErrorCode::kShapeMismatch, "reference: the state is not of this model", 0};
     }
     try {
       torch::NoGradGuard guard;
-      for (auto& item : model_->named_parameters()) {
-        put(item.value(), global_name(item.key()), state);
-      }
+      for (const auto& parameter : parameters_) put(parameter.value, parameter.name, state);
     } catch (const std::exception& e) {
       return Error{ErrorCode::kInternal, std::string("LibTorch: ") + e.what(), 0};
     }
@@ -189,18 +113,9 @@ class Trainer : public ReferenceTrainer {
     const uint64_t first = step_;
     for (; step_ < end; ++step_) {
       if (step_ == first + 1) start = Clock::now();
-      const uint32_t samples = counted_samples(step_);
-      if (samples == 0) {
-        return Error{ErrorCode::kInvalidArgument,
-                     "reference: every slot of step " + std::to_string(step_) + " is skipped", 0};
-      }
-      if (is_delayed(step_) && before_step_ + 1 != step_) {
-        return Error{ErrorCode::kInvalidArgument,
-                     "reference: the parameters that step " + std::to_string(step_) +
-                         " was computed on are not at hand",
-                     0};
-      }
+      if (Status status = can_train(step_); !status) return status.error();
       const double loss = is_delayed(step_) ? accumulate_before(step_) : accumulate(step_);
+      const uint32_t samples = counted_samples(step_);
       const double norm = average_and_clip(samples);
       if (!std::isfinite(loss) || !std::isfinite(norm)) {
         return Error{ErrorCode::kNonFinite, "reference: step " + std::to_string(step_), 0};
@@ -214,33 +129,41 @@ class Trainer : public ReferenceTrainer {
     const uint64_t steps = end - first, timed = steps > 1 ? steps - 1 : steps;
     const double tokens = double(timed) * options_.batch * options_.model.sequence;
     run.tokens_per_s = seconds > 0 ? tokens / seconds : 0;
-    for (auto& item : model_->named_parameters()) {
-      run.parameters.emplace(global_name(item.key()), to_vector(item.value()));
-    }
+    for (const auto& parameter : parameters_)
+      run.parameters.emplace(parameter.name, to_vector(parameter.value));
     return run;
   }
 
-  bool fits(const NamedValues& values) const {
-    const auto parameters = model_->named_parameters();
-    if (values.size() != parameters.size()) return false;
-    for (const auto& item : parameters) {
-      const auto found = values.find(global_name(item.key()));
-      if (found == values.end() ||
-          found->second.size() != static_cast<size_t>(item.value().numel())) {
-        return false;
-      }
+  Status can_train(uint64_t step) const {
+    const std::string number = std::to_string(step);
+    if (counted_samples(step) == 0) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "reference: every slot of step " + number + " is skipped", 0};
     }
-    return true;
+    if (!is_delayed(step) || before_step_ + 1 == step) return {};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        "reference: the parameters that step " + number + " was computed on are not at hand", 0};
   }
 
-  void put(Tensor& parameter, const std::string& name, const ReferenceState& state) {
+  bool fits(const NamedValues& values) const {
+    if (values.size() != parameters_.size()) return false;
+    return std::all_of(parameters_.begin(), parameters_.end(), [&](const auto& parameter) {
+      const auto found = values.find(parameter.name);
+      return found != values.end() &&
+             found->second.size() == static_cast<size_t>(parameter.value.numel());
+    });
+  }
+
+  void put(Tensor parameter, const std::string& name, const ReferenceState& state) {
     auto tensor = [&](const NamedValues& values) {
       auto* data = const_cast<float*>(values.at(name).data());
       return torch::from_blob(data, parameter.sizes()).clone();
     };
     parameter.copy_(tensor(state.parameters));
-    optimizer_->set_moments(parameter, {state.updates, state.momentum_product,
-                                        tensor(state.first_moments), tensor(state.second_moments)});
+    ReferenceMoments moments{state.updates, state.momentum_product, {}};
+    for (const NamedValues& moment : state.moments) moments.values.push_back(tensor(moment));
+    optimizer_->set_moments(parameter, moments);
   }
 
   bool is_skipped(uint64_t step, uint32_t slot) const {
@@ -259,7 +182,7 @@ class Trainer : public ReferenceTrainer {
 
   /// Loss sum of the step; its gradient sum is in the parameters.
   double accumulate(uint64_t step) {
-    for (Tensor& p : model_->parameters()) p.mutable_grad() = Tensor();
+    for (auto& p : parameters_) p.value.mutable_grad() = Tensor();
     double sum = 0;
     const auto sequence = static_cast<uint32_t>(options_.model.sequence);
     for (uint32_t slot = 0; slot < options_.batch / options_.microbatch; ++slot) {
@@ -280,16 +203,17 @@ class Trainer : public ReferenceTrainer {
   double average_and_clip(uint32_t samples) {
     torch::NoGradGuard guard;
     double squared = 0;
-    for (Tensor& p : model_->parameters()) {
-      if (!p.grad().defined()) p.mutable_grad() = torch::zeros_like(p);
-      p.mutable_grad().div_(static_cast<double>(samples));
-      const double norm = p.grad().norm().item<double>();
+    for (auto& p : parameters_) {
+      Tensor& value = p.value;
+      if (!value.grad().defined()) value.mutable_grad() = torch::zeros_like(value);
+      value.mutable_grad().div_(static_cast<double>(samples));
+      const double norm = value.grad().norm().item<double>();
       squared += norm * norm;
     }
     const double norm = std::sqrt(squared);
     const double factor = clip_scale(options_.optimizer, norm);
     if (factor < 1) {
-      for (Tensor& p : model_->parameters()) p.mutable_grad().mul_(factor);
+      for (auto& p : parameters_) p.value.mutable_grad().mul_(factor);
     }
     return norm;
   }
@@ -310,9 +234,9 @@ class Trainer : public ReferenceTrainer {
   void swap_before() {
     torch::NoGradGuard guard;
     size_t i = 0;
-    for (Tensor& p : model_->parameters()) {
-      Tensor now = p.detach().clone();
-      p.copy_(before_[i]);
+    for (auto& p : parameters_) {
+      Tensor now = p.value.detach().clone();
+      p.value.copy_(before_[i]);
       before_[i++] = now;
     }
   }
@@ -321,7 +245,7 @@ class Trainer : public ReferenceTrainer {
     if (options_.computed_on.empty()) return;
     torch::NoGradGuard guard;
     before_.clear();
-    for (const Tensor& p : model_->parameters()) before_.push_back(p.detach().clone());
+    for (const auto& p : parameters_) before_.push_back(p.value.detach().clone());
     before_step_ = step_;
   }
 
@@ -332,7 +256,8 @@ class Trainer : public ReferenceTrainer {
 
   const ReferenceOptions options_;
   const TextData& data_;
-  Gpt model_;
+  const std::unique_ptr<ReferenceModel> model_;
+  Parameters parameters_;  ///< The model's own.
   const std::unique_ptr<ReferenceOptimizer> optimizer_;
   uint64_t step_ = 0;
   std::vector<Tensor> before_;  ///< Parameters at the start of before_step_; only if computed_on.
@@ -371,40 +296,6 @@ Result<ReferenceRun> train_reference(const ReferenceOptions& options, const Text
   return (*trainer)->train_until(options.steps);
 }
 
-Result<ReferenceState> reference_state(const ModelOptions& model,
-                                       const std::vector<Buffer>& stages) {
-  ReferenceState out;
-  const auto num_stages = static_cast<int32_t>(stages.size());
-  for (int32_t stage = 0; stage < num_stages; ++stage) {
-    auto view = parse_state(stages[static_cast<size_t>(stage)]);
-    if (!view) return view.error();
-    const auto layout = gpt_layout(model, stage, num_stages);
-    const uint64_t size = layout_size(layout);
-    const OptimizerCounters counters = optimizer_counters(view->head);
-    if (view->head.num_parameters() != size ||
-        (stage > 0 && (view->head.step() != out.step || counters.updates != out.updates ||
-                       counters.momentum_product != out.momentum_product))) {
-      return Error{ErrorCode::kShapeMismatch,
-                   "the snapshot of stage " + std::to_string(stage) + " does not fit the others",
-                   0};
-    }
-    out.step = view->head.step();
-    out.updates = counters.updates;
-    out.momentum_product = counters.momentum_product;
-    NamedValues* const parts[] = {&out.parameters, &out.first_moments, &out.second_moments};
-    for (size_t part = 0; part < 3; ++part) {
-      for (const ParameterInfo& info : layout) {
-        std::vector<float> values(info.size);
-        std::memcpy(values.data(),
-                    view->payload.data() + (part * size + info.offset) * sizeof(float),
-                    info.size * sizeof(float));
-        parts[part]->emplace(info.global_name, std::move(values));
-      }
-    }
-  }
-  return out;
-}
-
 Result<ReferenceGradient> reference_gradient(const ModelOptions& options, const Buffer& tokens,
                                              uint32_t samples, uint32_t sequence) {
   if (auto errors = options.validate(); !errors.empty()) return errors.front();
@@ -414,15 +305,15 @@ Result<ReferenceGradient> reference_gradient(const ModelOptions& options, const 
   }
   try {
     at::AutoGradMode mode(true);
-    Gpt model(options);
-    set_initial_values(model, options);
+    const auto model = model_code(options.kind).make_reference(options);
+    const Parameters parameters = model->parameters();
+    set_initial_values(parameters, options);
     Tensor loss = model->loss(to_window(tokens, samples, sequence));
     loss.backward();
     ReferenceGradient result;
     result.loss_sum = loss.item<double>();
-    for (auto& item : model->named_parameters()) {
-      result.gradients.emplace(global_name(item.key()), to_vector(item.value().grad()));
-    }
+    for (const auto& parameter : parameters)
+      result.gradients.emplace(parameter.name, to_vector(parameter.value.grad()));
     return result;
   } catch (const std::exception& e) {
     return Error{ErrorCode::kInternal, std::string("LibTorch: ") + e.what(), 0};

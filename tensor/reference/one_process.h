@@ -1,9 +1,9 @@
 /// The one-process reference: the same model, unsplit, trained by plain LibTorch. What `swarm
 /// verify` compares a swarm with, and the plain loop of `swarm bench overhead`.
 ///
-/// Shares with the stages only the names and initial values of the parameters (gpt_layout.h) and
-/// the data order; modules, autograd and AdamW are LibTorch's own, NAG is written in LibTorch's
-/// operations. Computes in float32 on the calling thread's LibTorch threads (tensor/core/threads.h).
+/// Shares with the stages only the names and initial values of the parameters (tensor/core/layout.h)
+/// and the data order; modules, autograd and AdamW are LibTorch's own, NAG is written in LibTorch's
+/// operations. Computes in float32 on the calling thread's LibTorch threads (tensor/torch/threads.h).
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,8 @@ struct ReferenceState {
   uint64_t step = 0;            ///< The parameters are those at its start.
   uint64_t updates = 0;         ///< Of the optimizer so far.
   double momentum_product = 1;  ///< P of NAG.
-  NamedValues parameters, first_moments, second_moments;
+  NamedValues parameters;
+  std::vector<NamedValues> moments;  ///< In the order of OptimizerInfo::moments.
 };
 
 /// From the snapshots (Stage::save_state()) of all stages in their order, at one step.

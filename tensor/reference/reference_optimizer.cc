@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "common/check.h"
+
 namespace swarm::tensor {
 namespace {
 
@@ -31,21 +33,20 @@ class ReferenceAdamw final : public ReferenceOptimizer {
     ReferenceMoments out;
     const auto found = optimizer_.state().find(key(parameter));
     if (found == optimizer_.state().end()) {
-      out.first = out.second = torch::zeros(parameter.sizes());
+      out.values.assign(2, torch::zeros(parameter.sizes()));
       return out;
     }
     const auto& state = static_cast<const torch::optim::AdamWParamState&>(*found->second);
     out.updates = static_cast<uint64_t>(state.step());
-    out.first = state.exp_avg();
-    out.second = state.exp_avg_sq();
+    out.values = {state.exp_avg(), state.exp_avg_sq()};
     return out;
   }
 
   void set_moments(const Tensor& parameter, const ReferenceMoments& moments) override {
     auto state = std::make_unique<torch::optim::AdamWParamState>();
     state->step(static_cast<int64_t>(moments.updates));
-    state->exp_avg(moments.first.clone());
-    state->exp_avg_sq(moments.second.clone());
+    state->exp_avg(moments.values[0].clone());
+    state->exp_avg_sq(moments.values[1].clone());
     optimizer_.state()[key(parameter)] = std::move(state);
   }
 
@@ -105,8 +106,7 @@ class ReferenceNag final : public ReferenceOptimizer {
   void set_moments(const Tensor& parameter, const ReferenceMoments& moments) override {
     ReferenceMoments& own = items_.at(parameter.unsafeGetTensorImpl()).moments;
     own = moments;
-    own.first = moments.first.clone();
-    own.second = moments.second.clone();
+    for (Tensor& value : own.values) value = value.clone();
   }
 
  private:
@@ -118,8 +118,7 @@ class ReferenceNag final : public ReferenceOptimizer {
 
   void add(const Tensor& parameter, double decay) {
     Item item{parameter, decay, {}};
-    item.moments.first = torch::zeros(parameter.sizes());
-    item.moments.second = torch::zeros(parameter.sizes());
+    for (int i = 0; i < 2; ++i) item.moments.values.push_back(torch::zeros(parameter.sizes()));
     items_.emplace(parameter.unsafeGetTensorImpl(), std::move(item));
   }
 
@@ -133,29 +132,42 @@ class ReferenceNag final : public ReferenceOptimizer {
     const Tensor gradient = item.parameter.grad();
     const uint64_t t = ++s.updates;
     s.momentum_product *= mu(t);
-    s.first = s.first * options_.beta1 + gradient * (1 - options_.beta1);
-    s.second = s.second * options_.beta2 + gradient.square() * (1 - options_.beta2);
+    Tensor &first = s.values[0], &second = s.values[1];
+    first = first * options_.beta1 + gradient * (1 - options_.beta1);
+    second = second * options_.beta2 + gradient.square() * (1 - options_.beta2);
     const double bias = 1 - std::pow(options_.beta2, static_cast<double>(t));
-    const Tensor denominator = (s.second / bias).sqrt() + options_.epsilon;
+    const Tensor denominator = (second / bias).sqrt() + options_.epsilon;
     const double discount = (1 - mu(t)) / (1 - s.momentum_product);
     const double ahead = mu(t + 1) / (1 - s.momentum_product * mu(t + 1));
     item.parameter.mul_(1 - rate * item.decay);
     item.parameter.sub_(gradient / denominator * (rate * discount));
-    item.parameter.sub_(s.first / denominator * (rate * ahead));
+    item.parameter.sub_(first / denominator * (rate * ahead));
   }
 
   const OptimizerOptions options_;
   std::map<const void*, Item> items_;
 };
 
+template <class T>
+std::unique_ptr<ReferenceOptimizer> make(const OptimizerOptions& options,
+                                         const std::vector<Tensor>& decayed,
+                                         const std::vector<Tensor>& plain) {
+  return std::make_unique<T>(options, decayed, plain);
+}
+
 }  // namespace
 
 std::unique_ptr<ReferenceOptimizer> make_reference_optimizer(const OptimizerOptions& options,
                                                              const std::vector<Tensor>& decayed,
                                                              const std::vector<Tensor>& plain) {
-  if (options.kind == OptimizerKind::kNag)
-    return std::make_unique<ReferenceNag>(options, decayed, plain);
-  return std::make_unique<ReferenceAdamw>(options, decayed, plain);
+  // By OptimizerKind, in the order of tensor/optimizers.cc.
+  static constexpr decltype(&make<ReferenceAdamw>) kRows[] = {
+      make<ReferenceAdamw>,
+      make<ReferenceNag>,
+  };
+  const auto row = static_cast<size_t>(options.kind);
+  SWARM_CHECK(row < std::size(kRows));
+  return kRows[row](options, decayed, plain);
 }
 
 }  // namespace swarm::tensor

@@ -13,12 +13,12 @@
 
 namespace swarm::tensor {
 
-/// What an optimizer remembers of one parameter; of the parameter's shape, before the first update
-/// zeros.
+/// What an optimizer remembers of one parameter.
 struct ReferenceMoments {
   uint64_t updates = 0;
   double momentum_product = 1;
-  torch::Tensor first, second;
+  /// Of the parameter's shape, in the order of OptimizerInfo::moments; zeros before the first update.
+  std::vector<torch::Tensor> values;
 };
 
 class ReferenceOptimizer {

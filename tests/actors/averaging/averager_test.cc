@@ -87,7 +87,9 @@ BOOST_AUTO_TEST_SUITE(averager)
 
 BOOST_AUTO_TEST_CASE(members_of_any_number_and_codec_get_the_same_bits_of_the_mean) {
   for (const auto& [codec, tolerance] :
-       std::vector<std::pair<std::string, double>>{{"none", 1e-5}, {"fp16", 1e-2}, {"bf16", 1e-1}})
+       std::vector<std::pair<tensor::Codec, double>>{{tensor::Codec::kNone, 1e-5},
+                                                     {tensor::Codec::kFp16, 1e-2},
+                                                     {tensor::Codec::kBf16, 1e-1}})
     for (auto samples : std::vector<std::vector<uint64_t>>{
              {5}, {3, 9}, {1, 2, 3}, {0, 4, 7}, {8, 0}, {0, 0, 6}, {2, 5, 1, 9}, {0, 3, 0, 3}}) {
       World world;

@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(unlikely_heads_are_refused) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(Codec)
+BOOST_AUTO_TEST_SUITE(Codecs)
 
 BOOST_AUTO_TEST_CASE(every_half_survives_the_way_through_float) {
   int wrong = 0;
@@ -104,9 +104,9 @@ BOOST_AUTO_TEST_CASE(infinity_and_nan_survive) {
   float faint_nan;  // only the lowest payload bit: rounding must not make it an infinity
   const uint32_t bits = 0x7f800001;
   std::memcpy(&faint_nan, &bits, 4);
-  for (proto::Codec codec : {proto::CODEC_NONE, proto::CODEC_FP16, proto::CODEC_BF16}) {
+  for (Codec codec : {Codec::kNone, Codec::kFp16, Codec::kBf16}) {
     const float values[] = {inf, -inf, faint_nan, 1.5f, -0.0f};
-    auto decoded = decode_flat(encode_flat(values, 5, codec), 5);
+    auto decoded = decode_flat(encode(values, {5}, codec), 5);
     BOOST_REQUIRE(decoded.ok());
     const auto* out = reinterpret_cast<const float*>(decoded->data());
     BOOST_TEST(out[0] == inf);
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(infinity_and_nan_survive) {
 BOOST_AUTO_TEST_CASE(loops_agree_with_single_values) {
   std::vector<float> values;
   for (int i = 0; i < 1003; ++i) values.push_back(std::ldexp(1.0f + i / 977.0f, i % 50 - 30));
-  auto halves = encode_flat(values.data(), values.size(), proto::CODEC_FP16);
+  auto halves = encode(values.data(), {static_cast<int64_t>(values.size())}, Codec::kFp16);
   int wrong = 0;
   for (size_t i = 0; i < values.size(); ++i) {
     uint16_t half;
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(loops_agree_with_single_values) {
 
 BOOST_AUTO_TEST_CASE(codec_none_copies_nothing_unless_unaligned) {
   const float values[] = {1, 2, 3};
-  EncodedTensor tensor = encode_flat(values, 3, proto::CODEC_NONE);
+  EncodedTensor tensor = encode(values, {3}, Codec::kNone);
   BOOST_TEST(decode_flat(tensor, 3)->data() == tensor.data.data());
   MutableBuffer shifted = MutableBuffer::allocate(13);
   std::memcpy(shifted.data() + 1, values, 12);
@@ -144,15 +144,37 @@ BOOST_AUTO_TEST_CASE(codec_none_copies_nothing_unless_unaligned) {
 
 BOOST_AUTO_TEST_CASE(decoding_refuses_other_sizes_and_types) {
   const float values[] = {1, 2, 3};
-  EncodedTensor tensor = encode_flat(values, 3, proto::CODEC_NONE);
+  EncodedTensor tensor = encode(values, {3}, Codec::kNone);
   BOOST_TEST((decode_flat(tensor, 4).code() == ErrorCode::kShapeMismatch));
   tensor.meta.set_dtype(proto::DTYPE_INT32);
   BOOST_TEST((decode_flat(tensor, 3).code() == ErrorCode::kShapeMismatch));
 }
 
-BOOST_AUTO_TEST_CASE(only_known_names_are_codecs) {
-  BOOST_TEST((parse_codec("bf16").value() == proto::CODEC_BF16));
-  BOOST_TEST((parse_codec("int4").code() == ErrorCode::kInvalidArgument));
+BOOST_AUTO_TEST_CASE(rows_stand_where_their_names_say) {
+  BOOST_TEST(codec_info(Codec::kNone).name == "none");
+  BOOST_TEST(codec_info(Codec::kFp16).name == "fp16");
+  BOOST_TEST(codec_info(Codec::kBf16).name == "bf16");
+}
+
+/// Whatever rows the table has.
+BOOST_AUTO_TEST_CASE(every_row_reads_what_it_writes_under_its_own_number) {
+  const std::vector<float> values = {1, -2, 0.5f, 0, 3, -1, 2};
+  const auto names = codec_names();
+  for (size_t row = 0; row < names.size(); ++row) {
+    const auto codec = static_cast<Codec>(row);
+    const CodecInfo& info = codec_info(codec);
+    BOOST_TEST(info.name == names[row]);
+    BOOST_TEST(find_codec(info.id) == &info);  // no other row has its number
+    const auto tensor = encode(values.data(), {7}, codec);
+    BOOST_TEST(tensor.data.size() == info.bytes(7));
+    auto decoded = decode_flat(tensor, 7);
+    BOOST_REQUIRE(decoded.ok());
+    for (size_t i = 0; i < 7; ++i) {
+      float value;
+      std::memcpy(&value, decoded->data() + i * sizeof value, sizeof value);
+      BOOST_TEST(std::abs(value - values[i]) <= 0.05f);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

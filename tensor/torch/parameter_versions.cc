@@ -1,9 +1,8 @@
-#include "tensor/gpt/parameter_versions.h"
+#include "tensor/torch/parameter_versions.h"
 
 #include <torch/torch.h>
 
 #include <atomic>
-#include <string>
 #include <utility>
 
 namespace swarm::tensor {
@@ -41,9 +40,7 @@ const std::vector<torch::Tensor>& ParameterVersions::weights(const Held& version
   if (!version->computed_.empty()) return version->computed_;
   at::NoGradGuard guard;
   for (size_t i = 0; i < layout_.size(); ++i) {
-    const std::string& name = layout_[i].name;
-    const bool wide = compute_ == ComputeType::kFp32 || name.find("norm") != std::string::npos ||
-                      name.find("embedding") == 0;
+    const bool wide = compute_ == ComputeType::kFp32 || layout_[i].always_fp32;
     const auto type = wide ? torch::kFloat32 : torch::kBFloat16;
     torch::Tensor weight = version->weights_[i].detach().to(device_, type);
     version->computed_.push_back(weight.requires_grad_());

@@ -10,7 +10,7 @@
 
 #include "common/buffer.h"
 #include "common/result.h"
-#include "tensor/gpt/gpt_stage.h"
+#include "tensor/torch/model_stage.h"
 
 namespace swarm::tensor {
 
@@ -23,7 +23,7 @@ struct SampleOptions {
 };
 
 /// All stages of one model, first to last.
-using Stages = std::vector<std::unique_ptr<GptStage>>;
+using Stages = std::vector<std::unique_ptr<ModelStage>>;
 
 /// Stages from their snapshots (StageState bytes, in order of stage). All must be of one step and
 /// one configuration. Errors: kCorruptCheckpoint, kShapeMismatch, kInvalidArgument.

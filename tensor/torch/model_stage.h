@@ -1,18 +1,15 @@
-/// The GPT's stages in LibTorch: what StageServers compute with (paper, Sec. 3.2; design Sec. 10).
+/// Stages in LibTorch of whatever model options.model.kind names: what StageServers compute with.
 ///
-/// Token and position embedding in the first stage; pre-norm blocks (layer norm, causal multi-head
-/// attention with one fused qkv matrix, GELU feed-forward); final norm, untied head and
-/// cross-entropy in the last. A stage uses the calling thread's LibTorch threads
-/// (tensor/core/threads.h), no global random state, and leaves no gradient mode behind. Passes run on
-/// options.device and the gradient sum lies there; parameters and optimizer stay in the machine's
-/// memory (a change of them costs a GPU one copy of the weights), and so is all that comes and
-/// goes.
+/// A stage uses the calling thread's LibTorch threads (tensor/torch/threads.h), no global random
+/// state, and leaves no gradient mode behind. Passes run on options.device and the gradient sum lies
+/// there; parameters and optimizer stay in the machine's memory (a change of them costs a GPU one
+/// copy of the weights), and so does all that comes and goes.
 ///
 /// Beyond tensor/core/stage.h:
 ///  - kInvalidArgument also for sequence > model.sequence and batches whose largest intermediate
 ///    tensor would pass kMaxTensorBytes; kInternal if LibTorch throws (e.g. out of memory);
 ///  - a key whose gradient is refused with kShapeMismatch stays kept;
-///  - weights are stashed as tensor/gpt/parameter_versions.h says: versions() counts them;
+///  - weights are stashed as tensor/torch/parameter_versions.h says: versions() counts them;
 ///  - apply(), load_state() and initialize() forget all kept forwards: they belong to other
 ///    parameters. apply() refuses a non-finite gradient (kNonFinite) or scale (kInvalidArgument);
 ///  - the middle stages do not read `tokens`.
@@ -23,13 +20,13 @@
 
 #include "common/buffer.h"
 #include "common/result.h"
-#include "tensor/core/gpt_layout.h"
+#include "tensor/core/layout.h"
 #include "tensor/core/options.h"
 #include "tensor/core/stage.h"
 
 namespace swarm::tensor {
 
-class GptStage : public Stage {
+class ModelStage : public Stage {
  public:
   /// Order and names of the flat vectors' parts.
   virtual const std::vector<ParameterInfo>& layout() const = 0;
@@ -46,9 +43,9 @@ class GptStage : public Stage {
 };
 
 /// A stage with its initial parameters. Errors: kInvalidArgument with the first broken rule.
-Result<std::unique_ptr<GptStage>> open_gpt_stage(const StageOptions& options);
+Result<std::unique_ptr<ModelStage>> open_stage(const StageOptions& options);
 
 /// The same as a Stage, for whoever needs no more.
-Result<std::unique_ptr<Stage>> make_gpt_stage(const StageOptions& options);
+Result<std::unique_ptr<Stage>> make_stage(const StageOptions& options);
 
 }  // namespace swarm::tensor

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "common/buffer.h"
-#include "tensor/core/gpt_layout.h"
+#include "tensor/core/layout.h"
 #include "tensor/core/options.h"
 
 namespace swarm::tensor {
@@ -49,7 +49,7 @@ class ParameterVersions {
   Buffer share() const;
 
   /// Leaves on the device that a forward computes with and a backward asks for, in the order of the
-  /// layout: float32, or with kBf16 matrices and their biases bfloat16. Made when first asked for.
+  /// layout: float32, or with kBf16 bfloat16, less those that are always_fp32. Made when first asked for.
   /// The owner's thread only.
   const std::vector<torch::Tensor>& weights(const Held& version) const;
 

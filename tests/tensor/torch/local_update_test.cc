@@ -8,7 +8,7 @@
 
 #include "tensor/core/flat.h"
 #include "tensor/core/state_format.h"
-#include "tests/tensor/gpt/gpt_fixture.h"
+#include "tests/tensor/torch/stage_fixture.h"
 
 namespace swarm::tensor {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 using torch::Tensor;
 using Weights = std::map<std::string, Tensor>;  // by name within the stage, double, leaves
 
-Weights weights_of(const GptStage& stage, const Buffer& flat) {
+Weights weights_of(const ModelStage& stage, const Buffer& flat) {
   Weights out;
   const std::vector<float> values = floats(flat);
   for (const ParameterInfo& info : stage.layout()) {
@@ -74,7 +74,7 @@ Tensor loss(const Weights& w, const Tensor& x, const StageInput& input) {
 }
 
 /// d(end . seed) / d(weights), flat in the order of the stage's layout.
-std::vector<double> gradient(const GptStage& stage, const Tensor& end, const Weights& w,
+std::vector<double> gradient(const ModelStage& stage, const Tensor& end, const Weights& w,
                              const Tensor& seed = {}) {
   std::vector<Tensor> leaves, seeds;
   for (const ParameterInfo& info : stage.layout()) leaves.push_back(w.at(info.name));
@@ -115,14 +115,14 @@ StageOptions async_options(OptimizerKind kind = OptimizerKind::kNag) {
 
 MicrobatchKey key(uint32_t slot) { return {0, slot, 0}; }
 
-EncodedTensor forward(GptStage& stage, uint32_t slot) {
+EncodedTensor forward(ModelStage& stage, uint32_t slot) {
   auto out = stage.forward(key(slot), some_input(slot), false);
   require_ok(out);
   return *out;
 }
 
 /// The microbatch's visit at the last stage, without an update; the gradient of its input.
-EncodedTensor visit_last(GptStage& stage, uint32_t slot, const EncodedTensor& activations) {
+EncodedTensor visit_last(ModelStage& stage, uint32_t slot, const EncodedTensor& activations) {
   StageInput input = some_input(slot);
   input.activations = activations;
   auto result = stage.forward_backward(key(slot), input, true, false);
@@ -130,7 +130,7 @@ EncodedTensor visit_last(GptStage& stage, uint32_t slot, const EncodedTensor& ac
   return result->gradient;
 }
 
-void update(GptStage& stage, uint64_t samples = kSamples) {
+void update(ModelStage& stage, uint64_t samples = kSamples) {
   auto done = stage.apply_local(samples, 2);
   require_ok(done);
 }
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(one_peer_and_one_microbatch_equal_a_synchronous_step_bit_fo
 
 BOOST_AUTO_TEST_CASE(with_keep_a_backward_uses_the_weights_of_its_forward) {
   Stages stages = pipeline(async_options());
-  GptStage &first = *stages[0], &last = *stages[1];
+  ModelStage &first = *stages[0], &last = *stages[1];
   const EncodedTensor activations[2] = {forward(first, 0), forward(first, 1)};
   const Weights old = weights_of(first, first.parameters());
   BOOST_REQUIRE(first.backward(key(0), visit_last(last, 0, activations[0]), true).ok());
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(with_recompute_a_backward_uses_todays_weights) {
   StageOptions options = async_options();
   options.backward = BackwardPolicy::kRecompute;
   Stages stages = pipeline(options);
-  GptStage &first = *stages[0], &last = *stages[1];
+  ModelStage &first = *stages[0], &last = *stages[1];
   const EncodedTensor activations[2] = {forward(first, 0), forward(first, 1)};
   const Weights old = weights_of(first, first.parameters());
   BOOST_REQUIRE(first.backward(key(0), visit_last(last, 0, activations[0]), true).ok());
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(a_kept_graph_gives_the_same_bits_however_much_later) {
       forward(*late[0], slot);
     }
     BOOST_REQUIRE(early[0]->backward(key(2), gradients[2], true).ok());
-    GptStage& stage = *late[0];
+    ModelStage& stage = *late[0];
     BOOST_REQUIRE(stage.backward(key(0), gradients[0], true).ok());
     update(stage);
     auto sent = stage.to_average(AveragedPart::kWeights);
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(after_an_update_a_forward_computes_with_the_new_weights) {
 
 BOOST_AUTO_TEST_CASE(no_more_versions_live_than_microbatches_are_kept) {
   Stages stages = pipeline(async_options());
-  GptStage &first = *stages[0], &last = *stages[1];
+  ModelStage &first = *stages[0], &last = *stages[1];
   std::vector<EncodedTensor> gradients;
   for (uint32_t slot = 0; slot < 4; ++slot)  // without an update they share one version
     gradients.push_back(visit_last(last, slot, forward(first, slot)));
@@ -311,7 +311,7 @@ BOOST_AUTO_TEST_CASE(microbatches_add_up_to_one_update_and_a_synchronous_one_for
 
 BOOST_AUTO_TEST_CASE(an_update_from_nothing_or_from_infinity_is_refused) {
   Stages stages = pipeline(async_options());
-  GptStage& first = *stages[0];
+  ModelStage& first = *stages[0];
   const EncodedTensor gradient = visit_last(*stages[1], 0, forward(first, 0));
   BOOST_REQUIRE(first.backward(key(0), gradient, true).ok());
   const std::string before(first.save_state().view());

@@ -1,4 +1,4 @@
-#include "tensor/gpt/sampler.h"
+#include "tensor/torch/sampler.h"
 
 #include <algorithm>
 #include <cmath>
@@ -63,7 +63,7 @@ Result<Stages> load_stages(const ModelOptions& model, const std::vector<Buffer>&
     if (view->head.step() != step) {
       return Error{ErrorCode::kShapeMismatch, "sample: the states are of different steps", 0};
     }
-    auto stage = open_gpt_stage(options);
+    auto stage = open_stage(options);
     if (!stage) return stage.error();
     if (Status status = (*stage)->load_state(states[i]); !status) return status.error();
     stages.push_back(std::move(*stage));

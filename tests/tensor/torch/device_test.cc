@@ -1,8 +1,8 @@
-#include "tensor/gpt/device.h"
+#include "tensor/torch/device.h"
 
 #include <boost/test/unit_test.hpp>
 
-#include "tests/tensor/gpt/gpt_fixture.h"
+#include "tests/tensor/torch/stage_fixture.h"
 
 namespace swarm::tensor {
 
@@ -21,13 +21,13 @@ BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_refused_by_name) {
   BOOST_TEST(check_device("cpu").ok());
   StageOptions options = stage_options(0, 2);
   options.device = "cuda:99";
-  auto stage = open_gpt_stage(options);
+  auto stage = open_stage(options);
   BOOST_REQUIRE(!stage.ok());
   BOOST_TEST((stage.code() == ErrorCode::kInvalidArgument));
   BOOST_TEST(stage.error().detail.find("device \"cuda:99\": ") == 0u);
   BOOST_TEST(stage.error().detail.find("node.device") != std::string::npos);
   options.device = "tpu";
-  BOOST_TEST((open_gpt_stage(options).code() == ErrorCode::kInvalidArgument));
+  BOOST_TEST((open_stage(options).code() == ErrorCode::kInvalidArgument));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,6 @@
-#include "tensor/gpt/gpt_model.h"
+// The GPT's forward pass: token and position embedding in the first stage; pre-norm blocks (layer
+// norm, causal multi-head attention with one fused qkv matrix, GELU feed-forward); final norm and
+// untied head in the last (paper, Sec. 3.2; design Sec. 10).
 
 #include <torch/torch.h>
 
@@ -6,18 +8,40 @@
 #include <limits>
 
 #include "common/check.h"
-#include "tensor/core/threads.h"
+#include "tensor/gpt/torch/gpt_reference.h"
+#include "tensor/torch/model.h"
 
 namespace swarm::tensor {
+
+const ModelCode& gpt_code();  // a row of tensor/torch/models.cc
+
 namespace {
+
 constexpr double kNormEpsilon = 1e-5;
 constexpr size_t kWeightsPerBlock = 12;
-}  // namespace
 
-void set_threads(int count) {
-  SWARM_CHECK(count >= 1);
-  at::set_num_threads(count);
-}
+/// Keeps nothing but the causal mask.
+class GptModel final : public Model {
+ public:
+  GptModel(const ModelOptions& model, const StagePart& part, ComputeType compute)
+      : model_(model), part_(part), compute_(compute) {}
+
+  torch::Tensor blocks(const std::vector<torch::Tensor>& weights, const torch::Tensor& input,
+                       int64_t batch, int64_t sequence) override;
+  torch::Tensor logits(const std::vector<torch::Tensor>& weights,
+                       const torch::Tensor& x) const override;
+
+ private:
+  torch::Tensor attention(const torch::Tensor& qkv, int64_t batch, int64_t sequence);
+  torch::Tensor linear(const torch::Tensor& x, const torch::Tensor& weight,
+                       const torch::Tensor& bias) const;
+  const torch::Tensor& mask(int64_t sequence, torch::Device device);
+
+  const ModelOptions model_;
+  const StagePart part_;
+  const ComputeType compute_;
+  torch::Tensor mask_;  // float32 [T, T]: 0 on and below the diagonal, else -inf
+};
 
 const torch::Tensor& GptModel::mask(int64_t sequence, torch::Device device) {
   if (!mask_.defined() || mask_.size(0) != sequence) {
@@ -57,12 +81,12 @@ torch::Tensor GptModel::blocks(const std::vector<torch::Tensor>& weights,
                                const torch::Tensor& input, int64_t batch, int64_t sequence) {
   torch::Tensor x = input;
   size_t next = 0;
-  if (first_) {
+  if (part_.first) {
     torch::Tensor positions = weights[1].narrow(0, 0, sequence);
     x = (torch::embedding(weights[0], input) + positions).view({batch * sequence, model_.width});
     next = 2;
   }
-  for (int32_t i = 0; i < layers_.count; ++i, next += kWeightsPerBlock) {
+  for (int32_t i = 0; i < part_.layers.count; ++i, next += kWeightsPerBlock) {
     const torch::Tensor* w = &weights[next];
     torch::Tensor h = torch::layer_norm(x, {model_.width}, w[0], w[1], kNormEpsilon);
     h = attention(linear(h, w[2], w[3]), batch, sequence);
@@ -75,11 +99,22 @@ torch::Tensor GptModel::blocks(const std::vector<torch::Tensor>& weights,
 
 torch::Tensor GptModel::logits(const std::vector<torch::Tensor>& weights,
                                const torch::Tensor& x) const {
-  SWARM_CHECK(last_);
+  SWARM_CHECK(part_.last);
   const torch::Tensor* w = &weights[weights.size() - 3];
   torch::Tensor h = torch::layer_norm(x, {model_.width}, w[0], w[1], kNormEpsilon);
   if (compute_ == ComputeType::kFp32) return h.mm(w[2].t());
   return h.to(torch::kBFloat16).mm(w[2].t()).to(torch::kFloat32);
+}
+
+std::unique_ptr<Model> make(const ModelOptions& model, const StagePart& part, ComputeType compute) {
+  return std::make_unique<GptModel>(model, part, compute);
+}
+
+}  // namespace
+
+const ModelCode& gpt_code() {
+  static const ModelCode row = {make, make_gpt_reference};
+  return row;
 }
 
 }  // namespace swarm::tensor

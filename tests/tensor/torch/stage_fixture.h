@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "tensor/gpt/gpt_stage.h"
-#include "tensor/gpt/sampler.h"
+#include "tensor/torch/model_stage.h"
+#include "tensor/torch/sampler.h"
 
 namespace swarm::tensor {
 
@@ -79,7 +79,7 @@ void require_ok(const Result<T>& result) {
 inline Stages pipeline(StageOptions options) {
   Stages stages;
   for (options.stage = 0; options.stage < options.num_stages; ++options.stage) {
-    auto stage = open_gpt_stage(options);
+    auto stage = open_stage(options);
     require_ok(stage);
     stages.push_back(std::move(*stage));
   }

@@ -1,4 +1,4 @@
-#include "tensor/gpt/device.h"
+#include "tensor/torch/device.h"
 
 #include <torch/torch.h>
 

@@ -1,0 +1,17 @@
+/// Where a node's snapshots are kept. Plain data, no RocksDB.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace swarm::storage {
+
+/// A row of the table in storage/stores.cc, by its place there; a row without a name here is chosen
+/// by its name in the configuration alone.
+enum class StoreKind : uint8_t { kRocksdb };
+
+/// Names of all rows, by place: append, never reorder.
+inline std::vector<std::string> store_names() { return {"rocksdb"}; }
+
+}  // namespace swarm::storage

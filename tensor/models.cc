@@ -1,0 +1,32 @@
+// The table of architectures, by ModelKind: append, never reorder.
+#include "common/check.h"
+#include "tensor/core/architecture.h"
+
+namespace swarm::tensor {
+
+const Architecture& gpt_architecture();  // tensor/gpt/gpt.cc
+
+namespace {
+
+const std::vector<const Architecture*>& rows() {
+  static const std::vector<const Architecture*> all = {
+      &gpt_architecture(),
+  };
+  return all;
+}
+
+}  // namespace
+
+const Architecture& architecture(ModelKind kind) {
+  const auto row = static_cast<size_t>(kind);
+  SWARM_CHECK(row < rows().size());
+  return *rows()[row];
+}
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const Architecture* row : rows()) names.emplace_back(row->name);
+  return names;
+}
+
+}  // namespace swarm::tensor

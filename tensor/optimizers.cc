@@ -1,0 +1,34 @@
+// The table of optimizers, by OptimizerKind: append, never reorder.
+#include "common/check.h"
+#include "tensor/core/optimizer.h"
+
+namespace swarm::tensor {
+
+const OptimizerInfo& adamw_info();  // tensor/optimizers/adamw.cc
+const OptimizerInfo& nag_info();    // tensor/optimizers/nag.cc
+
+namespace {
+
+const std::vector<const OptimizerInfo*>& rows() {
+  static const std::vector<const OptimizerInfo*> all = {
+      &adamw_info(),
+      &nag_info(),
+  };
+  return all;
+}
+
+}  // namespace
+
+const OptimizerInfo& optimizer_info(OptimizerKind kind) {
+  const auto row = static_cast<size_t>(kind);
+  SWARM_CHECK(row < rows().size());
+  return *rows()[row];
+}
+
+std::vector<std::string> optimizer_names() {
+  std::vector<std::string> names;
+  for (const OptimizerInfo* row : rows()) names.emplace_back(row->name);
+  return names;
+}
+
+}  // namespace swarm::tensor

@@ -1,0 +1,102 @@
+// NAG, Nesterov's method against stale gradients with Adam's preconditioner and a discounted
+// gradient (Ajanthan et al. 2025; asynchronous SWARM). The stored w is the look-ahead point, so
+// forward, backward, averaging and snapshots all use w; t counts the updates from 1,
+//     mu_t = b1 (1 - 0.5 * 0.96^(t psi));   P = mu_1 * ... * mu_t;   m, v as in adamw.cc
+//     w = w (1 - lr wd)
+//         - lr ((1 - mu_t) / (1 - P) g + mu_(t+1) / (1 - P mu_(t+1)) m)
+//           / (sqrt(v / (1 - b2^t)) + eps).
+#include <cmath>
+#include <utility>
+
+#include "tensor/core/clones.h"
+#include "tensor/core/optimizer.h"
+
+namespace swarm::tensor {
+
+const OptimizerInfo& nag_info();  // a row of tensor/optimizers.cc
+
+namespace {
+
+struct Rates {
+  float learning_rate = 0;
+  float beta1 = 0, beta2 = 0, epsilon = 0;
+  float rest1 = 1, rest2 = 1;  ///< 1 - beta1, 1 - beta2.
+  float weight_decay = 0;      ///< 0 for norms, biases and positions.
+  float gradient_scale = 1;    ///< Clipping.
+  float gradient_rate = 0;     ///< lr * (1 - mu_t) / (1 - P): of the discounted gradient.
+  float momentum_rate = 0;     ///< lr * mu_(t+1) / (1 - P * mu_(t+1)): of the look-ahead.
+  float correction2 = 1;       ///< 1 / (1 - beta2^t).
+};
+
+// `to` may be `from`: element i depends on element i alone, which SWARM_INDEPENDENT says.
+SWARM_CLONES void update(const Rates& rates, const float* from, float* to,
+                         float* __restrict first_moment, float* __restrict second_moment,
+                         const float* __restrict gradient, size_t n) {
+  const float keep = 1 - rates.learning_rate * rates.weight_decay;
+  const float beta1 = rates.beta1, beta2 = rates.beta2, epsilon = rates.epsilon;
+  const float rest1 = rates.rest1, rest2 = rates.rest2, gradient_scale = rates.gradient_scale;
+  const float gradient_rate = rates.gradient_rate, momentum_rate = rates.momentum_rate;
+  const float correction2 = rates.correction2;
+  SWARM_INDEPENDENT
+  for (size_t i = 0; i < n; ++i) {
+    float g = gradient[i] * gradient_scale;
+    float m = beta1 * first_moment[i] + rest1 * g;
+    float v = beta2 * second_moment[i] + rest2 * (g * g);
+    first_moment[i] = m;
+    second_moment[i] = v;
+    float ahead = gradient_rate * g + momentum_rate * m;
+    to[i] = from[i] * keep - ahead / (std::sqrt(v * correction2) + epsilon);
+  }
+}
+
+class Nesterov final : public Optimizer {
+ public:
+  Nesterov(const OptimizerOptions& options, const std::vector<ParameterInfo>& layout,
+           ParallelFor parallel)
+      : Optimizer(options, layout, std::move(parallel)) {}
+
+ private:
+  double momentum(double t) const {
+    return options_.beta1 * (1 - 0.5 * std::pow(0.96, t * options_.momentum_decay));
+  }
+  void begin(double learning_rate, double gradient_scale) override {
+    const auto t = static_cast<double>(++counters_.updates);
+    const double now = momentum(t), next = momentum(t + 1);
+    const double product = counters_.momentum_product *= now;
+    rates_.learning_rate = static_cast<float>(learning_rate);
+    rates_.beta1 = static_cast<float>(options_.beta1);
+    rates_.beta2 = static_cast<float>(options_.beta2);
+    rates_.rest1 = static_cast<float>(1 - options_.beta1);
+    rates_.rest2 = static_cast<float>(1 - options_.beta2);
+    rates_.epsilon = static_cast<float>(options_.epsilon);
+    rates_.gradient_scale = static_cast<float>(gradient_scale);
+    rates_.gradient_rate = static_cast<float>(learning_rate * (1 - now) / (1 - product));
+    rates_.momentum_rate = static_cast<float>(learning_rate * next / (1 - product * next));
+    rates_.correction2 = static_cast<float>(1 / (1 - std::pow(options_.beta2, t)));
+  }
+  void run(float weight_decay, const float* gradient, const float* from, float* to,
+           float* const* moments, size_t n) const override {
+    Rates rates = rates_;
+    rates.weight_decay = weight_decay;
+    update(rates, from, to, moments[0], moments[1], gradient, n);
+  }
+
+  Rates rates_;
+};
+
+std::unique_ptr<Optimizer> make(const OptimizerOptions& options,
+                                const std::vector<ParameterInfo>& layout, ParallelFor parallel) {
+  return std::make_unique<Nesterov>(options, layout, std::move(parallel));
+}
+
+}  // namespace
+
+const OptimizerInfo& nag_info() {
+  static const OptimizerInfo row = {"nag",
+                                    {{"first_moments", false}, {"second_moments", true}},
+                                    /*has_momentum_product=*/true,
+                                    make};
+  return row;
+}
+
+}  // namespace swarm::tensor

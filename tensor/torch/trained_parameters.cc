@@ -1,0 +1,224 @@
+#include "tensor/torch/trained_parameters.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "tensor/core/architecture.h"
+#include "tensor/core/flat.h"
+#include "tensor/core/state_format.h"
+#include "tensor/torch/bytes.h"
+
+namespace swarm::tensor {
+namespace {
+
+using torch::Tensor;
+
+void run_parallel(size_t n, const ParallelBody& body) {
+  at::parallel_for(0, static_cast<int64_t>(n), 1 << 16, [&](int64_t from, int64_t to) {
+    body(static_cast<size_t>(from), static_cast<size_t>(to));
+  });
+}
+
+const float* floats(const Buffer& buffer) { return reinterpret_cast<const float*>(buffer.data()); }
+
+Status check_size(const char* what, const Buffer& buffer, uint64_t n) {
+  if (buffer.size() == n * sizeof(float)) return {};
+  return mismatch(std::string(what) + ": expected " + std::to_string(n * sizeof(float)) +
+                  " bytes (got " + std::to_string(buffer.size()) + ")");
+}
+
+}  // namespace
+
+TrainedParameters::TrainedParameters(const StageOptions& options, torch::Device device,
+                                     std::function<void()> forget_kept)
+    : options_(options),
+      layout_(model_layout(options.model, options.stage, options.num_stages)),
+      size_(layout_size(layout_)),
+      forget_kept_(std::move(forget_kept)),
+      versions_(layout_, options.compute, device),
+      optimizer_(make_optimizer(options.optimizer, layout_, run_parallel)),
+      gradients_(torch::zeros({static_cast<int64_t>(size_)}, device)) {}
+
+Buffer TrainedParameters::copy(const float* from) const {
+  MutableBuffer out = MutableBuffer::allocate(size_ * sizeof(float));
+  std::memcpy(out.data(), from, size_ * sizeof(float));
+  return out.freeze();
+}
+
+uint64_t TrainedParameters::checksum() const {
+  return digest(versions_.values(), size_ * sizeof(float));
+}
+
+// ---- gradients
+
+void TrainedParameters::add_gradients(const std::vector<Tensor>& found) {
+  for (size_t i = 0; i < layout_.size(); ++i) {
+    const ParameterInfo& info = layout_[i];
+    const auto size = static_cast<int64_t>(info.size);
+    Tensor sum = gradients_.narrow(0, static_cast<int64_t>(info.offset), size).view(info.shape);
+    sum.add_(found[i]);
+  }
+}
+
+Buffer TrainedParameters::gradient_sum() const {
+  return copy(gradients_.to(torch::kCPU).data_ptr<float>());
+}
+
+// ---- updates
+
+void TrainedParameters::update(const float* gradient, uint64_t lr_position, double clip_scale) {
+  versions_.change([&](const float* from, float* to) {
+    optimizer_->step(gradient, lr_position, clip_scale, from, to);
+  });
+}
+
+void TrainedParameters::forget() {
+  forget_kept_();
+  clear_gradients();
+}
+
+Status TrainedParameters::apply(const Buffer& gradient, double clip_scale) {
+  if (Status status = check_size("gradient", gradient, size_); !status) return status;
+  if (!std::isfinite(clip_scale) || clip_scale < 0) return invalid("clip_scale: must be >= 0");
+  const Buffer aligned = aligned_floats(gradient);
+  const float* g = floats(aligned);
+  if (!all_finite(g, size_)) return non_finite("gradient: not finite; nothing was applied");
+  forget();  // also lets go of the weights, so that they change in place
+  update(g, step_, clip_scale);
+  ++step_;
+  return {};
+}
+
+Result<LocalUpdate> TrainedParameters::apply_local(uint64_t samples, uint64_t lr_position) {
+  if (samples == 0) return invalid("apply_local: there are no samples to divide by");
+  return guarded<LocalUpdate>([&]() -> Result<LocalUpdate> {
+    // The mean and its norm exactly as a round of averaging among one peer makes them.
+    Tensor sum = gradients_.to(torch::kCPU);  // in place if it is there already
+    auto* g = sum.data_ptr<float>();
+    scale(g, size_, static_cast<float>(1.0 / static_cast<double>(samples)));
+    LocalUpdate done;
+    done.gradient_norm = std::sqrt(squared_norm(g, size_));
+    if (!std::isfinite(done.gradient_norm)) {
+      clear_gradients();
+      return non_finite("gradient sum: not finite; nothing was applied");
+    }
+    done.clip_scale = clip_scale(options_.optimizer, done.gradient_norm);
+    update(g, lr_position, done.clip_scale);
+    clear_gradients();
+    done.updates = updates();
+    return done;
+  });
+}
+
+Status TrainedParameters::set_step(uint64_t step) {
+  if (step > kMaxStep) return invalid("step: " + std::to_string(step) + " is too large");
+  step_ = step;
+  return {};
+}
+
+// ---- averages
+
+Result<Buffer> TrainedParameters::to_average(AveragedPart part) const {
+  if (part == AveragedPart::kWeights) return versions_.share();
+  return guarded<Buffer>([&] {
+    const uint64_t bytes = size_ * sizeof(float);
+    MutableBuffer out = MutableBuffer::allocate(bytes + optimizer_->moments_bytes());
+    std::memcpy(out.data(), versions_.values(), bytes);
+    std::memcpy(out.data() + bytes, optimizer_->moments(), optimizer_->moments_bytes());
+    return out.freeze();
+  });
+}
+
+Status TrainedParameters::take_average(AveragedPart part, const Buffer& average,
+                                       const Buffer& sent) {
+  const uint64_t n = size_ + (part == AveragedPart::kWeights ? 0 : moments_size());
+  for (const Buffer* buffer : {&average, &sent})
+    if (Status status = check_size("average", *buffer, n); !status) return status;
+  auto taken = guarded<bool>([&]() -> Result<bool> {
+    const Buffer mean = aligned_floats(average), old = aligned_floats(sent);
+    const float *a = floats(mean), *s = floats(old);
+    if (!all_finite(a, n) || !all_finite(s, n))
+      return non_finite("average: not finite; nothing was taken");
+    versions_.change([&](const float* from, float* to) { add_difference(from, a, s, to, size_); });
+    if (part == AveragedPart::kWeightsAndMoments) add_to_moments(a + size_, s + size_);
+    return true;
+  });
+  return taken ? Status() : Status(taken.error());
+}
+
+void TrainedParameters::add_to_moments(const float* average, const float* sent) {
+  float* moments = optimizer_->moments();
+  add_difference(moments, average, sent, moments, moments_size());
+  for (const MomentInfo& moment : optimizer_info(optimizer_->kind()).moments) {
+    if (moment.never_negative)
+      for (uint64_t i = 0; i < size_; ++i) moments[i] = std::max(moments[i], 0.0f);
+    moments += size_;
+  }
+}
+
+// ---- snapshots
+
+Buffer TrainedParameters::save_state() const {
+  proto::StageState head;
+  head.set_stage(static_cast<uint32_t>(options_.stage));
+  head.set_num_stages(static_cast<uint32_t>(options_.num_stages));
+  head.set_step(step_);
+  head.set_config_fingerprint(options_.config_fingerprint);
+  head.set_num_parameters(size_);
+  put_optimizer(optimizer_->kind(), optimizer_->counters(), head);
+  return serialize_state(head, {{versions_.values(), size_ * sizeof(float)},
+                                {optimizer_->moments(), optimizer_->moments_bytes()}});
+}
+
+Status TrainedParameters::check_head(const proto::StageState& head) const {
+  if (head.config_fingerprint() != options_.config_fingerprint) {
+    return mismatch("state: belongs to another configuration (fingerprint differs)");
+  }
+  if (head.stage() != static_cast<uint32_t>(options_.stage) ||
+      head.num_stages() != static_cast<uint32_t>(options_.num_stages)) {
+    return mismatch("state: is of stage " + std::to_string(head.stage()) + " of " +
+                    std::to_string(head.num_stages()) + ", expected " +
+                    std::to_string(options_.stage) + " of " + std::to_string(options_.num_stages));
+  }
+  if (head.num_parameters() != size_) {
+    return mismatch("state: has " + std::to_string(head.num_parameters()) +
+                    " parameters, the model has " + std::to_string(size_));
+  }
+  if (optimizer_kind(head) != optimizer_->kind()) {
+    return mismatch(std::string("state: is of optimizer ") + to_string(optimizer_kind(head)) +
+                    ", expected " + to_string(optimizer_->kind()));
+  }
+  return {};
+}
+
+Status TrainedParameters::load_state(const Buffer& state) {
+  auto view = parse_state(state);
+  if (!view) return view.error();
+  if (Status status = check_head(view->head); !status) return status;
+  const uint8_t* values = view->payload.data();
+  const uint64_t bytes = size_ * sizeof(float);
+  if (Status status = optimizer_->restore(optimizer_counters(view->head), values + bytes); !status)
+    return status;
+  forget();
+  versions_.change([&](const float*, float* to) { std::memcpy(to, values, bytes); });
+  step_ = view->head.step();
+  return {};
+}
+
+void TrainedParameters::initialize() {
+  forget();
+  versions_.change([&](const float*, float* to) {
+    for (const ParameterInfo& info : layout_) {
+      initial_values(options_.model.seed, info, to + info.offset);
+    }
+  });
+  optimizer_->reset();
+  step_ = 0;
+}
+
+}  // namespace swarm::tensor
