@@ -1,5 +1,7 @@
 #include "apps/sim/disk.h"
 
+#include <fmt/format.h>
+
 #include "storage/snapshot_manifest.h"
 
 namespace swarm::sim {
@@ -43,8 +45,8 @@ std::string Disk::crash(Random& random) {
     const Change& first = unsynced_[kept];
     const bool torn = first.is_put && random.chance(0.5);
     if (torn) first.apply(durable_, true);
-    lost = "kept=" + std::to_string(kept) + " lost=" + std::to_string(unsynced_.size() - kept) +
-           (torn ? " torn_step=" + std::to_string(first.key.step) : "");
+    lost = fmt::format("kept={} lost={}", kept, unsynced_.size() - kept);
+    if (torn) lost += fmt::format(" torn_step={}", first.key.step);
   }
   unsynced_.clear();
   visible_ = durable_;

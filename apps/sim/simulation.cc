@@ -1,5 +1,7 @@
 #include "apps/sim/simulation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "apps/sim/journal.h"
@@ -49,8 +51,7 @@ class Simulation {
     if (!checks_.violation()) checks_.at_end();
     if (checks_.violation())
       log("-", "VIOLATION " + checks_.violation()->invariant + ": " + checks_.violation()->text);
-    log("-", "mail=" + std::to_string(swarm_.system.steps()) +
-                 " delivered=" + std::to_string(swarm_.net.delivered()));
+    log("-", fmt::format("mail={} delivered={}", swarm_.system.steps(), swarm_.net.delivered()));
     SimulationReport report;
     report.seed = options_.seed;
     report.profile = options_.profile;
@@ -95,18 +96,16 @@ class Simulation {
     swarm_.net.set_model(calm_, random_.next());
     const auto compute = random_.spread(microseconds(500), milliseconds(20));
     const auto fsync = random_.spread(milliseconds(1), milliseconds(300));
-    for (uint32_t i = 0; i < trainers; ++i) swarm_.add_trainer("t" + std::to_string(i));
+    for (uint32_t i = 0; i < trainers; ++i) swarm_.add_trainer(fmt::format("t{}", i));
     for (uint32_t i = 0; i < peers; ++i) {
       const uint32_t stage = i % swarm_.num_stages;
       MachineTimes times{random_.spread(compute / 2, compute * 2), fsync};
-      swarm_.add_peer("s" + std::to_string(stage) +
-                          std::string(1, static_cast<char>('a' + i / swarm_.num_stages)),
-                      static_cast<int>(stage), times);
+      const char replica = static_cast<char>('a' + i / swarm_.num_stages);
+      swarm_.add_peer(fmt::format("s{}{}", stage, replica), static_cast<int>(stage), times);
     }
-    log("-", "seed=" + std::to_string(options_.seed) + " faults=" + to_string(options_.profile) +
-                 " trainers=" + std::to_string(trainers) + " peers=" + std::to_string(peers) +
-                 " stages=" + std::to_string(swarm_.num_stages) +
-                 " steps=" + std::to_string(training.steps));
+    log("-", fmt::format("seed={} faults={} trainers={} peers={} stages={} steps={}", options_.seed,
+                         to_string(options_.profile), trainers, peers, swarm_.num_stages,
+                         training.steps));
     if (options_.asynchronous) draw_asynchronous();
   }
 
@@ -119,10 +118,9 @@ class Simulation {
         random.chance(0.5) ? 1 : 2 + static_cast<uint32_t>(random.below(2));
     training.sync_every = training.batch * static_cast<uint32_t>(random.below(4));
     training.background_averaging = random.chance(0.5);
-    log("-", "periods=" + std::to_string(training.steps) +
-                 " sync_every=" + std::to_string(training.sync_every) +
-                 " local_update_every=" + std::to_string(training.local_update_every) +
-                 (training.background_averaging ? " background_averaging" : ""));
+    log("-", fmt::format("periods={} sync_every={} local_update_every={}{}", training.steps,
+                         training.sync_every, training.local_update_every,
+                         training.background_averaging ? " background_averaging" : ""));
   }
 
   void observe() {
@@ -239,11 +237,9 @@ SimulationReport simulate_shortest(const SimulationOptions& options) {
 }
 
 std::string explain(const SimulationReport& report, size_t tail) {
-  std::string text =
-      "seed " + std::to_string(report.seed) + ", faults " + to_string(report.profile) +
-      (report.max_faults < kMostFaults ? ", --max-faults " + std::to_string(report.max_faults)
-                                       : "") +
-      ": " + report.violation->invariant + " violated: " + report.violation->text + "\n";
+  std::string text = fmt::format("seed {}, faults {}", report.seed, to_string(report.profile));
+  if (report.max_faults < kMostFaults) text += fmt::format(", --max-faults {}", report.max_faults);
+  text += fmt::format(": {} violated: {}\n", report.violation->invariant, report.violation->text);
   const size_t from = report.events.size() > tail ? report.events.size() - tail : 0;
   for (size_t i = 0; i < report.events.size(); ++i) {
     const auto& line = report.events[i];
