@@ -19,9 +19,11 @@ struct DhtOptions {
   uint32_t k = 8;      ///< Contacts per bucket, replicas per record.
   uint32_t alpha = 3;  ///< Questions in flight per lookup.
   std::chrono::milliseconds request_timeout{1'000};
-  std::chrono::milliseconds refresh_every{15'000};  ///< Of routing buckets and of own place.
-  std::chrono::milliseconds announce_every{
-      1'000};  ///< Of peers and coordinators. Shorter: newcomers are used sooner, more traffic.
+  /// How often routing buckets and the node's own place are looked up again.
+  std::chrono::milliseconds refresh_every{15'000};
+  /// How often peers and coordinators announce themselves. Shorter: newcomers are used sooner, more
+  /// traffic.
+  std::chrono::milliseconds announce_every{1'000};
   std::chrono::milliseconds announce_ttl{4'000};  ///< A silent peer's record vanishes after this.
 
   /// Who has not announced itself for this long has no record anywhere: it is forgotten.
@@ -68,7 +70,7 @@ struct TrainingOptions {
   uint32_t microbatch = 8;           ///< Samples that travel together.
   uint32_t validate_every = 0;       ///< Steps between validations; 0: only at the end.
   uint32_t validation_samples = 64;  ///< A multiple of microbatch.
-  uint64_t seed = 1;                 ///< Of data order and initial weights.
+  uint64_t seed = 1;                 ///< Seeds data order and initial weights.
   /// Peers that every stage needs before a fresh or resumed run starts.
   uint32_t min_peers_per_stage = 1;
   /// Peers of all stages together that a fresh run needs; 0: as many as every stage needs. More
@@ -117,10 +119,9 @@ struct FaultOptions {
 
 /// Everything one node needs.
 struct NodeOptions {
-  std::string name = "node";  ///< Unique within the run; 1 to 64 of [A-Za-z0-9_.-].
-  std::string run_id;         ///< Equal on all nodes.
-  std::string
-      run_folder;  ///< Where metrics and logs go; the node writes <run_folder>/nodes/<name>/.
+  std::string name = "node";       ///< Unique within the run; 1 to 64 of [A-Za-z0-9_.-].
+  std::string run_id;              ///< Equal on all nodes.
+  std::string run_folder;          ///< Metrics and logs go to <run_folder>/nodes/<name>/.
   std::vector<Endpoint> join;      ///< Any nodes of the swarm; empty for the first.
   std::vector<int32_t> stages;     ///< A StageServer for each; may be empty.
   bool trainer = false;            ///< Hosts a Trainer and a Coordinator (active or standby).
