@@ -152,7 +152,8 @@ struct CheckpointFailed {
 struct NonFinite {
   static constexpr EventInfo kInfo{"non_finite", Level::kWarn, Place::kTrouble, kNeedsReason,
                                    "A loss or gradient is not finite at this peer."};
-  uint32_t slot = 0, attempt = 0;
+  uint32_t slot = 0;
+  uint64_t attempt = 0;
   std::string reason;
   template <class Visitor>
   void fields(Visitor& v) {
