@@ -40,8 +40,8 @@ void add_audit(CLI::App& app, int& exit_code) {
   auto* command =
       app.add_subcommand("audit", "Checks that a run counted every sample of every step once");
   auto a = std::make_shared<Arguments>();
-  command->add_option("RUN", a->folder, "Run folder; the run may go on")->required();
-  command->add_flag("--json", a->json, "For scripts");
+  command->add_option("RUN", a->folder, "Run folder; the run may still be going on")->required();
+  command->add_flag("--json", a->json, "Prints the verdict and the numbers as JSON");
   command->callback([a, &exit_code] { exit_code = audit(*a); });
 }
 

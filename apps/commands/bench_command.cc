@@ -11,18 +11,22 @@ void add_averaging(CLI::App& bench, Program& program) {
   auto options = std::make_shared<AveragingBenchOptions>();  // shared with the callback
   auto* command = bench.add_subcommand("averaging",
                                        "All-reduce between processes on this machine, beside Gloo");
-  command->add_option("--elements", options->elements, "Lengths of the vectors [floats]")
+  command
+      ->add_option("--elements", options->elements,
+                   "Lengths of the vectors [floats]; several are measured in turn")
       ->delimiter(',')
       ->check(CLI::Range(1ull, 250'000'000ull))
       ->capture_default_str();
-  command->add_option("--peers", options->peers, "Numbers of processes")
+  command
+      ->add_option("--peers", options->peers,
+                   "How many processes average, one each; several are measured in turn")
       ->delimiter(',')
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  command->add_option("--rounds", options->rounds, "Measured rounds of each")
+  command->add_option("--rounds", options->rounds, "Measured rounds of each combination")
       ->check(CLI::Range(1, 1'000))
       ->capture_default_str();
-  command->add_flag("--json", options->json, "Print JSON, all rounds included");
+  command->add_flag("--json", options->json, "Prints JSON with every round");
   command->callback([options, &program] {
     program.compute_here(
         [options](const Compute& compute) { return compute.bench_averaging(*options); });
@@ -33,16 +37,17 @@ void add_failover(CLI::App& bench, int& exit_code) {
   auto options = std::make_shared<FailoverBenchOptions>();  // these are shared with the callback
   auto file = std::make_shared<ConfigArguments>();
   auto* command = bench.add_subcommand(
-      "failover", "How long a killed or paused stage peer holds a training run up");
+      "failover", "How long a killed or paused stage peer holds up a training run");
   add_config_arguments(*command, *file);
   command->add_option("--kills", options->kills, "How many peers are killed with -9")
       ->check(CLI::Range(0, 10'000))
       ->capture_default_str();
-  command->add_option("--pauses", options->pauses, "How many are paused with SIGSTOP")
+  command->add_option("--pauses", options->pauses, "How many peers are paused with SIGSTOP")
       ->check(CLI::Range(0, 10'000))
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "Of victims and moments")->capture_default_str();
-  command->add_flag("--json", options->json, "Print JSON, every blow included");
+  command->add_option("--seed", options->seed, "Seed of the choice of victims and moments")
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Prints JSON with every kill and pause");
   command->callback([&exit_code, options, file] {
     options->file = file->file;
     options->overrides = file->overrides;
@@ -57,7 +62,7 @@ void add_startup(CLI::App& bench, int& exit_code) {
   command->add_option("--rounds", options->rounds, "How often each command is started")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
-  command->add_flag("--json", options->json, "Print JSON, all rounds included");
+  command->add_flag("--json", options->json, "Prints JSON with every round");
   command->callback([&exit_code, options] { exit_code = bench_startup(*options); });
 }
 
@@ -78,7 +83,8 @@ void add_bench(CLI::App& app, Program& program) {
   add_failover(*command, program.exit_code);
   add_startup(*command, program.exit_code);
   auto* memory = command->add_subcommand("memory", "Resident memory of nodes without work");
-  auto* baseline = memory->add_flag("--baseline", "Prints this process's own, with LibTorch [MB]");
+  auto* baseline = memory->add_flag(
+      "--baseline", "Prints the memory of a process that has only loaded LibTorch [MB]");
   memory->callback([&program, baseline] {
     if (baseline->count() == 0)
       program.exit_code = bench_memory();

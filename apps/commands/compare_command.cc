@@ -49,9 +49,13 @@ void add_compare(CLI::App& app, int& exit_code) {
       app.add_subcommand("compare", "Compares a disturbed run's losses and speed with others'");
   auto a = std::make_shared<Arguments>();
   command->add_option("RUN", a->disturbed, "Run folder of the disturbed run")->required();
-  command->add_option("UNDISTURBED", a->undisturbed, "Run folders of the same experiment in peace")
+  command
+      ->add_option("UNDISTURBED", a->undisturbed, "Run folders of the same experiment, left alone")
       ->required();
-  command->add_option("--min-ratio", a->min_ratio, "Fails below this ratio of tokens per second")
+  command
+      ->add_option("--min-ratio", a->min_ratio,
+                   "Exit code 1 if the disturbed run has less than this share of the others' "
+                   "tokens per second")
       ->check(CLI::Range(0.0, 10.0));
   command->callback([a, &exit_code] { exit_code = compare(*a); });
 }

@@ -46,7 +46,8 @@ void add_config(CLI::App& app, int& exit_code) {
   auto* check_it = command->add_subcommand("check", "Reports all errors of a file");
   add_config_arguments(*check_it, *arguments);
   check_it->callback([arguments, &exit_code] { exit_code = check(*arguments, false); });
-  auto* show = command->add_subcommand("show", "Prints every key of a file as resolved");
+  auto* show =
+      command->add_subcommand("show", "Prints every key with the value that a file gives it");
   add_config_arguments(*show, *arguments);
   show->callback([arguments, &exit_code] { exit_code = check(*arguments, true); });
   auto* reference = command->add_subcommand("reference", "Prints every key with its default");

@@ -127,7 +127,7 @@ int talk(const Arguments& a) {
 void add_console(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("console", "Looks into a running node");
   auto a = std::make_shared<Arguments>();
-  command->add_option("NODE", a->node, "HOST:PORT of any node")->required();
+  command->add_option("NODE", a->node, "HOST:PORT of any node of the swarm")->required();
   command->add_option("-c,--command", a->commands, "Runs this command and ends; may be repeated")
       ->expected(1)
       ->take_all();

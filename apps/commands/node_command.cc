@@ -112,19 +112,29 @@ void start(const Arguments& a, Program& program) {
 }  // namespace
 
 void add_node(CLI::App& app, Program& program) {
-  auto* command = app.add_subcommand("node", "Runs one node of a swarm, for many machines");
+  auto* command =
+      app.add_subcommand("node", "Runs one node of a swarm that spans several machines");
   auto a = std::make_shared<Arguments>();
   add_config_arguments(*command, a->config);
-  command->add_option("--name", a->name, "Unique in the swarm; a [[nodes]] name gives its roles")
+  command
+      ->add_option(
+          "--name", a->name,
+          "The node's name, unique in the swarm; one of [[nodes]] brings that entry's roles")
       ->required();
-  command->add_option("--stages", a->stages, "Stages to serve, e.g. 0,2")->delimiter(',');
-  command->add_flag("--trainer", a->trainer, "Feed data, too");
-  command->add_option("--listen", a->listen, "HOST:PORT; as node.listen");
-  command->add_option("--announce", a->announce, "HOST:PORT told to others; as node.announce");
-  command->add_option("--join", a->join, "HOST:PORT of any node of the swarm; may be repeated")
+  command
+      ->add_option("--stages", a->stages,
+                   "Stages to serve, such as 0,2; instead of those in the file")
+      ->delimiter(',');
+  command->add_flag("--trainer", a->trainer, "Makes the node a trainer, whatever the file says");
+  command->add_option("--listen", a->listen, "HOST:PORT to listen on; overrules node.listen");
+  command->add_option("--announce", a->announce,
+                      "HOST:PORT to tell others; overrules node.announce");
+  command
+      ->add_option("--join", a->join, "HOST:PORT of any node of the swarm to join; may be repeated")
       ->expected(1)
       ->take_all();
-  command->add_option("--run-folder", a->run_folder, "Where files go: DIR/nodes/NAME/");
+  command->add_option("--run-folder", a->run_folder,
+                      "Folder DIR; the node writes to DIR/nodes/NAME/");
   command->callback([a, &program] { start(*a, program); });
 }
 

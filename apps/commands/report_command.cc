@@ -92,14 +92,15 @@ int make_report(const Arguments& a) {
 }  // namespace
 
 void add_report(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("report", "Charts and tables of one or more runs as a page");
+  auto* command =
+      app.add_subcommand("report", "Makes a page of charts and tables from one or more runs");
   auto a = std::make_shared<Arguments>();
-  command->add_option("RUN", a->folders, "Run folders; runs may go on")->required();
+  command->add_option("RUN", a->folders, "Run folders; the runs may still be going on")->required();
   command->add_option("--output", a->output,
-                      "The page; report.html if neither --csv nor --tensorboard is given");
-  command->add_option("--csv", a->csv, "Every metrics line of every run, one file");
+                      "File of the page; report.html if neither --csv nor --tensorboard is given");
+  command->add_option("--csv", a->csv, "File for every metrics line of every run");
   command->add_flag("--tensorboard", a->tensorboard,
-                    "Event files for TensorBoard into run folders that have none");
+                    "Writes event files for TensorBoard into run folders that have none");
   command->callback([a, &exit_code] { exit_code = make_report(*a); });
 }
 

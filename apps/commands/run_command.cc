@@ -110,8 +110,9 @@ void add_run(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("run", "Runs all nodes of an experiment on this machine");
   auto a = std::make_shared<Arguments>();
   add_config_arguments(*command, a->config, /*file_required=*/false);
-  command->add_option("--resume", a->resume, "Goes on in this run folder, with its config.toml");
-  command->add_option("--name", a->name, "As --set run.name=NAME");
+  command->add_option("--resume", a->resume,
+                      "Goes on with the run in this folder and with its config.toml");
+  command->add_option("--name", a->name, "Name of the run, as with --set run.name=NAME");
   command->add_flag("--quiet", a->quiet, "Prints the result only");
   command->callback([a, &exit_code] { exit_code = run(*a); });
 }

@@ -111,23 +111,25 @@ void add_sim(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "sim", "Runs a swarm of the real actors in virtual time under faults drawn from a seed");
   auto arguments = std::make_shared<Arguments>();
-  command->add_option("--seed", arguments->seed, "Of the one run");
+  command->add_option("--seed", arguments->seed, "Seed of a single run");
   command->add_option("--seeds", arguments->seeds, "A..B: many runs, a summary for each profile");
-  command->add_option("--nodes", arguments->nodes, "Trainers included; 0: drawn from the seed")
+  command
+      ->add_option("--nodes", arguments->nodes,
+                   "Number of nodes, trainers included; 0: drawn from the seed")
       ->check(CLI::Range(0u, 64u) & !CLI::Range(1u, 3u));
   command->add_option("--faults", arguments->profile,
                       "none, kills, pauses, partitions, network, restarts, all, or each");
   command->add_flag("--events", arguments->events, "Prints what happened, in virtual time");
   auto* delayed = command->add_flag("--delayed-updates", arguments->delayed_updates,
-                                    "With training.delayed_updates");
+                                    "Simulates training.delayed_updates");
   command
       ->add_flag("--async", arguments->asynchronous,
-                 "With training.mode = \"async\"; its other keys are drawn from the seed")
+                 "Simulates training.mode = \"async\"; its other keys are drawn from the seed")
       ->excludes(delayed);
   command->add_option("--max-faults", arguments->max_faults,
-                      "Only the first so many of the faults that the seed draws");
+                      "Carries out no more than this many of the faults that the seed draws");
   command->add_option("--drop-gradient", arguments->drop_gradient,
-                      "STEP:SLOT: a deliberate defect, to see that it is found");
+                      "STEP:SLOT whose gradient is lost on purpose, to see that this is found");
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 

@@ -75,12 +75,14 @@ void add_sweep(CLI::App& app, int& exit_code) {
   auto* command =
       app.add_subcommand("sweep", "Runs an experiment with many settings and seeds, one by one");
   auto a = std::make_shared<Arguments>();
-  command->add_option("FILE", a->file, "Settings and seeds (docs/experiments.md)")->required();
-  command->add_option("--output", a->output,
-                      "Folder of the runs and the table; a sweep that is there goes on "
-                      "[runs/sweeps/NAME]");
+  command->add_option("FILE", a->file, "Sweep file with settings and seeds (docs/experiments.md)")
+      ->required();
+  command->add_option(
+      "--output", a->output,
+      "Folder of the runs and the table [runs/sweeps/NAME]; if it holds this sweep, "
+      "the sweep goes on");
   command->add_flag("--list", a->list, "Prints the runs with their settings and starts none");
-  command->add_flag("--retry", a->retry, "Begins failed runs anew");
+  command->add_flag("--retry", a->retry, "Begins runs that failed anew");
   command->callback([a, &exit_code] { exit_code = run(*a); });
 }
 

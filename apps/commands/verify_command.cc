@@ -7,20 +7,24 @@
 namespace swarm::apps {
 
 void add_verify(CLI::App& app, Program& program) {
-  auto* command = app.add_subcommand("verify", "Compares a swarm's parameters with one process's");
+  auto* command = app.add_subcommand(
+      "verify", "Compares the parameters of a swarm with those of one process on the same samples");
   auto a = std::make_shared<VerifyArguments>();
   add_config_arguments(*command, a->config);
   command->get_option("FILE")->description(
-      "Experiment to train now, or folder of a run that ended");
-  auto* steps = command->add_option("--steps", a->steps, "FILE: optimizer steps (20)")
+      "Experiment file to train now, or folder of a run that has ended");
+  auto* steps = command->add_option("--steps", a->steps, "For a FILE: optimizer steps to train")
                     ->check(CLI::Range(1, 1000000));
   command->add_option("--drop-slot", a->drop_slot,
-                      "FILE: STEP:SLOT whose gradient the swarm loses on purpose");
+                      "For a FILE: STEP:SLOT whose gradient the swarm loses on purpose");
   command->add_option("--tolerance", a->tolerance, "Largest relative difference of a tensor")
       ->check(CLI::Range(0.0, 1.0));
-  command->add_flag("--from-start", a->from_start,
-                    "Folder: one replay of all steps, not one from each snapshot to the next");
-  command->add_option("--threads", a->threads, "Folder: of LibTorch; 0: as node.threads")
+  command->add_flag(
+      "--from-start", a->from_start,
+      "For a folder: replays all steps in one go, not from each snapshot to the next");
+  command
+      ->add_option("--threads", a->threads,
+                   "For a folder: number of LibTorch threads; 0: as node.threads")
       ->check(CLI::Range(0, 1024));
   command->callback([a, steps, &program] {
     a->steps_given = steps->count() > 0;
