@@ -12,24 +12,26 @@ namespace swarm::tensor {
 /// No tensor is larger, decoded or encoded [bytes].
 constexpr uint64_t kMaxTensorBytes = 1ull << 30;
 
-/// Each of the next three is a place in a table that people extend by a row: a row without a name
-/// here is chosen by its name in the configuration alone. *_names(): all rows' names, by place.
-enum class ModelKind : uint8_t { kGpt };  ///< Rows: tensor/models.cc.
-enum class Codec : uint8_t {              ///< Rows: tensor/core/codecs.cc.
-  kNone,                                  ///< float32 as it is.
-  kFp16,
-  kBf16,
-};
-enum class OptimizerKind : uint8_t {  ///< Rows: tensor/optimizers.cc.
-  kAdamw,                             ///< Loshchilov & Hutter 2019.
-  kNag,  ///< Nesterov's look-ahead with Adam's preconditioner, for stale gradients.
-};
+// Each of these kinds is a place in a table that people extend by a row; a row without a name here
+// is chosen by its name in the configuration alone. *_names(): the names of all rows, by place.
+
+/// Rows: tensor/models.cc.
+enum class ModelKind : uint8_t { kGpt };
 std::vector<std::string> model_names();
+
+/// Rows: tensor/core/codecs.cc. kNone is float32 as it is.
+enum class Codec : uint8_t { kNone, kFp16, kBf16 };
 std::vector<std::string> codec_names();
+
+/// Rows: tensor/optimizers.cc.
+enum class OptimizerKind : uint8_t {
+  kAdamw,  ///< Loshchilov & Hutter 2019.
+  kNag,    ///< Nesterov's look-ahead with Adam's preconditioner, for stale gradients.
+};
 std::vector<std::string> optimizer_names();
 
-/// What all models have; kGpt is a decoder with pre-norm blocks and learned positions. A model
-/// may leave some of the numbers without meaning.
+/// What models have. kGpt, a decoder with pre-norm blocks and learned positions, uses all of it;
+/// another model may ignore some of the numbers.
 struct ModelOptions {
   ModelKind kind = ModelKind::kGpt;
   int32_t layers = 8;   ///< L: transformer blocks of the whole model.
