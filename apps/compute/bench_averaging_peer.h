@@ -30,8 +30,8 @@ struct PeerAddress {
 struct PeerAnswer {
   bool good = false;
   char error[255] = {};  ///< For people; ends with 0.
-  double seconds = 0;    ///< Of the round by this peer's clock.
-  uint64_t digest = 0;   ///< Of our mean.
+  double seconds = 0;    ///< The round, by this peer's clock.
+  uint64_t digest = 0;   ///< Digest of our mean.
   PeerAddress address;   ///< In the first answer, which comes without a command.
 };
 

@@ -11,7 +11,7 @@
 
 namespace swarm::apps {
 
-/// Of one tensor: L2 norms of (swarm - reference) and of what that is measured by.
+/// One tensor's L2 norms: of (swarm - reference), and of what that is measured against.
 struct Difference {
   double away = 0, scale = 0;
   /// 0 if there is no difference; infinite if the scale is zero but not the difference.
@@ -20,15 +20,15 @@ struct Difference {
 
 /// The worst snapshot of each tensor, by "parameters.NAME" and "MOMENT.NAME" (global names; moments
 /// as the optimizer's table calls them). Parameters are measured by their way from `origin`,
-/// moments by their own size. What no output depends on is left out (ParameterInfo::noise_begin):
-/// rounding alone decides where it goes. Errors: kCorruptCheckpoint, kShapeMismatch (another model
-/// or optimizer).
+/// moments by their own size. Elements that no output depends on are left out
+/// (ParameterInfo::noise_begin): rounding alone decides their values. Errors: kCorruptCheckpoint,
+/// kShapeMismatch (another model or optimizer).
 Result<std::map<std::string, Difference>> compare_states(
     const tensor::ModelOptions& model, int32_t num_stages,
     const std::vector<StageSnapshot>& snapshots, const tensor::ReferenceState& reference,
     const tensor::NamedValues& origin);
 
-/// What an untrained model starts with.
+/// The parameters of an untrained model.
 tensor::NamedValues initial_parameters(const tensor::ModelOptions& model);
 
 }  // namespace swarm::apps

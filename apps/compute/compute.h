@@ -15,8 +15,8 @@ int verify(const VerifyArguments& arguments);
 int bench_overhead();
 
 /// One all-reduce of float32 vectors among peers on this machine, one process each, through
-/// averagers and links over TCP; turn and turn about with Gloo where that was there at build time.
-/// Checks that the results are right.
+/// averagers and links over TCP; in alternation with Gloo if that was found at build time. Checks
+/// that the results are right.
 int bench_averaging(const AveragingBenchOptions& options);
 
 }  // namespace swarm::apps

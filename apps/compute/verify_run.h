@@ -7,12 +7,12 @@
 namespace swarm::apps {
 
 struct VerifyRunOptions {
-  std::string folder;       ///< Of a run whose nodes have ended.
+  std::string folder;       ///< A run whose nodes have ended.
   double tolerance = 1e-3;  ///< Largest relative difference of a tensor.
   /// One replay through all steps, instead of one from each snapshot to the next: float noise then
-  /// piles up, but nothing is taken over from the swarm.
+  /// piles up, but nothing is taken from the swarm.
   bool from_start = false;
-  int threads = 0;  ///< Of LibTorch; 0: as node.threads.
+  int threads = 0;  ///< LibTorch threads; 0: as node.threads.
 };
 
 /// Prints a line for each snapshot's step and the verdict. Returns the exit code: 0 equal, 1 beyond

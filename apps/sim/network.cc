@@ -283,7 +283,10 @@ void FakeNetwork::heal_all() {
 
 void FakeNetwork::fail(const ActorId& target) { world_->failing.insert(target); }
 void FakeNetwork::silence(const NodeId& id, bool on) {
-  on ? void(world_->silent.insert(id)) : void(world_->silent.erase(id));
+  if (on)
+    world_->silent.insert(id);
+  else
+    world_->silent.erase(id);
 }
 void FakeNetwork::set_filter(
     std::function<Fate(const NodeId&, const ActorId&, const actors::Mail&)> filter) {

@@ -1,4 +1,4 @@
-/// What there is to know of a model without computing with it. No LibTorch; the part that computes
+/// What can be known of a model without computing with it. No LibTorch; the part that computes
 /// is tensor/torch/model.h.
 ///
 /// A new architecture is a folder of its own with this and a ModelCode, a row in tensor/models.cc and

@@ -1,4 +1,4 @@
-/// Tensors as they travel: checks of what a stranger claims, and the table of codecs.
+/// Tensors in transit: checks of untrusted tensors, and the table of codecs.
 ///
 /// A new codec is a number in proto/swarm/tensor.proto and a row in tensor/core/codecs.cc.
 ///
@@ -27,7 +27,7 @@ struct CodecInfo {
   uint64_t (*bytes)(uint64_t n);
   /// in [n] -> out [bytes(n)]. n >= 1.
   void (*encode)(const float* in, uint64_t n, uint8_t* out);
-  /// in [bytes(n)] -> out [n]. Any bytes give some values: a stranger may have sent them.
+  /// in [bytes(n)] -> out [n]. Any bytes decode to some values, since they are untrusted.
   void (*decode)(const uint8_t* in, uint64_t n, float* out);
 };
 /// Requires a codec that is a row of the table.

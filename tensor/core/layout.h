@@ -1,4 +1,4 @@
-/// The parameters of one stage: which there are, in which order, how they begin. No LibTorch.
+/// The parameters of one stage: which ones, in which order, with which initial values. No LibTorch.
 ///
 /// Pure. The flat vectors of a stage (parameters, gradients, moments) follow its layout; the layouts
 /// of all stages of any split, one behind the other, are the layout of the unsplit model.
@@ -19,7 +19,7 @@ struct ParameterInfo {
   uint64_t size = 0;              ///< Elements.
   bool decayed = false;           ///< Weight decay applies: matrices, but not the positions.
   bool always_fp32 = false;       ///< Computed with in float32 even if pipeline.compute is bf16.
-  float mean = 0, deviation = 0;  ///< Of the initial values.
+  float mean = 0, deviation = 0;  ///< Initial values are normal with these.
   /// Elements [noise_begin, noise_end) have no influence on any output: their gradient is zero but
   /// for rounding, so two correct trainings may differ in them by any amount. Usually none.
   uint64_t noise_begin = 0, noise_end = 0;
@@ -32,8 +32,8 @@ uint64_t layout_size(const std::vector<ParameterInfo>& layout);
 /// name alone, and are the same bits on every machine (integer arithmetic up to one rounding).
 void initial_values(uint64_t seed, const ParameterInfo& parameter, float* out);
 
-/// Appends parameters one behind the other. What is not said stays as in ParameterInfo; the
-/// reference that add_*() returns, for what else is to be said, is valid until the next call.
+/// Appends parameters one behind the other, with ParameterInfo's defaults. The reference that
+/// add_*() returns, for changing other members, is valid until the next call.
 class LayoutBuilder {
  public:
   /// Following names get these prefixes, within the stage and in the whole model.

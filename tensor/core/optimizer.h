@@ -27,7 +27,7 @@ namespace swarm::tensor {
 /// What an optimizer remembers besides its moments.
 struct OptimizerCounters {
   uint64_t updates = 0;         ///< t
-  double momentum_product = 1;  ///< Of all momenta so far; 1 where momentum does not change.
+  double momentum_product = 1;  ///< Product of all momenta so far; 1 where momentum is constant.
 };
 
 /// No optimizer of this kind counts like that, or so far that a double could not. Says why.
@@ -109,7 +109,7 @@ struct OptimizerInfo {
 /// Requires a kind that is a row of the table.
 const OptimizerInfo& optimizer_info(OptimizerKind kind);
 const char* to_string(OptimizerKind kind);  ///< Its name.
-/// Of a name; nothing if no row has it.
+/// The kind of that name; nothing if no row has it.
 std::optional<OptimizerKind> find_optimizer(const std::string& name);
 
 /// The optimizer that options.kind names, before its first update. Without `parallel`, everything

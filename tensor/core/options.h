@@ -42,7 +42,7 @@ struct ModelOptions {
   int32_t vocabulary = 256;  ///< 256 for the byte tokenizer.
   /// Blocks of each stage; empty: as even as possible, earlier stages get the remainder.
   std::vector<int32_t> layers_per_stage;
-  uint64_t seed = 1;  ///< Of the initial weights.
+  uint64_t seed = 1;  ///< Seeds the initial weights.
   std::vector<Error> validate() const;
 };
 
@@ -72,7 +72,7 @@ struct OptimizerOptions {
   double momentum_decay = 0.004;
   /// On matrices only (not on norms, biases and embeddings' positions).
   double weight_decay = 0.1;
-  /// Of the whole model's gradient; in local updates (stage.h) of the stage's. 0: off.
+  /// Largest norm of the whole model's gradient; in local updates (stage.h) of the stage's. 0: off.
   double clip_norm = 1.0;
   std::vector<Error> validate() const;
 };
@@ -97,9 +97,9 @@ enum class ComputeType : uint8_t { kFp32, kBf16 };
 /// Where forward and backward run: "cpu", "cuda" (the first GPU) or "cuda:N".
 struct Device {
   bool cuda = false;
-  int8_t index = 0;  ///< Of the GPU.
+  int8_t index = 0;  ///< Which GPU.
 };
-/// Of its name, whether or not there is such a device. Errors: kInvalidArgument.
+/// The device of that name, whether or not there is one. Errors: kInvalidArgument.
 Result<Device> parse_device(const std::string& name);
 
 struct StageOptions {
@@ -122,7 +122,7 @@ struct DataOptions {
   /// Same; empty: the last `holdout` of every training file.
   std::vector<std::string> validation;
   double holdout = 0.05;  ///< Fraction in (0, 0.5].
-  uint64_t seed = 1;      ///< Of the permutation sample index -> window.
+  uint64_t seed = 1;      ///< Seeds the permutation sample index -> window.
   std::vector<Error> validate() const;
 };
 

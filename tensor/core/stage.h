@@ -39,13 +39,13 @@ struct StageInput {
 
 struct LossResult {
   double loss_sum = 0;  ///< Sum over samples of the mean over tokens of the cross-entropy [nats].
-  EncodedTensor gradient;  ///< Of loss_sum by the input activations; empty at the first stage.
+  EncodedTensor gradient;  ///< d loss_sum / d input activations; empty at the first stage.
 };
 
 /// What an update of apply_local() was.
 struct LocalUpdate {
   uint64_t updates = 0;      ///< Its number at this peer, from 1.
-  double gradient_norm = 0;  ///< Of the stage's mean gradient before clipping.
+  double gradient_norm = 0;  ///< Norm of the stage's mean gradient before clipping.
   double clip_scale = 1;
 };
 

@@ -33,7 +33,7 @@ struct ReferenceOptions {
   OptimizerOptions optimizer;
   uint32_t batch = 0;       ///< Samples per step; a multiple of microbatch.
   uint32_t microbatch = 0;  ///< Samples per slot.
-  uint64_t steps = 0;       ///< Of train_reference().
+  uint64_t steps = 0;       ///< How many train_reference() trains.
   /// Slots that the step leaves out, of the gradient sum, the loss and the divisor, as a swarm
   /// does with what is not finite. By step.
   std::map<uint64_t, std::vector<uint32_t>> skipped;
@@ -49,13 +49,13 @@ struct ReferenceRun {
   std::vector<double> losses;          ///< Mean per sample and token of each step [nats].
   std::vector<double> gradient_norms;  ///< Before clipping.
   NamedValues parameters;              ///< After the last step.
-  double tokens_per_s = 0;             ///< Of the whole loop; of all steps but the first if > 1.
+  double tokens_per_s = 0;  ///< Over all steps but the first, if there are more than one.
 };
 
-/// All of a training between two steps.
+/// The whole state of a training between two steps.
 struct ReferenceState {
   uint64_t step = 0;            ///< The parameters are those at its start.
-  uint64_t updates = 0;         ///< Of the optimizer so far.
+  uint64_t updates = 0;         ///< Of the optimizer, so far.
   double momentum_product = 1;  ///< P of NAG.
   NamedValues parameters;
   std::vector<NamedValues> moments;  ///< In the order of OptimizerInfo::moments.

@@ -26,7 +26,7 @@ class ReferenceOptimizer {
   virtual ~ReferenceOptimizer() = default;
   /// One update of all parameters with the gradients that they hold.
   virtual void step(double learning_rate) = 0;
-  /// Of a parameter that it was made with.
+  /// The state of a parameter that it was made with.
   virtual ReferenceMoments moments(const torch::Tensor& parameter) const = 0;
   virtual void set_moments(const torch::Tensor& parameter, const ReferenceMoments& moments) = 0;
 };

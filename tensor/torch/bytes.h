@@ -24,7 +24,7 @@ torch::Tensor view_of(const Buffer& values, at::IntArrayRef shape);
 /// No infinity and no NaN, on any device.
 bool all_finite(const torch::Tensor& tensor);
 
-/// Of a name that parse_device() knows.
+/// The LibTorch device of a name that parse_device() knows.
 torch::Device torch_device(const std::string& name);
 
 /// Exceptions of LibTorch stop here and become kInternal. T is the Result's.

@@ -58,7 +58,7 @@ struct LinkStats {
   std::array<uint64_t, kTrafficClasses> bytes_received{};
   uint64_t queued_bytes = 0;
   uint32_t pending_requests = 0;
-  double round_trip_s = 0;  ///< Of heartbeats, EMA; 0: not known yet.
+  double round_trip_s = 0;  ///< Moving average over heartbeats; 0: not known yet.
   double up_s = 0;
 };
 

@@ -1,4 +1,4 @@
-/// What a Links actor carries out: dials, links, mail on its way. What is decided stands in
+/// What a Links actor carries out: dials, links, mail on its way. The decisions are made in
 /// node_table.h (who is known, which link carries mail), dial_pauses.h, send_turns.h and
 /// session.h; the actor around it (TCP broker or memory network) moves the bytes.
 ///
@@ -51,7 +51,7 @@ class LinksHost {
 
 class LinksCore {
  public:
-  /// Of the node that answered at an address.
+  /// Gets the node that answered at an address.
   using Connected = std::function<void(const Result<NodeInfo>&)>;
 
   /// `host` owns this. `on_budget` is called from any thread when reading may go on: arrange for

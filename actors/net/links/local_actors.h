@@ -1,5 +1,5 @@
-/// The actors of this node that other nodes may write to, by name, and those that want to know of
-/// nodes that come and go. One owner.
+/// The actors of this node that other nodes may write to, by name, and those that are told when
+/// nodes come and go. One owner.
 #pragma once
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 ///
 ///   named ----link up----> linked ----last link lost----> down ----told() anew----> named
 ///
-/// A NodeId is new at each start of a process, so nearly all ids that are ever named belong to the
-/// dead: whoever is not linked and was not used for kForgetAfter is to be forgotten.
+/// A NodeId is new at each start of a process, so nearly all ids that are ever named belong to dead
+/// processes: a node that is not linked and was not used for kForgetAfter should be forgotten.
 #pragma once
 
 #include <chrono>
@@ -41,7 +41,7 @@ class NodeTable {
   Node& use(const NodeId& id, TimePoint now);
   /// Somebody knows that it listens at `endpoint`: a node that was down may be dialled again.
   void told(const NodeId& id, const Endpoint& endpoint, TimePoint now);
-  /// Another process answers where it listened.
+  /// Another process answers at its address.
   void replaced(const NodeId& id);
 
   struct Up {

@@ -1,8 +1,8 @@
 /// Signs of life of one link: when the other side was heard, when it must hear from us, how long a
 /// round trip takes. Pure; one owner.
 ///
-/// A swarm has a link between any two nodes, so what is said on idle links is most of what is said:
-/// whatever is sent counts as a sign of life, and a heartbeat goes only where nothing else went.
+/// A swarm has a link between any two nodes, so most heartbeats would travel on idle links:
+/// anything sent counts as a sign of life, and a heartbeat goes out only where nothing else did.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,8 @@ namespace swarm::actors::links {
 class Pulse {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
-  static constexpr std::chrono::seconds kProbeEvery{10};  ///< Of the round trip.
+  static constexpr std::chrono::seconds kProbeEvery{
+      10};  ///< Between measurements of the round trip.
 
   Pulse(std::chrono::milliseconds every, std::chrono::milliseconds silence_limit, TimePoint now)
       : every_(every), silence_limit_(silence_limit), heard_(now), next_(now), next_probe_(now) {}

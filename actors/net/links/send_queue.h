@@ -20,7 +20,7 @@ class SendQueue {
   /// nothing is queued.
   bool next_chunk(std::vector<char>& out, uint32_t max_bytes);
   bool empty() const { return frames_ == 0; }
-  /// Of the next chunk. Requires !empty().
+  /// The class of the next chunk. Requires !empty().
   TrafficClass next_traffic() const;
 
   /// Drops the frame of own request `id`; false when it has left, in part at least.
