@@ -1,8 +1,8 @@
-/// Durable state, keyed by (stream, step): bytes in, bytes out. A stream is "stage/<k>" where
+/// Durable state, keyed by (stream, step): bytes in, bytes out. A stream is stage_key(k) where
 /// actors use it. Thread-safe.
 ///
 /// Implementations: the rows of storage/stores.h, such as open_rocksdb_checkpoint_store() below, and
-/// InMemoryCheckpointStore in tests/support/; all pass tests/storage/checkpoint_store_test.cc.
+/// the simulator's DiskStore; all pass tests/support/checkpoint_store_contract.h.
 #pragma once
 
 #include <cstdint>

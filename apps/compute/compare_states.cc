@@ -57,7 +57,7 @@ double Difference::relative() const {
 
 Result<std::map<std::string, Difference>> compare_states(
     const tensor::ModelOptions& model, int32_t num_stages,
-    const std::vector<StageSnapshot>& snapshots, const tensor::ReferenceState& reference,
+    const std::vector<storage::StageSnapshot>& snapshots, const tensor::ReferenceState& reference,
     const tensor::NamedValues& origin) {
   std::map<std::string, Difference> out;
   for (const auto& snapshot : snapshots) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/compute/run_snapshots.h"
 #include "common/result.h"
+#include "storage/run_snapshots.h"
 #include "tensor/reference/one_process.h"
 
 namespace swarm::apps {
@@ -25,7 +25,7 @@ struct Difference {
 /// kShapeMismatch (another model or optimizer).
 Result<std::map<std::string, Difference>> compare_states(
     const tensor::ModelOptions& model, int32_t num_stages,
-    const std::vector<StageSnapshot>& snapshots, const tensor::ReferenceState& reference,
+    const std::vector<storage::StageSnapshot>& snapshots, const tensor::ReferenceState& reference,
     const tensor::NamedValues& origin);
 
 /// The parameters of an untrained model.

@@ -3,8 +3,8 @@
 #include "apps/commands/commands.h"
 #include "apps/commands/compute_arguments.h"
 #include "apps/compute/compute.h"
-#include "apps/compute/run_snapshots.h"
 #include "config/experiment.h"
+#include "storage/run_snapshots.h"
 #include "tensor/torch/sampler.h"
 #include "tensor/torch/threads.h"
 
@@ -25,9 +25,9 @@ int sample(const SampleArguments& a) {
     return kBadConfig;
   }
   const auto& options = loaded.experiment->base;
-  auto step = newest_common_step(a.folder, options.num_stages);
+  auto step = storage::newest_common_step(a.folder, options.num_stages);
   if (!step) return fail(step.error());
-  auto snapshots = read_snapshots(a.folder, options.num_stages, *step);
+  auto snapshots = storage::read_snapshots(a.folder, options.num_stages, *step);
   if (!snapshots) return fail(snapshots.error());
   std::vector<Buffer> states;  // one of each stage: replicas are equal
   for (const auto& snapshot : *snapshots)

@@ -12,13 +12,13 @@
 #include "apps/commands/run_display.h"
 #include "apps/compute/compare_states.h"
 #include "apps/compute/compute.h"
-#include "apps/compute/run_snapshots.h"
 #include "apps/compute/train_alone.h"
 #include "apps/compute/verify_run.h"
 #include "apps/launch/launcher.h"
 #include "apps/launch/run_folder.h"
 #include "apps/launch/summary.h"
 #include "config/experiment.h"
+#include "storage/run_snapshots.h"
 #include "tensor/reference/one_process.h"
 #include "tensor/torch/threads.h"
 
@@ -104,7 +104,7 @@ int verify_file(const VerifyArguments& a) {
   if (!trainer) return fail(trainer.error());
   auto reference = (*trainer)->train_until(a.steps);
   if (!reference) return fail(reference.error());
-  auto snapshots = read_snapshots(*folder, options.num_stages, a.steps);
+  auto snapshots = storage::read_snapshots(*folder, options.num_stages, a.steps);
   if (!snapshots) return fail(snapshots.error());
   auto differences = compare_states(options.model, options.num_stages, *snapshots,
                                     (*trainer)->state(), initial_parameters(options.model));

@@ -6,9 +6,9 @@
 #include "apps/audit/audit_run.h"
 #include "apps/commands/commands.h"
 #include "apps/compute/compare_states.h"
-#include "apps/compute/run_snapshots.h"
 #include "apps/compute/train_alone.h"
 #include "config/experiment.h"
+#include "storage/run_snapshots.h"
 #include "tensor/core/flat.h"
 #include "tensor/core/state_format.h"
 #include "tensor/torch/threads.h"
@@ -30,7 +30,7 @@ class Verifier {
       : options_(options), node_(experiment.base), audit_(std::move(audit)) {}
 
   Status run() {
-    auto snapshots = RunSnapshots::open(options_.folder, node_.num_stages);
+    auto snapshots = storage::RunSnapshots::open(options_.folder, node_.num_stages);
     if (!snapshots) return snapshots.error();
     auto data = tensor::open_text_data(node_.data, node_.model.sequence);
     if (!data) return data.error();
@@ -67,8 +67,9 @@ class Verifier {
  private:
   /// Those that the audit knows: snapshots of an update that the swarm gave up may have stayed with
   /// a node that never came back. Says what is wrong with the others.
-  std::vector<StageSnapshot> of_the_history(uint64_t step, const std::vector<StageSnapshot>& all) {
-    std::vector<StageSnapshot> good;
+  std::vector<storage::StageSnapshot> of_the_history(
+      uint64_t step, const std::vector<storage::StageSnapshot>& all) {
+    std::vector<storage::StageSnapshot> good;
     for (const auto& snapshot : all) {
       const auto key = std::make_pair(static_cast<uint32_t>(snapshot.stage), step);
       const auto view = tensor::parse_state(snapshot.state);
@@ -95,24 +96,24 @@ class Verifier {
     return good;
   }
 
-  void complain(const StageSnapshot& snapshot, const std::string& what) {
+  void complain(const storage::StageSnapshot& snapshot, const std::string& what) {
     ++wrong_;
     std::printf("step %llu: stage %d of %s: %s\n", static_cast<Ull>(snapshot.step), snapshot.stage,
                 snapshot.node.c_str(), what.c_str());
   }
 
   /// Parameters, moments and heads, bit by bit.
-  void check_replicas(const std::vector<StageSnapshot>& snapshots) {
-    std::map<int32_t, const StageSnapshot*> first;
+  void check_replicas(const std::vector<storage::StageSnapshot>& snapshots) {
+    std::map<int32_t, const storage::StageSnapshot*> first;
     for (const auto& snapshot : snapshots) {
-      const StageSnapshot& other = *first.emplace(snapshot.stage, &snapshot).first->second;
+      const storage::StageSnapshot& other = *first.emplace(snapshot.stage, &snapshot).first->second;
       if (tensor::digest(other.state.data(), other.state.size()) !=
           tensor::digest(snapshot.state.data(), snapshot.state.size()))
         complain(snapshot, "differs from the snapshot of " + other.node);
     }
   }
 
-  Status compare(uint64_t step, const std::vector<StageSnapshot>& snapshots) {
+  Status compare(uint64_t step, const std::vector<storage::StageSnapshot>& snapshots) {
     auto run = trainer_->train_until(step);
     if (!run) return run.error();
     auto differences =

@@ -82,28 +82,4 @@ class DiskStore final : public storage::CheckpointStore {
   bool sync_at_once_ = false, fail_puts_ = false, closed_ = false;
 };
 
-/// A store on a disk of its own that never crashes.
-class InMemoryCheckpointStore final : public storage::CheckpointStore {
- public:
-  Status put(const storage::CheckpointKey& key, const Buffer& value, uint32_t keep) override {
-    return store_.put(key, value, keep);
-  }
-  Status put_or_replace(const storage::CheckpointKey& key, const Buffer& value,
-                        uint32_t keep) override {
-    return store_.put_or_replace(key, value, keep);
-  }
-  Result<Buffer> get(const storage::CheckpointKey& key) const override { return store_.get(key); }
-  Result<std::vector<uint64_t>> steps(const std::string& stream) const override {
-    return store_.steps(stream);
-  }
-  Status drop_newer(const std::string& stream, uint64_t step) override {
-    return store_.drop_newer(stream, step);
-  }
-  Result<std::vector<std::string>> streams() const override { return store_.streams(); }
-  void fail_puts(bool fail) { store_.fail_puts(fail); }
-
- private:
-  DiskStore store_{std::make_shared<Disk>(), /*sync_at_once=*/true};
-};
-
 }  // namespace swarm::sim

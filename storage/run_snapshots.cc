@@ -1,23 +1,19 @@
-#include "apps/compute/run_snapshots.h"
+#include "storage/run_snapshots.h"
 
 #include <algorithm>
 #include <filesystem>
 
+#include "common/names.h"
 #include "storage/stores.h"
 
-namespace swarm::apps {
-namespace {
-
-std::string stream_of(int32_t stage) { return "stage/" + std::to_string(stage); }
-
-}  // namespace
+namespace swarm::storage {
 
 Result<RunSnapshots> RunSnapshots::open(const std::string& run_folder, int32_t num_stages) {
   RunSnapshots out;
   out.num_stages_ = num_stages;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(run_folder + "/nodes", error)) {
-    auto store = storage::find_store(entry.path().string());
+    auto store = find_store(entry.path().string());
     if (!store && store.code() == ErrorCode::kNotFound) continue;
     if (!store) return store.error();
     out.stores_.push_back({entry.path().filename().string(), *store});
@@ -26,11 +22,13 @@ Result<RunSnapshots> RunSnapshots::open(const std::string& run_folder, int32_t n
     return Error{ErrorCode::kNotFound, "no node's database in " + run_folder + "/nodes"};
   std::sort(out.stores_.begin(), out.stores_.end(),
             [](const auto& a, const auto& b) { return a.node < b.node; });
+  out.stage_steps_.resize(static_cast<size_t>(num_stages));
   for (int32_t stage = 0; stage < num_stages; ++stage) {
     for (const auto& node : out.stores_) {
-      auto steps = node.store->steps(stream_of(stage));
+      auto steps = node.store->steps(stage_key(static_cast<uint32_t>(stage)));
       if (!steps) return steps.error();
       out.steps_.insert(steps->begin(), steps->end());
+      out.stage_steps_[static_cast<size_t>(stage)].insert(steps->begin(), steps->end());
     }
   }
   return out;
@@ -40,13 +38,21 @@ Result<std::vector<StageSnapshot>> RunSnapshots::read(uint64_t step) const {
   std::vector<StageSnapshot> out;
   for (int32_t stage = 0; stage < num_stages_; ++stage) {
     for (const auto& node : stores_) {
-      auto state = node.store->get({stream_of(stage), step});
+      auto state = node.store->get({stage_key(static_cast<uint32_t>(stage)), step});
       if (state) out.push_back({node.node, stage, step, *state});
       if (!state && state.code() != ErrorCode::kNotFound)
         return Error{state.code(), node.node + ": " + state.error().detail};
     }
   }
   return out;
+}
+
+Result<uint64_t> RunSnapshots::newest_common_step() const {
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step)
+    if (std::all_of(stage_steps_.begin(), stage_steps_.end(),
+                    [step](const auto& of_stage) { return of_stage.count(*step) > 0; }))
+      return *step;
+  return Error{ErrorCode::kNotFound, "no step of which every stage has a snapshot"};
 }
 
 Result<std::vector<StageSnapshot>> read_snapshots(const std::string& run_folder, int32_t num_stages,
@@ -67,15 +73,7 @@ Result<std::vector<StageSnapshot>> read_snapshots(const std::string& run_folder,
 Result<uint64_t> newest_common_step(const std::string& run_folder, int32_t num_stages) {
   auto run = RunSnapshots::open(run_folder, num_stages);
   if (!run) return run.error();
-  const auto& steps = run->steps();
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-    auto found = run->read(*step);
-    if (!found) return found.error();
-    std::set<int32_t> stages;
-    for (const auto& snapshot : *found) stages.insert(snapshot.stage);
-    if (stages.size() == static_cast<size_t>(num_stages)) return *step;
-  }
-  return Error{ErrorCode::kNotFound, "no step of which every stage has a snapshot"};
+  return run->newest_common_step();
 }
 
-}  // namespace swarm::apps
+}  // namespace swarm::storage

@@ -11,7 +11,7 @@
 #include "common/result.h"
 #include "storage/checkpoint_store.h"
 
-namespace swarm::apps {
+namespace swarm::storage {
 
 struct StageSnapshot {
   std::string node;
@@ -31,15 +31,18 @@ class RunSnapshots {
   /// Every node's snapshots at `step`, ordered by stage, then node; maybe none of a stage. Errors:
   /// kIo, kCorruptCheckpoint.
   Result<std::vector<StageSnapshot>> read(uint64_t step) const;
+  /// The newest step of which every stage has a snapshot; none is read for it. Errors: kNotFound.
+  Result<uint64_t> newest_common_step() const;
 
  private:
   struct NodeStore {
     std::string node;
-    std::shared_ptr<storage::CheckpointStore> store;
+    std::shared_ptr<CheckpointStore> store;
   };
   int32_t num_stages_ = 0;
   std::vector<NodeStore> stores_;
-  std::set<uint64_t> steps_;
+  std::set<uint64_t> steps_;                     ///< Of any stage.
+  std::vector<std::set<uint64_t>> stage_steps_;  ///< By stage.
 };
 
 /// Every node's snapshots at `step`, ordered by stage, then node. Errors: kNotFound (no databases,
@@ -47,7 +50,7 @@ class RunSnapshots {
 Result<std::vector<StageSnapshot>> read_snapshots(const std::string& run_folder, int32_t num_stages,
                                                   uint64_t step);
 
-/// The newest step of which every stage has a snapshot. Errors: as above.
+/// As RunSnapshots::newest_common_step(). Errors: kNotFound (also: no databases), kIo.
 Result<uint64_t> newest_common_step(const std::string& run_folder, int32_t num_stages);
 
-}  // namespace swarm::apps
+}  // namespace swarm::storage
