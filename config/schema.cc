@@ -219,17 +219,21 @@ void add_roles(ExperimentBuilder& b) {
   b.add("max_samples", AT(base.stage_server.max_samples), in(1, 1 << 24),
         "Largest microbatch accepted.");
   b.section("averager", false);
+  b.add("topology", AT(base.averager.topology),
+        one_of({std::begin(actors::kTopologyNames), std::end(actors::kTopologyNames)}),
+        "Who sends what to whom: in a butterfly each peer reduces an equal part.");
   b.add("chunk_elements", AT(base.averager.chunk_elements), in(256, 1 << 28),
         "Values per message of an all-reduce.");
   b.add("chunks_in_flight", AT(base.averager.chunks_in_flight), in(1, 4096), "Per member.");
   b.add("min_deadline_ms", AT(base.averager.min_deadline), in(1, kHourMs),
         "A round is given at least this long; a quarter of it once three rounds are known.");
-  b.add("state_ttl_ms", AT(base.averager.state_ttl), in(1, kHourMs),
+  b.section("state_transfer", false);
+  b.add("ttl_ms", AT(base.state_transfer.ttl), in(1, kHourMs),
         "A frozen state that nobody downloads is dropped after this.");
-  b.add("state_chunk_bytes", AT(base.averager.state_chunk_bytes), in(1024, 1 << 28),
-        "Of a state download; at most 4 MiB are used.");
-  b.add("state_chunks_in_flight", AT(base.averager.state_chunks_in_flight), in(1, 4096),
-        "Per source.");
+  b.add("chunk_bytes", AT(base.state_transfer.chunk_bytes), in(1024, 1 << 28),
+        "Of one request of a download; at most 4 MiB are used.");
+  b.add("chunks_in_flight", AT(base.state_transfer.chunks_in_flight), in(1, 4096),
+        "Requests under way to each source of a download.");
   b.section("checkpoint", false);
   b.add("every_steps", AT(base.checkpoint.every_steps), in(0, 4e9),
         "Steps between snapshots; 0: only at the end and on demand.");
@@ -321,7 +325,8 @@ const std::vector<Section>& sections() {
       {"links", "Connections between nodes."},
       {"dht", "The distributed table in which nodes find one another."},
       {"stage_server", "Peers that compute."},
-      {"averager", "All-reduce between the peers of a stage, and transfers of their state."},
+      {"averager", "All-reduce between the peers of a stage."},
+      {"state_transfer", "Downloads of a stage's state from its other peers."},
       {"checkpoint", "Snapshots on disk."},
       {"trainer", "Nodes that feed data."},
       {"coordinator", "The one actor that opens and closes steps."},

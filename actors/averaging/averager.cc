@@ -6,13 +6,11 @@
 #include <memory>
 #include <utility>
 
-#include "actors/averaging/averaging_round.h"
+#include "actors/averaging/all_reduce.h"
 #include "actors/net/links/links.h"
 #include "actors/net/local.h"
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
-#include "actors/state/state_fetch.h"
-#include "actors/state/state_source.h"
 #include "common/check.h"
 #include "tensor/core/flat.h"
 
@@ -33,17 +31,16 @@ constexpr double kPatience = 8;  // a round may take so many times what rounds t
 constexpr int kTrustedRounds = 3;
 constexpr int kTrustedShare = 4;
 constexpr auto kRetryPause = milliseconds(50);
+constexpr auto kKeepResult = milliseconds(30'000);  // for requests that were sent again
 
 /// A round under way or just finished.
 struct ActiveRound {
-  ActiveRound(AverageRound spec, tensor::Codec codec, uint64_t chunk_elements, MutableBuffer memory)
-      : work(std::move(spec), codec, chunk_elements, std::move(memory)) {}
-  AveragingRound work;
+  std::unique_ptr<AllReduce> work;
   caf::typed_response_promise<AverageResult> promise;
   std::vector<caf::actor> proxies;                            // by member
-  std::vector<size_t> next;                                   // by member: chunk to ask for next
+  std::vector<size_t> next;                                   // by member: request to send next
   std::vector<size_t> in_flight;                              // by member
-  std::map<size_t, std::map<uint32_t, MailPromise>> waiting;  // by own chunk, by member
+  std::map<size_t, std::map<uint32_t, MailPromise>> waiting;  // by number, by member
   caf::actor_clock::time_point start, deadline;
   bool finished = false;
   AverageResult result;
@@ -63,7 +60,7 @@ class Averager {
   caf::behavior start(Self* self, AveragerDeps deps);
 
  private:
-  uint64_t id() const { return round_->work.spec().round; }
+  uint64_t id() const { return round_->work->spec().round; }
   bool running(uint64_t round) const { return round_ && id() == round && !round_->finished; }
 
   caf::result<AverageResult> average(const AverageRound& spec);
@@ -72,8 +69,8 @@ class Averager {
   void observe(double seconds_per_byte);
   void resolve(uint32_t member);
   void pump(uint32_t member);
-  void ask(uint32_t member, size_t chunk);
-  void answered(uint32_t member, size_t chunk, const Result<Mail>& reply);
+  void ask(uint32_t member, size_t number);
+  void answered(uint32_t member, size_t number, const Result<Mail>& reply);
   void check_complete();
   void fail(const Error& error);
   void abandon(uint64_t round);
@@ -93,7 +90,6 @@ class Averager {
 
   Self* self_ = nullptr;
   AveragerDeps deps_;
-  tensor::Codec codec_ = tensor::Codec::kNone;
   std::unique_ptr<ActiveRound> round_;
   uint64_t newest_ = 0;  ///< Started or abandoned; parts of this and older rounds are never held.
   std::multimap<uint64_t, HeldPart> held_;  // by round
@@ -101,15 +97,12 @@ class Averager {
   double seconds_per_byte_ = kFirstSecondsPerByte;
   int observed_rounds_ = 0;
   std::string last_round_ = "none";
-  std::unique_ptr<StateSource> source_;
-  std::unique_ptr<StateFetches> fetches_;
 };
 
 caf::behavior Averager::start(Self* self, AveragerDeps deps) {
   self_ = self;
   deps_ = std::move(deps);
   SWARM_CHECK(deps_.options.chunk_elements > 0);
-  codec_ = deps_.options.codec;
   source_ = std::make_unique<StateSource>(self, deps_.stage, deps_.options, deps_.store,
                                           deps_.stage_server, deps_.detached);
   fetches_ = std::make_unique<StateFetches>(self, deps_.links, deps_.options);
@@ -122,8 +115,6 @@ caf::behavior Averager::start(Self* self, AveragerDeps deps) {
       [this](const Mail& mail) { return on_mail(mail); },
       [this](average_atom, const AverageRound& spec) { return average(spec); },
       [this](abandon_atom, uint64_t round) { abandon(round); },
-      [this](fetch_atom, const FetchState& fetch) { return fetches_->start(fetch); },
-      [this](set_stage_atom, const caf::actor& stage) { source_->set_stage(stage); },
       [this](describe_atom) { return describe(); },
       [this](node_up_atom, const NodeInfo&) {},
       [this](node_down_atom, const NodeInfo& node, const std::string& reason) {
@@ -139,15 +130,13 @@ void Averager::quit(const caf::error& reason) {
   round_.reset();
   for (auto& [round, part] : held_) part.promise.deliver(to_caf(error));
   held_.clear();
-  source_->close(error);
-  fetches_->close(error);
   self_->quit(reason);
 }
 
 // ---- a round ------------------------------------------------------------------------------
 
 caf::result<AverageResult> Averager::average(const AverageRound& spec) {
-  auto valid = AveragingRound::validate(spec);
+  auto valid = validate(spec);
   if (!valid) return to_caf(valid.error());
   if (round_ && round_->finished && id() == spec.round) return round_->result;
   if (spec.round <= newest_)
@@ -158,7 +147,7 @@ caf::result<AverageResult> Averager::average(const AverageRound& spec) {
   auto promise = self_->make_response_promise<AverageResult>();
   round_->promise = promise;
   for (uint32_t i = 0; i < spec.members.size(); ++i)
-    if (!round_->work.chunks_of(i).empty()) resolve(i);
+    if (round_->work->requests_to(i) > 0) resolve(i);
   release_held();
   if (running(spec.round)) check_complete();
   return promise;
@@ -169,10 +158,12 @@ void Averager::start_round(const AverageRound& spec) {
   MutableBuffer memory;
   if (round_) {
     round_->result = {};
-    memory = round_->work.take_memory();
+    memory = round_->work->take_memory();
   }
-  round_ =
-      std::make_unique<ActiveRound>(spec, codec_, deps_.options.chunk_elements, std::move(memory));
+  round_ = std::make_unique<ActiveRound>();
+  round_->work =
+      make_all_reduce({deps_.options.topology, deps_.options.codec, deps_.options.chunk_elements},
+                      spec, std::move(memory));
   const size_t members = spec.members.size();
   round_->proxies.resize(members);
   round_->next.resize(members);
@@ -184,7 +175,7 @@ void Averager::start_round(const AverageRound& spec) {
     if (!running(round)) return;
     seconds_per_byte_ *= 2;  // all that is known: it takes longer
     fail({ErrorCode::kPeerTimeout, "averaging: not done after " + std::to_string(limit.count()) +
-                                       " ms; waiting for " + round_->work.waiting_for()});
+                                       " ms; waiting for " + round_->work->waiting_for()});
   });
 }
 
@@ -205,7 +196,7 @@ void Averager::observe(double seconds_per_byte) {
 }
 
 void Averager::resolve(uint32_t member) {
-  const auto& who = round_->work.spec().members[member];
+  const auto& who = round_->work->spec().members[member];
   const uint64_t round = id();
   self_
       ->request(deps_.links, deps_.options.min_deadline, resolve_atom::value, who.averager,
@@ -222,28 +213,28 @@ void Averager::resolve(uint32_t member) {
 }
 
 void Averager::pump(uint32_t member) {
-  const size_t chunks = round_->work.chunks_of(member).size();
-  while (round_->next[member] < chunks &&
+  const size_t requests = round_->work->requests_to(member);
+  while (round_->next[member] < requests &&
          round_->in_flight[member] < std::max(1u, deps_.options.chunks_in_flight)) {
     ++round_->in_flight[member];
     ask(member, round_->next[member]++);
   }
 }
 
-void Averager::ask(uint32_t member, size_t chunk) {
-  auto out = round_->work.request(member, chunk);
+void Averager::ask(uint32_t member, size_t number) {
+  auto out = round_->work->request(member, number);
   auto left = std::chrono::duration_cast<milliseconds>(round_->deadline - self_->clock().now());
   auto mail = make_mail(std::move(out.head), std::move(out.body), std::max(left, milliseconds(1)));
   request_mail(self_, round_->proxies[member], mail,
-               [this, round = id(), member, chunk](Result<Mail> reply) {
-                 if (running(round)) answered(member, chunk, reply);
+               [this, round = id(), member, number](Result<Mail> reply) {
+                 if (running(round)) answered(member, number, reply);
                });
 }
 
-void Averager::answered(uint32_t member, size_t chunk, const Result<Mail>& reply) {
+void Averager::answered(uint32_t member, size_t number, const Result<Mail>& reply) {
   if (reply.code() == ErrorCode::kOverloaded) {  // it has not started and holds enough already
-    later(kRetryPause, [this, round = id(), member, chunk] {
-      if (running(round)) ask(member, chunk);
+    later(kRetryPause, [this, round = id(), member, number] {
+      if (running(round)) ask(member, number);
     });
     return;
   }
@@ -253,12 +244,12 @@ void Averager::answered(uint32_t member, size_t chunk, const Result<Mail>& reply
   } else if (reply->kind != proto::KIND_AVERAGE_PART_REPLY) {
     taken = Error{ErrorCode::kInternal, "answered with another kind of message"};
   } else {
-    taken = round_->work.take_mean(member, chunk,
-                                   {reply->as<proto::AveragePartReply>().chunk(), reply->body});
+    taken = round_->work->take_answer(member, number,
+                                      {reply->as<proto::AveragePartReply>().chunk(), reply->body});
   }
   if (!taken.ok())
     return fail({taken.code(), "averaging with " +
-                                   round_->work.spec().members[member].averager.brief() + ": " +
+                                   round_->work->spec().members[member].averager.brief() + ": " +
                                    taken.error().detail});
   --round_->in_flight[member];
   pump(member);
@@ -266,21 +257,21 @@ void Averager::answered(uint32_t member, size_t chunk, const Result<Mail>& reply
 }
 
 void Averager::check_complete() {
-  if (!round_->work.complete()) return;
-  const auto& spec = round_->work.spec();
+  if (!round_->work->complete()) return;
+  const auto& spec = round_->work->spec();
   auto& result = round_->result;
-  result.mean = round_->work.result();
+  result.mean = round_->work->result();
   result.squared_norm =
       tensor::squared_norm(reinterpret_cast<const float*>(result.mean.data()), spec.n);
   result.digest = tensor::digest(result.mean.data(), result.mean.size());
   result.seconds = Seconds(self_->clock().now() - round_->start).count();
   if (spec.members.size() > 1) observe(result.seconds / static_cast<double>(result.mean.size()));
   round_->finished = true;
-  round_->work.drop_gradient();
+  round_->work->drop_gradient();
   last_round_ = "round " + std::to_string(id()) + ", " + std::to_string(spec.members.size()) +
                 " members, " + std::to_string(result.seconds) + " s";
   round_->promise.deliver(result);
-  later(deps_.options.state_ttl, [this, round = id()] {  // nobody is late by that much
+  later(kKeepResult, [this, round = id()] {  // nobody is late by that much
     if (round_ && id() == round && round_->finished) round_.reset();
   });
 }
@@ -308,9 +299,9 @@ void Averager::abandon(uint64_t round) {
 
 void Averager::on_node_down(const NodeInfo& node, const std::string& reason) {
   if (!round_ || round_->finished) return;
-  const auto& members = round_->work.spec().members;
+  const auto& members = round_->work->spec().members;
   for (uint32_t i = 0; i < members.size(); ++i)
-    if (members[i].averager.node == node.id && round_->work.needs(i))
+    if (members[i].averager.node == node.id && round_->work->needs(i))
       return fail({ErrorCode::kLinkLost,
                    "averaging: " + members[i].averager.brief() + " is gone: " + reason});
 }
@@ -319,20 +310,11 @@ void Averager::on_node_down(const NodeInfo& node, const std::string& reason) {
 
 caf::result<Mail> Averager::on_mail(const Mail& mail) {
   auto promise = self_->make_response_promise<Mail>();
-  switch (mail.kind) {
-    case proto::KIND_AVERAGE_PART:
-      on_part(mail, promise);
-      break;
-    case proto::KIND_STATE_INFO:
-      source_->info(mail.as<proto::StateInfo>(), promise);
-      break;
-    case proto::KIND_STATE_CHUNK:
-      source_->chunk(mail.as<proto::StateChunk>(), promise);
-      break;
-    default:
-      promise.deliver(to_caf(ErrorCode::kInvalidArgument,
-                             std::string("an averager takes no ") + kind_name(mail.kind)));
-  }
+  if (mail.kind == proto::KIND_AVERAGE_PART)
+    on_part(mail, promise);
+  else
+    promise.deliver(to_caf(ErrorCode::kInvalidArgument,
+                           std::string("an averager takes no ") + kind_name(mail.kind)));
   return promise;
 }
 
@@ -346,24 +328,24 @@ void Averager::on_part(const Mail& mail, MailPromise promise) {
 
 void Averager::serve(const Mail& mail, MailPromise promise) {
   const auto& head = mail.as<proto::AveragePart>();
-  auto chunk = round_->work.contribute(head, mail.body);
-  if (!chunk.ok()) {
-    promise.deliver(to_caf(chunk.error()));
+  auto number = round_->work->contribute(head, mail.body);
+  if (!number.ok()) {
+    promise.deliver(to_caf(number.error()));
     return;
   }
-  auto& waiting = round_->waiting[*chunk];
+  auto& waiting = round_->waiting[*number];
   auto [place, fresh] = waiting.try_emplace(head.sender(), promise);
   if (!fresh) {  // sent again: the old request is no longer waited for
     place->second.deliver(to_caf(ErrorCode::kCancelled, "asked again"));
     place->second = promise;
   }
-  if (!round_->work.reduced(*chunk)) return;
-  const auto& mean = round_->work.mean(*chunk);
+  if (!round_->work->answerable(*number)) return;
+  const auto& answer = round_->work->answer(*number);
   proto::AveragePartReply head_out;
-  *head_out.mutable_chunk() = mean.meta;
-  const Mail reply = make_mail(std::move(head_out), mean.data);
+  *head_out.mutable_chunk() = answer.meta;
+  const Mail reply = make_mail(std::move(head_out), answer.data);
   for (auto& [member, one] : waiting) one.deliver(reply);
-  round_->waiting.erase(*chunk);
+  round_->waiting.erase(*number);
   if (!round_->finished) check_complete();
 }
 
@@ -411,12 +393,11 @@ std::string Averager::describe() const {
   std::string text = "stage " + std::to_string(deps_.stage) + "; ";
   if (round_ && !round_->finished)
     text +=
-        "averaging round " + std::to_string(id()) + ", waiting for " + round_->work.waiting_for();
+        "averaging round " + std::to_string(id()) + ", waiting for " + round_->work->waiting_for();
   else
     text += "idle";
   return text + "; last: " + last_round_ + "; early parts " + std::to_string(held_.size()) + " (" +
-         std::to_string(held_bytes_) + " bytes); " + source_->describe() + "; " +
-         fetches_->describe();
+         std::to_string(held_bytes_) + " bytes)";
 }
 
 caf::behavior averager(Averager::Self* self, AveragerDeps deps) {

@@ -8,6 +8,7 @@
 #include "actors/dht/dht_node.h"
 #include "actors/net/local.h"
 #include "actors/net/log.h"
+#include "common/names.h"
 #include "swarm/dht.pb.h"
 
 namespace swarm::actors {
@@ -131,8 +132,8 @@ void CoordinatorState::publish_record() {
   record.version = ++publications_;
   record.ttl = deps_.dht_options.announce_ttl;
   self_
-      ->request(deps_.dht, milliseconds(10'000), dht_store_atom::value, std::string("coordinator"),
-                record)
+      ->request(deps_.dht, milliseconds(10'000), dht_store_atom::value,
+                std::string(kCoordinatorKey), record)
       .then([] {}, [](const caf::error&) {});
 }
 
@@ -142,7 +143,7 @@ void CoordinatorState::hold_election() {
   asking_dht_ = true;
   last_election_at_ = now();
   if (now() - last_published_at_ >= deps_.dht_options.announce_every) publish_record();
-  self_->request(deps_.dht, milliseconds(5'000), dht_get_atom::value, std::string("coordinator"))
+  self_->request(deps_.dht, milliseconds(5'000), dht_get_atom::value, std::string(kCoordinatorKey))
       .then(
           [this](const std::vector<DhtRecordLocal>& found) {
             asking_dht_ = false;

@@ -4,6 +4,7 @@
 
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
+#include "common/names.h"
 #include "swarm/dht.pb.h"
 
 namespace swarm::actors {
@@ -35,7 +36,7 @@ void CoordinatorClient::refresh() {
                              }));
   };
   deps_.self
-      ->request(deps_.dht, milliseconds(5'000), dht_get_atom::value, std::string("coordinator"))
+      ->request(deps_.dht, milliseconds(5'000), dht_get_atom::value, std::string(kCoordinatorKey))
       .then(
           [this, alive, again_if_unknown](const std::vector<DhtRecordLocal>& records) {
             if (alive.expired()) return;

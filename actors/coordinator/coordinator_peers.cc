@@ -6,6 +6,7 @@
 #include "actors/coordinator/coordinator_state.h"
 #include "actors/net/local.h"
 #include "actors/net/log.h"
+#include "common/names.h"
 
 namespace swarm::actors {
 namespace {
@@ -67,13 +68,9 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
 
 /// A node's link stays up when one of its actors is started again: the actor before it is gone.
 void CoordinatorState::end_its_predecessors(const PeerId& id) {
-  auto role = [](const std::string& actor) {  // "stage.0.1", the second life of "stage.0"
-    return actor.substr(0, actor.find('.', actor.find('.') + 1));
-  };
   std::vector<PeerId> before;
   for (const auto& [other, peer] : peers_)
-    if (other != id && other.node == id.node && role(other.actor) == role(id.actor))
-      before.push_back(other);
+    if (other != id && same_role(other, id)) before.push_back(other);
   for (const PeerId& other : before) peer_gone(other, "its role was started again");
 }
 

@@ -6,6 +6,7 @@
 #include "actors/net/errors.h"
 #include "actors/net/links/links.h"
 #include "actors/net/log.h"
+#include "common/names.h"
 
 namespace swarm::actors {
 
@@ -39,7 +40,7 @@ void DhtLookups::ask(const Contact& contact, const Mail& mail, std::function<voi
   if (known != proxies_.end()) return send_to(known->second, contact, mail, ok, failed);
   self_
       ->request(deps_.links, deps_.options.request_timeout, resolve_atom::value,
-                ActorId{contact.id, "dht"}, contact.endpoint)
+                ActorId{contact.id, kDhtName}, contact.endpoint)
       .then(
           [=](const caf::actor& proxy) {
             proxies_[contact.id] = proxy;

@@ -13,6 +13,7 @@
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
 #include "common/backoff.h"
+#include "common/names.h"
 #include "routing/dht/record_store.h"
 #include "routing/dht/replica_map.h"
 #include "routing/dht/routing_table.h"
@@ -94,7 +95,7 @@ caf::behavior DhtNode::start(Self* self, DhtDeps deps) {
           [this](const Contact& contact) { heard_from(contact); },
           [this](const NodeId& id) { lost(id); }});
   const auto me = caf::actor_cast<caf::actor>(self);
-  self->send(deps_.links, register_atom::value, std::string("dht"), me);
+  self->send(deps_.links, register_atom::value, std::string(kDhtName), me);
   self->send(deps_.links, subscribe_atom::value, me);
   self->set_exit_handler([this](caf::exit_msg& exit) { quit(exit.reason); });
   install_default_handlers(self);

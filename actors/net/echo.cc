@@ -5,6 +5,7 @@
 
 #include "actors/net/links/links.h"
 #include "actors/net/requests.h"
+#include "common/names.h"
 
 namespace swarm::actors {
 
@@ -17,7 +18,7 @@ caf::actor spawn_echo(caf::actor_system& system, const caf::actor& links) {
       return mail;
     }};
   });
-  caf::anon_send(links, register_atom::value, std::string("echo"), echo);
+  caf::anon_send(links, register_atom::value, std::string(kEchoName), echo);
   return echo;
 }
 

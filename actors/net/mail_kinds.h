@@ -46,9 +46,9 @@
   X(EndPeriodReply, END_PERIOD_REPLY, "end_period_reply", UNSPECIFIED, kControl, "")               \
   X(AveragePart, AVERAGE_PART, "average_part", AVERAGE_PART_REPLY, kGradients, "averager")         \
   X(AveragePartReply, AVERAGE_PART_REPLY, "average_part_reply", UNSPECIFIED, kGradients, "")       \
-  X(StateInfo, STATE_INFO, "state_info", STATE_INFO_REPLY, kControl, "averager")                   \
+  X(StateInfo, STATE_INFO, "state_info", STATE_INFO_REPLY, kControl, "state_transfer")             \
   X(StateInfoReply, STATE_INFO_REPLY, "state_info_reply", UNSPECIFIED, kControl, "")               \
-  X(StateChunk, STATE_CHUNK, "state_chunk", STATE_CHUNK_REPLY, kControl, "averager")               \
+  X(StateChunk, STATE_CHUNK, "state_chunk", STATE_CHUNK_REPLY, kControl, "state_transfer")         \
   X(StateChunkReply, STATE_CHUNK_REPLY, "state_chunk_reply", UNSPECIFIED, kState, "")              \
   X(ConsoleRequest, CONSOLE, "console", CONSOLE_REPLY, kControl, "console")                        \
   X(ConsoleReply, CONSOLE_REPLY, "console_reply", UNSPECIFIED, kControl, "")                       \

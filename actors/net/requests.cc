@@ -17,12 +17,6 @@ Result<PeerAddress> from_proto(const proto::Peer& peer) {
   return PeerAddress{{*id, peer.actor()}, *endpoint, peer.node_name()};
 }
 
-ActorId averager_of(const PeerId& peer) {
-  size_t dot = peer.actor.find('.');
-  std::string rest = dot == std::string::npos ? "" : peer.actor.substr(dot);
-  return {peer.node, "averager" + rest};
-}
-
 void install_default_handlers(caf::scheduled_actor* self) {
   self->set_default_handler([](caf::scheduled_actor* who, caf::message_view& view) {
     log_warn("event=unexpected_message actor=" + std::string(who->name()) +

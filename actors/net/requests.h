@@ -41,9 +41,6 @@ struct PeerAddress {
 };
 Result<PeerAddress> from_proto(const proto::Peer& peer);
 
-/// The averager that belongs to a stage server: "stage.0" -> "averager.0".
-ActorId averager_of(const PeerId& peer);
-
 /// Installs handlers that log what would otherwise go to stderr or end the actor in silence:
 /// unexpected messages are counted and dropped, exceptions in handlers are logged and survived
 /// by the process (the actor ends, its supervisor sees it).

@@ -9,6 +9,15 @@
 #include "common/result.h"
 
 namespace swarm::actors {
+namespace {
+
+// Whatever computes or waits for a disk is detached: it has a thread of its own. What is left on
+// the pool decodes, decides and sends, for milliseconds. One thread would do for that; the second
+// lets the other roles go on while one handler is long (a step of thousands of slots is closed).
+// More of them would only take turns with the threads that compute.
+constexpr size_t kPoolThreads = 2;
+
+}  // namespace
 
 void add_swarm_errors(caf::actor_system_config& config) {
   config.add_error_category(caf::atom("swarm"),
@@ -24,7 +33,7 @@ void add_swarm_errors(caf::actor_system_config& config) {
 SystemConfig::SystemConfig() {
   load<caf::io::middleman>();
   set("scheduler.policy", caf::atom("sharing"));
-  set("scheduler.max-threads", size_t{2});
+  set("scheduler.max-threads", size_t{kPoolThreads});
   set("middleman.workers", size_t{0});
   set("middleman.attach-utility-actors", true);
   add_swarm_errors(*this);

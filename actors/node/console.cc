@@ -13,6 +13,7 @@
 #include "actors/net/requests.h"
 #include "actors/node/node_supervisor.h"
 #include "common/hex.h"
+#include "common/names.h"
 #include "common/text_table.h"
 #include "swarm/dht.pb.h"
 
@@ -52,7 +53,7 @@ class ConsoleState {
     coordinator_ = std::make_unique<CoordinatorClient>(
         CoordinatorClientDeps{self_, deps_.links, deps_.dht, milliseconds(500), [] {}});
     caf::actor me = caf::actor_cast<caf::actor>(self_);
-    self_->send(deps_.links, register_atom::value, std::string("console"), me);
+    self_->send(deps_.links, register_atom::value, std::string(kConsoleName), me);
     self_->send(deps_.links, subscribe_atom::value, me);
     self_->send(self_, tick_atom::value);
   }
@@ -181,7 +182,7 @@ class ConsoleState {
             [answer](const std::vector<std::string>& ids) mutable {
               TextTable table({"id", "what"});
               table.add({"links", "connections to other nodes"});
-              table.add({"dht", "Kademlia node"});
+              table.add({kDhtName, "Kademlia node"});
               for (const auto& id : ids) table.add({id, id.substr(0, id.find('.'))});
               answer.text(table.text());
             },
@@ -190,7 +191,7 @@ class ConsoleState {
 
   void actor(const std::string& id, Answer answer) {
     if (id == "links") return nodes(answer);
-    if (id == "dht") return dht_status(answer);
+    if (id == kDhtName) return dht_status(answer);
     self_->request(deps_.supervisor, kPatience, describe_atom::value, id)
         .then([answer](const std::string& text) mutable { answer.text(text); },
               [answer](const caf::error& e) mutable { answer.error(to_string(from_caf(e))); });
@@ -211,7 +212,7 @@ class ConsoleState {
 
   void dht(const std::string& key, Answer answer) {
     if (key.empty()) return dht_status(answer);
-    if (key == "coordinator" || key.rfind("stage/", 0) == 0) return announcements(key, answer);
+    if (key == kCoordinatorKey || is_stage_key(key)) return announcements(key, answer);
     self_->request(deps_.dht, kPatience, dht_lookup_text_atom::value, key)
         .then([answer](const std::string& text) mutable { answer.text(text); },
               [answer](const caf::error& e) mutable { answer.error(to_string(from_caf(e))); });
@@ -234,12 +235,12 @@ class ConsoleState {
     std::string version = std::to_string(record.version), ttl = std::to_string(record.ttl.count());
     proto::CoordinatorRecord coordinator;
     proto::PeerRecord peer;
-    if (key == "coordinator" && coordinator.ParseFromString(record.value))
+    if (key == kCoordinatorKey && coordinator.ParseFromString(record.value))
       table.add({coordinator.node_name(), coordinator.endpoint(), coordinator.actor(),
                  (coordinator.active() ? "active, term " : "stands by, term ") +
                      std::to_string(coordinator.term()),
                  version, ttl});
-    else if (key != "coordinator" && peer.ParseFromString(record.value))
+    else if (key != kCoordinatorKey && peer.ParseFromString(record.value))
       table.add({peer.node_name(), peer.endpoint(), peer.actor(),
                  "step " + std::to_string(peer.step()) + ", load " + fixed(peer.load_s(), 3) + " s",
                  version, ttl});

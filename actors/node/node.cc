@@ -13,8 +13,6 @@
 #include <mutex>
 #include <thread>
 
-#include "actors/averaging/averager.h"
-#include "actors/coordinator/coordinator.h"
 #include "actors/dht/dht_node.h"
 #include "actors/net/echo.h"
 #include "actors/net/links/links.h"
@@ -24,9 +22,7 @@
 #include "actors/net/system_config.h"
 #include "actors/node/console.h"
 #include "actors/node/node_supervisor.h"
-#include "actors/stage/stage_server.h"
-#include "actors/state/checkpointer.h"
-#include "actors/trainer/trainer.h"
+#include "actors/node/roles.h"
 
 namespace swarm::actors {
 namespace {
@@ -79,7 +75,7 @@ class RunningNode : public Node {
     NodeSupervisorDeps supervisor;
     supervisor.links = links_;
     supervisor.events = events_;
-    supervisor.groups = make_groups();
+    supervisor.groups = role_groups(role_context());
     supervisor.kill_process = [] { ::kill(::getpid(), SIGKILL); };
     supervisor.stop_process = [this](bool failed) {
       failed_ = failed_ || failed;
@@ -157,107 +153,23 @@ class RunningNode : public Node {
     return {};
   }
 
-  std::vector<RoleGroup> make_groups() {
-    std::vector<RoleGroup> groups;
-    for (size_t i = 0; i < options_.stages.size(); ++i) {
-      std::string name = "stage." + std::to_string(i);
-      groups.push_back(
-          {name, [this, i](const std::string& suffix) { return spawn_stage_group(i, suffix); }});
-    }
-    if (!options_.trainer) return groups;
-    groups.push_back({"coordinator", [this](const std::string& suffix) {
-                        return RoleActors{{"coordinator" + suffix, spawn_coordinator_role(suffix)}};
-                      }});
-    groups.push_back({"trainer", [this](const std::string& suffix) {
-                        return RoleActors{{"trainer" + suffix, spawn_trainer_role(suffix)}};
-                      }});
-    return groups;
-  }
-
-  RoleActors spawn_stage_group(size_t index, const std::string& suffix) {
-    std::string number = "." + std::to_string(index) + suffix;
-    tensor::StageOptions stage;
-    stage.model = options_.model;
-    stage.model.seed = options_.training.seed;
-    stage.optimizer = options_.optimizer;
-    stage.stage = options_.stages[index];
-    stage.num_stages = options_.num_stages;
-    stage.backward = options_.backward;
-    stage.compute = options_.compute;
-    stage.device = options_.device;
-    stage.activation_codec = options_.activation_codec;
-    stage.gradient_codec = options_.gradient_codec;
-    stage.config_fingerprint = options_.config_fingerprint;
-    StageServerDeps server;
-    server.id = {id_, "stage" + number};
-    server.endpoint = endpoint_;
-    server.node_name = options_.name;
-    server.stage = static_cast<uint32_t>(stage.stage);
-    server.num_stages = static_cast<uint32_t>(options_.num_stages);
-    server.sequence = options_.model.sequence;
-    server.optimizer = options_.optimizer;
-    server.training = options_.training;
-    server.options = options_.stage_server;
-    server.dht_options = options_.dht;
-    server.faults = options_.faults;
-    server.links = links_;
-    server.dht = dht_;
-    server.events = events_;
-    server.compute = spawn_compute(
-        *system_,
-        [deps = deps_, threads = options_.threads, stage] {
-          if (deps.set_compute_threads)
-            deps.set_compute_threads(threads);  // OpenMP counts by thread
-          return deps.make_stage(stage);
-        },
-        /*detached=*/true, std::chrono::duration<double>(options_.delay_s / 2));
-    server.checkpointer =
-        spawn_checkpointer(*system_, store_, options_.checkpoint.keep, /*detached=*/true);
-    AveragerDeps averager;
-    averager.id = averager_of(server.id);
-    averager.links = links_;
-    averager.store = store_;
-    averager.options = options_.averager;
-    averager.stage = server.stage;
-    server.averager = spawn_averager(*system_, std::move(averager));
-    RoleActors actors{{"compute" + number, server.compute},
-                      {"checkpointer" + number, server.checkpointer},
-                      {"averager" + number, server.averager}};
-    actors["stage" + number] = spawn_stage_server(*system_, server);
-    return actors;
-  }
-
-  caf::actor spawn_coordinator_role(const std::string& suffix) {
-    CoordinatorDeps deps;
-    deps.id = {id_, "coordinator" + suffix};
-    deps.endpoint = endpoint_;
-    deps.node_name = options_.name;
-    deps.num_stages = static_cast<uint32_t>(options_.num_stages);
-    deps.sequence = options_.model.sequence;
-    deps.training = options_.training;
-    deps.checkpoint = options_.checkpoint;
-    deps.options = options_.coordinator;
-    deps.dht_options = options_.dht;
-    deps.links = links_;
-    deps.dht = dht_;
-    deps.events = events_;
-    return spawn_coordinator(*system_, std::move(deps));
-  }
-
-  caf::actor spawn_trainer_role(const std::string& suffix) {
-    TrainerDeps deps;
-    deps.id = {id_, "trainer" + suffix};
-    deps.endpoint = endpoint_;
-    deps.node_name = options_.name;
-    deps.num_stages = static_cast<uint32_t>(options_.num_stages);
-    deps.training = options_.training;
-    deps.options = options_.trainer_options;
-    deps.dht_options = options_.dht;
-    deps.data = data_;
-    deps.links = links_;
-    deps.dht = dht_;
-    deps.events = events_;
-    return spawn_trainer(*system_, std::move(deps));
+  std::shared_ptr<const RoleContext> role_context() const {
+    auto context = std::make_shared<RoleContext>();
+    context->system = system_.get();
+    context->options = options_;
+    context->node = id_;
+    context->endpoint = endpoint_;
+    context->links = links_;
+    context->dht = dht_;
+    context->events = events_;
+    context->store = store_;
+    context->data = data_;
+    context->make_stage = [deps = deps_,
+                           threads = options_.threads](const tensor::StageOptions& stage) {
+      if (deps.set_compute_threads) deps.set_compute_threads(threads);  // OpenMP counts by thread
+      return deps.make_stage(stage);
+    };
+    return context;
   }
 
   /// Top-down, each with a deadline: roles, console, DHT, links, the actor system, the database.
@@ -301,7 +213,7 @@ class RunningNode : public Node {
   NodeId id_;
   Endpoint endpoint_;
   std::shared_ptr<EventLog> events_;                 // shared with every role
-  std::shared_ptr<storage::CheckpointStore> store_;  // shared with checkpointers and averagers
+  std::shared_ptr<storage::CheckpointStore> store_;  // shared with every stage
   std::shared_ptr<const tensor::TextData> data_;     // shared with the trainer
   std::atomic<bool> stop_{false}, failed_{false};
   SystemConfig config_;

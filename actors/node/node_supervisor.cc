@@ -44,14 +44,16 @@ class SupervisorState {
  private:
   struct Running {
     RoleActors actors;
-    int restarts = 0;
+    uint32_t life = 0;
+    int failures_in_a_row = 0;
+    caf::actor_clock::time_point spawned_at;
   };
 
   void spawn_group(size_t index) {
     Running& group = running_[index];
-    std::string suffix = group.restarts == 0 ? "" : "." + std::to_string(group.restarts);
-    group.actors = deps_.groups[index].spawn(suffix);
-    for (const auto& [id, actor] : group.actors) self_->monitor(actor);
+    group.spawned_at = self_->clock().now();
+    group.actors = deps_.groups[index].spawn(group.life);
+    for (const auto& [name, actor] : group.actors) self_->monitor(actor);
   }
 
   caf::result<Mail> on_mail(const Mail& mail) {
@@ -71,20 +73,25 @@ class SupervisorState {
   std::vector<std::string> ids() const {
     std::vector<std::string> result;
     for (const auto& group : running_)
-      for (const auto& [id, actor] : group.actors)
-        if (is_described(id)) result.push_back(id);
+      for (const auto& [name, actor] : group.actors)
+        if (is_described(name.role)) result.push_back(name.text());
     return result;
   }
 
   /// Compute actors and checkpointers are busy or blocked for long and have no state to tell.
-  static bool is_described(const std::string& id) {
-    return id.rfind("compute", 0) != 0 && id.rfind("checkpointer", 0) != 0;
+  static bool is_described(Role role) {
+    return role != Role::kCompute && role != Role::kCheckpointer;
   }
 
+  /// The roles that have something to hand over.
+  static bool drains(Role role) { return role == Role::kStage || role == Role::kTrainer; }
+
   caf::result<std::string> describe(const std::string& id) {
+    const auto name = RoleName::parse(id);
     for (const auto& group : running_) {
-      auto it = group.actors.find(id);
-      if (it == group.actors.end() || !is_described(id)) continue;
+      if (!name || !is_described(name->role)) break;
+      auto it = group.actors.find(*name);
+      if (it == group.actors.end()) continue;
       auto promise = self_->make_response_promise();
       self_->request(it->second, milliseconds(2'000), describe_atom::value)
           .then([promise](const std::string& text) mutable { promise.deliver(text); },
@@ -97,9 +104,9 @@ class SupervisorState {
   void on_down(const caf::down_msg& down) {
     if (draining_) return;
     for (size_t i = 0; i < running_.size(); ++i) {
-      for (const auto& [id, actor] : running_[i].actors) {
+      for (const auto& [name, actor] : running_[i].actors) {
         if (actor.address() != down.source) continue;
-        return restart(i, id, caf::to_string(down.reason));
+        return restart(i, name.text(), caf::to_string(down.reason));
       }
     }
   }
@@ -114,8 +121,10 @@ class SupervisorState {
       self_->demonitor(actor.address());
       self_->send_exit(actor, caf::exit_reason::kill);
     }
-    if (++group.restarts > kMaxRestarts) return deps_.stop_process(/*failed=*/true);
-    auto pause = milliseconds(100) * (1 << group.restarts);
+    if (self_->clock().now() - group.spawned_at >= kGoodService) group.failures_in_a_row = 0;
+    if (++group.failures_in_a_row > kMaxRestarts) return deps_.stop_process(/*failed=*/true);
+    ++group.life;
+    auto pause = milliseconds(100) * (1 << group.failures_in_a_row);
     self_->delayed_send(self_, pause, run_later_atom::value, LocalTask([this, index] {
                           if (!draining_) spawn_group(index);
                         }));
@@ -128,19 +137,22 @@ class SupervisorState {
     auto one_done = [this, promise, left]() mutable {
       if (--*left > 0) return;
       for (const auto& group : running_)
-        for (const auto& [id, actor] : group.actors)
+        for (const auto& [name, actor] : group.actors)
           self_->send_exit(actor, caf::exit_reason::user_shutdown);
       promise.deliver(true);
       self_->quit();
     };
     for (const auto& group : running_)
-      for (const auto& [id, actor] : group.actors) {
-        bool drains = id.rfind("stage", 0) == 0 || id.rfind("trainer", 0) == 0;
-        if (!drains) continue;
+      for (const auto& [name, actor] : group.actors) {
+        if (!drains(name.role)) continue;
         ++*left;
         self_->request(actor, kDrainPatience, drain_atom::value)
             .then([one_done](bool) mutable { one_done(); },
-                  [one_done](const caf::error&) mutable { one_done(); });
+                  [one_done, name = name.text()](const caf::error& error) mutable {
+                    log_warn("event=drain_failed actor=" + name +
+                             " error=" + to_string(from_caf(error)));
+                    one_done();
+                  });
       }
     one_done();
     return promise;

@@ -8,40 +8,36 @@
 ///   (describe_atom, string id)      std::string; kNotFound
 ///   (drain_atom)                    bool: every role has drained; then it ends them and itself
 ///
-/// Roles come in groups that live and die together: a stage server with its compute actor, averager
-/// and checkpointer; a trainer; a coordinator. A group whose actor dies is ended whole and spawned
-/// again under a new incarnation ("stage.0.1"): what it held in memory is lost, so others must not
-/// take it for its predecessor. More than kMaxRestarts in a row end the node with an error.
+/// Roles come in groups that live and die together: a stage server with what belongs to it; a
+/// trainer; a coordinator. A group whose actor dies is ended whole and spawned again in its next
+/// life ("stage.0.1"): what it held in memory is lost, so others must not take it for its
+/// predecessor. More than kMaxRestarts in a row, each before the group has lived for kGoodService,
+/// end the node with an error.
+///
+/// Thread  pooled.
+/// Timers  200 ms to 3.2 s before a group is spawned again, twice as long each time in a row.
 #pragma once
 
 #include <caf/actor.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/atom.hpp>
+#include <chrono>
 #include <functional>
-#include <map>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "actors/node/event_log.h"
+#include "actors/node/roles.h"
 
 namespace swarm::actors {
 
 using list_actors_atom = caf::atom_constant<caf::atom("listactors")>;
 
-/// Registered with `links` on every node.
-constexpr const char* kSupervisorName = "supervisor";
 constexpr int kMaxRestarts = 5;
+/// A group that has lived so long failed for a reason of its own, not for that of its last failure.
+constexpr std::chrono::seconds kGoodService{60};
 
-/// Name -> actor. The first that is asked to drain is the one named like the group.
-using RoleActors = std::map<std::string, caf::actor>;
-
-struct RoleGroup {
-  std::string name;  ///< "stage.0", "trainer", "coordinator".
-  /// Spawns the group; `suffix` ("" or ".1", ".2", ...) is appended to the names of its actors.
-  std::function<RoleActors(const std::string& suffix)> spawn;
-};
-
+/// Registered with `links` on every node as kSupervisorName.
 struct NodeSupervisorDeps {
   caf::actor links;
   std::vector<RoleGroup> groups;

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "actors/averaging/options.h"
 #include "actors/net/options.h"
+#include "actors/state/options.h"
 #include "common/ids.h"
 #include "common/result.h"
 #include "routing/wiring/peer_estimates.h"
@@ -38,17 +40,6 @@ struct StageServerOptions {
   std::chrono::milliseconds retry_every{50};
   routing::PeerEstimatesOptions estimates;
   uint32_t max_samples = 4'096;  ///< Largest microbatch accepted.
-};
-
-struct AveragerOptions {
-  uint32_t chunk_elements = 64u << 10;         ///< Of one part request; 256 KiB in float32.
-  uint32_t chunks_in_flight = 8;               ///< Per member.
-  tensor::Codec codec = tensor::Codec::kNone;  ///< Of parts and averages.
-  /// A round is given at least this long; a quarter of it once three rounds are known.
-  std::chrono::milliseconds min_deadline{3'000};
-  std::chrono::milliseconds state_ttl{30'000};  ///< A frozen state nobody reads is dropped.
-  uint32_t state_chunk_bytes = 1u << 20;
-  uint32_t state_chunks_in_flight = 4;  ///< Per source.
 };
 
 struct CheckpointOptions {
@@ -142,6 +133,7 @@ struct NodeOptions {
   TrainingOptions training;
   StageServerOptions stage_server;
   AveragerOptions averager;
+  StateTransferOptions state_transfer;
   CheckpointOptions checkpoint;
   TrainerOptions trainer_options;
   CoordinatorOptions coordinator;

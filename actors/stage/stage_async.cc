@@ -6,6 +6,7 @@
 
 #include "actors/net/local.h"
 #include "actors/stage/stage_server_state.h"
+#include "common/names.h"
 
 namespace swarm::actors {
 
@@ -69,7 +70,7 @@ caf::result<Mail> StageServerState::on_end_period(const Mail& mail) {
     auto peer = from_proto(message.members(i));
     if (!peer) return to_caf(peer.error());
     if (peer->id == deps_.id) round.self = static_cast<uint32_t>(i);
-    round.members.push_back({averager_of(peer->id), peer->endpoint, /*samples=*/1});
+    round.members.push_back({beside(peer->id, Role::kAverager), peer->endpoint, /*samples=*/1});
   }
   if (round.self == round.members.size())
     return to_caf(ErrorCode::kInvalidArgument, "this peer is no member");

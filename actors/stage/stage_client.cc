@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "actors/net/requests.h"
+#include "common/names.h"
 #include "swarm/dht.pb.h"
 
 namespace swarm::actors {
@@ -41,9 +42,7 @@ StageClient::TimePoint StageClient::now() const { return deps_.self->clock().now
 
 void StageClient::refresh() {
   std::weak_ptr<bool> alive = alive_;
-  deps_.self
-      ->request(deps_.dht, milliseconds(5'000), dht_get_atom::value,
-                "stage/" + std::to_string(deps_.stage))
+  deps_.self->request(deps_.dht, milliseconds(5'000), dht_get_atom::value, stage_key(deps_.stage))
       .then(
           [this, alive](const std::vector<DhtRecordLocal>& records) {
             if (alive.expired()) return;

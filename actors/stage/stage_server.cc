@@ -42,7 +42,7 @@ void StageServerState::init(Self* self, StageServerDeps deps) {
   caf::actor me = caf::actor_cast<caf::actor>(self_);
   self_->send(deps_.links, register_atom::value, deps_.id.actor, me);
   self_->send(deps_.links, subscribe_atom::value, me);
-  caf::anon_send(deps_.averager, set_stage_atom::value, me);
+  caf::anon_send(deps_.state_transfer, set_stage_atom::value, me);
   poll_snapshots();
   self_->request(deps_.compute, caf::infinite, compute_atom::value)
       .then(
@@ -303,10 +303,10 @@ void StageServerState::fetch_state(const proto::RegisterPeerReply& verdict) {
   }
   if (sources.empty()) return;
   for (const auto& source : sources)
-    fetch.sources.push_back({averager_of(source.id), source.endpoint, 0});
+    fetch.sources.push_back({beside(source.id, Role::kState), source.endpoint});
   if (verdict.exact()) fetch.exact_step = verdict.step();
   set_phase(Phase::kLoading, "fetching the state: " + verdict.reason());
-  self_->request(deps_.averager, caf::infinite, fetch_atom::value, std::move(fetch))
+  self_->request(deps_.state_transfer, caf::infinite, fetch_atom::value, std::move(fetch))
       .then(
           [this, wanted = verdict.step()](const FetchedState& fetched) {
             if (fetched.step < wanted) {  // the neighbours are about to apply the update

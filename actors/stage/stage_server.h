@@ -13,7 +13,7 @@
 ///   Restore           Ack               kStaleTerm
 ///   SaveCheckpoint    Ack               kNotReady, kIo
 ///   local             reply
-///   (freeze_atom)     FrozenState       kNotReady; from the averager, for a neighbour
+///   (freeze_atom)     FrozenState       kNotReady; from the state transfer, for a neighbour
 ///   (describe_atom)   std::string
 ///   (drain_atom)      bool              after the last snapshot is durable
 ///
@@ -49,7 +49,7 @@ struct StageServerDeps {
   StageServerOptions options;
   DhtOptions dht_options;
   FaultOptions faults;
-  caf::actor links, dht, compute, averager, checkpointer;
+  caf::actor links, dht, compute, averager, state_transfer, checkpointer;
   std::shared_ptr<EventLog> events;  ///< Shared by all actors of the node.
 };
 

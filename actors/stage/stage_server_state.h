@@ -18,6 +18,8 @@
 #include "actors/stage/local_updater.h"
 #include "actors/stage/stage_client.h"
 #include "actors/stage/stage_server.h"
+#include "actors/state/state_messages.h"
+#include "common/names.h"
 
 namespace swarm::actors {
 
@@ -160,7 +162,7 @@ class StageServerState {
   double since(TimePoint start) const;
   TimePoint now() const;
   bool is_last() const { return deps_.stage + 1 == deps_.num_stages; }
-  std::string stream() const { return "stage/" + std::to_string(deps_.stage); }
+  std::string stream() const { return stage_key(deps_.stage); }
   template <class Event>
   void record(const Event& event) {
     deps_.events->record(deps_.stage, static_cast<int64_t>(step_), event);

@@ -6,6 +6,7 @@
 #include "actors/net/local.h"
 #include "actors/stage/stage_server_state.h"
 #include "actors/state/checkpointer.h"
+#include "common/names.h"
 
 namespace swarm::actors {
 namespace {
@@ -88,7 +89,7 @@ Result<AverageRound> StageServerState::make_round(const proto::CloseStep& close,
   for (const auto& member : close.members()) {
     auto peer = from_proto(member.peer());
     if (!peer) return peer.error();
-    round.members.push_back({averager_of(peer->id), peer->endpoint, member.samples()});
+    round.members.push_back({beside(peer->id, Role::kAverager), peer->endpoint, member.samples()});
   }
   return round;
 }

@@ -9,12 +9,30 @@
 namespace swarm::actors {
 namespace {
 
+using Store = std::shared_ptr<storage::CheckpointStore>;
+
 struct CheckpointerState {
   static constexpr const char* name = "checkpointer";
 };
+struct ReaderState {
+  static constexpr const char* name = "snapshot_reader";
+};
 
-caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self,
-                           std::shared_ptr<storage::CheckpointStore> store, uint32_t keep) {
+caf::result<Buffer> load(const Store& store, const std::string& stream, uint64_t step) {
+  auto state = store->get({stream, step});
+  if (!state) return to_caf(state.error());
+  return *state;
+}
+
+caf::behavior snapshot_reader(caf::stateful_actor<ReaderState>* self, const Store& store) {
+  install_default_handlers(self);
+  return {[store](load_atom, const std::string& stream, uint64_t step) {
+    return load(store, stream, step);
+  }};
+}
+
+caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self, const Store& store,
+                           uint32_t keep) {
   install_default_handlers(self);
   return {
       [store, keep](save_atom, const std::string& stream, uint64_t step, const Buffer& state,
@@ -24,10 +42,8 @@ caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self,
         if (!status) return to_caf(status.error());
         return step;
       },
-      [store](load_atom, const std::string& stream, uint64_t step) -> caf::result<Buffer> {
-        auto state = store->get({stream, step});
-        if (!state) return to_caf(state.error());
-        return *state;
+      [store](load_atom, const std::string& stream, uint64_t step) {
+        return load(store, stream, step);
       },
       [store](list_atom, const std::string& stream) -> caf::result<std::vector<uint64_t>> {
         auto steps = store->steps(stream);
@@ -49,6 +65,12 @@ caf::actor spawn_checkpointer(caf::actor_system& system,
                               bool detached) {
   return detached ? system.spawn<caf::detached>(checkpointer, std::move(store), keep)
                   : system.spawn(checkpointer, std::move(store), keep);
+}
+
+caf::actor spawn_snapshot_reader(caf::actor_system& system,
+                                 std::shared_ptr<storage::CheckpointStore> store, bool detached) {
+  return detached ? system.spawn<caf::detached>(snapshot_reader, std::move(store))
+                  : system.spawn(snapshot_reader, std::move(store));
 }
 
 }  // namespace swarm::actors

@@ -11,7 +11,7 @@
 ///   (forget_newer_atom, string stream, uint64 step)      -               kIo
 ///
 /// Thread  detached in a running node, because the disk blocks; pooled in tests.
-/// Owns    nothing: the store is shared with the averager's state transfer (thread-safe).
+/// Owns    nothing: the store is shared with the state transfer's reader (thread-safe).
 #pragma once
 
 #include <caf/actor.hpp>
@@ -19,7 +19,7 @@
 #include <caf/atom.hpp>
 #include <memory>
 
-#include "actors/averaging/averager.h"
+#include "actors/net/buffer_message.h"
 #include "storage/checkpoint_store.h"
 
 namespace swarm::actors {
@@ -32,5 +32,10 @@ using forget_newer_atom = caf::atom_constant<caf::atom("forgetnew")>;
 caf::actor spawn_checkpointer(caf::actor_system& system,
                               std::shared_ptr<storage::CheckpointStore> store, uint32_t keep,
                               bool detached);
+
+/// An actor of its own that reads only: answers load_atom as above. For states that neighbours ask
+/// for, which must not wait behind a snapshot that is being written.
+caf::actor spawn_snapshot_reader(caf::actor_system& system,
+                                 std::shared_ptr<storage::CheckpointStore> store, bool detached);
 
 }  // namespace swarm::actors

@@ -67,7 +67,9 @@ class TrainerState {
     finished_ = false;  // a swarm may have to go back even from its end: ask now and then
     self_->request(deps_.links, milliseconds(1'000), stats_atom::value)
         .then([this](const LinksStats& stats) { bytes_sent_ = stats.bytes_sent; },
-              [](const caf::error&) {});
+              [](const caf::error& error) {
+                log_debug("event=stats_failed reason=" + to_string(from_caf(error)));
+              });
     lease();
   }
 

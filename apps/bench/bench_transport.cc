@@ -18,6 +18,7 @@
 #include "apps/commands/tool_link.h"
 #include "apps/launch/child_process.h"
 #include "apps/launch/run_folder.h"
+#include "common/names.h"
 #include "common/statistics.h"
 #include "config/experiment.h"
 
@@ -149,7 +150,7 @@ Result<launch::NodeFile> start_echo_node(const std::string& folder, launch::Chil
 Status measure(const Endpoint& endpoint, double raw_s) {
   ToolLink link;
   if (auto opened = link.open(); !opened) return opened;
-  auto echo = link.resolve(endpoint, "echo");
+  auto echo = link.resolve(endpoint, kEchoName);
   if (!echo) return echo.error();
   auto memory = MutableBuffer::allocate(kTensorBytes);
   std::fill_n(memory.data(), kTensorBytes, uint8_t{1});

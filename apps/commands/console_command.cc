@@ -8,6 +8,7 @@
 
 #include "apps/commands/commands.h"
 #include "apps/commands/tool_link.h"
+#include "common/names.h"
 #include "swarm/console.pb.h"
 
 namespace swarm::apps {
@@ -108,7 +109,8 @@ int talk(const Arguments& a) {
   }
   ToolLink link;
   Status opened = link.open();
-  auto console = opened ? link.resolve(*endpoint, "console") : Result<caf::actor>(opened.error());
+  auto console =
+      opened ? link.resolve(*endpoint, kConsoleName) : Result<caf::actor>(opened.error());
   if (!console) {
     std::fprintf(stderr, "swarm console: cannot reach %s: %s\n", a.node.c_str(),
                  to_string(console.error()).c_str());

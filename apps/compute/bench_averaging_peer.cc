@@ -17,6 +17,7 @@
 #include "actors/net/system_config.h"
 #include "apps/bench/figures/bench_figures.h"
 #include "apps/compute/bench_gloo.h"
+#include "common/names.h"
 
 namespace swarm::apps {
 namespace {
@@ -64,7 +65,7 @@ Status Peer::open(PeerAddress& own) {
   if (!listening) return listening.error();
   links_ = listening->links;
   actors::AveragerDeps deps;
-  deps.id = {id_, "averager.0"};
+  deps.id = {id_, RoleName{Role::kAverager}.text()};
   deps.links = links_;
   averager_ = actors::spawn_averager(system_, deps);
   auto memory = MutableBuffer::allocate(elements_ * sizeof(float));
@@ -80,7 +81,7 @@ Status Peer::meet(const std::vector<PeerAddress>& all, const std::string& folder
   for (const auto& one : all) {
     actors::AverageMember member;
     std::memcpy(member.averager.node.bytes.data(), one.node, sizeof one.node);
-    member.averager.actor = "averager.0";
+    member.averager.actor = RoleName{Role::kAverager}.text();
     member.endpoint = {"127.0.0.1", one.port};
     member.samples = 1;
     members_.push_back(member);

@@ -89,7 +89,7 @@ class Simulation {
     swarm_.stage_options.max_resident = 2 + static_cast<uint32_t>(random_.below(7));
     swarm_.averager_options.chunk_elements = 4 + static_cast<uint32_t>(random_.below(40));
     swarm_.averager_options.chunks_in_flight = 1 + static_cast<uint32_t>(random_.below(4));
-    swarm_.averager_options.state_chunk_bytes = 64;
+    swarm_.state_transfer_options.chunk_bytes = 64;
     swarm_.faults.drop_gradient = options_.drop_gradient;
     calm_.min_delay = microseconds(50);
     calm_.max_delay = random_.spread(microseconds(100), milliseconds(20));

@@ -3,16 +3,13 @@
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>
 
-#include "actors/averaging/averager.h"
-#include "actors/coordinator/coordinator.h"
 #include "actors/dht/dht_node.h"
 #include "actors/net/local.h"
 #include "actors/net/requests.h"
-#include "actors/stage/stage_server.h"
-#include "actors/state/checkpointer.h"
-#include "actors/trainer/trainer.h"
+#include "actors/node/roles.h"
 #include "apps/sim/machines.h"
 #include "common/mix.h"
+#include "common/names.h"
 
 namespace swarm::sim {
 namespace {
@@ -47,13 +44,6 @@ class NodeLog : public actors::EventLog {
 };
 
 }  // namespace
-
-struct Swarm::Process {
-  std::string name;
-  Endpoint endpoint;
-  caf::actor links, dht;
-  std::shared_ptr<actors::EventLog> events;
-};
 
 Swarm::Swarm() : net(*system) {}
 
@@ -94,134 +84,95 @@ void Swarm::start(const std::string& name) {
   node.running = std::make_shared<bool>(true);
   node.restarts = 0;
   system.as(node.owner, [&] {
-    auto shared = std::make_shared<Process>();
-    Process& process = *shared;
-    node.process = shared;
-    process.name = name;
-    process.endpoint = {"127.0.0.1", node.port};
-    process.links = net.add(node.id, name, node.port);
-    process.events = std::make_shared<NodeLog>(name, node.running, observer);
+    node.context = std::make_shared<actors::RoleContext>();
+    auto& context = *node.context;
+    context.system = &*system;
+    context.options = node_options(name, node.stage);
+    context.node = node.id;
+    context.endpoint = {"127.0.0.1", node.port};
+    context.links = net.add(node.id, name, node.port);
+    context.events = std::make_shared<NodeLog>(name, node.running, observer);
+    context.data = std::make_shared<FakeTextData>(kSequence);
+    context.detached = false;
     std::vector<Endpoint> join;
     for (const auto& [other_name, other] : nodes)
       if (other.port != 0 && other_name != name) join.push_back({"127.0.0.1", other.port});
-    process.dht = actors::spawn_dht_node(
-        *system, {node.id, process.endpoint, process.links, dht_options, "run", join});
-    node.actors.push_back(process.dht);
-    if (node.stage >= 0)
-      start_stage(process, node);
-    else {
-      start_coordinator(process, node);
-      start_trainer(process, node);
-    }
+    context.dht = actors::spawn_dht_node(*system, {node.id, context.endpoint, context.links,
+                                                   dht_options, context.options.run_id, join});
+    node.actors.push_back(context.dht);
+    if (node.stage >= 0) return start_stage(node);
+    for (const auto& [role, actor] : actors::spawn_coordinator_role(context, 0))
+      node.actors.push_back(actor);
+    start_trainer(node);
   });
 }
 
-caf::actor Swarm::start_compute(const Process& process, Node& node) {
-  const auto stage = static_cast<uint32_t>(node.stage);
-  auto changed = [this, name = process.name, running = node.running](const ArithmeticStage& of,
-                                                                     const char* how) {
-    if (*running && observer.parameters) observer.parameters(name, of, how);
-  };
-  auto noted = [this, name = process.name, running = node.running](const ArithmeticStage& of,
-                                                                   const StageNote& note) {
-    if (*running && observer.noted) observer.noted(name, of, note);
-  };
-  auto make = [this, name = process.name, running = node.running, changed, noted, stage,
-               noise = ids_ * 7919]() -> Result<std::unique_ptr<tensor::Stage>> {
-    auto made =
-        std::make_unique<ArithmeticStage>(stage, num_stages, kSequence, changed, noise, noted);
-    if (*running) nodes[name].arithmetic = made.get();
-    return std::unique_ptr<tensor::Stage>(std::move(made));
-  };
-  caf::actor compute = actors::spawn_compute(*system, make, /*detached=*/false);
-  caf::actor slow = system->spawn(slow_compute, compute, node.times.compute);
-  node.actors.insert(node.actors.end(), {compute, slow});
-  return slow;
+actors::NodeOptions Swarm::node_options(const std::string& name, int stage) const {
+  actors::NodeOptions options;
+  options.name = name;
+  options.run_id = "run";
+  options.num_stages = static_cast<int32_t>(num_stages);
+  if (stage >= 0) options.stages = {stage};
+  options.trainer = stage < 0;
+  options.model.sequence = kSequence;
+  options.optimizer.clip_norm = 0;
+  options.training = training;
+  options.checkpoint = checkpoint;
+  options.stage_server = stage_options;
+  options.dht = dht_options;
+  options.averager = averager_options;
+  options.state_transfer = state_transfer_options;
+  options.faults = faults;
+  return options;
 }
 
-caf::actor Swarm::start_checkpointer(const Process& process, Node& node,
-                                     const std::shared_ptr<Disk>& disk) {
-  auto noted = [this, name = process.name, running = node.running](const std::string& stream,
-                                                                   uint64_t step, bool dropped) {
+void Swarm::start_stage(Node& node) {
+  auto& context = *node.context;
+  auto& disk = disks[context.options.name];
+  if (!disk) disk = std::make_shared<Disk>();
+  context.store = node.store = std::make_shared<DiskStore>(disk);
+  context.make_stage = stage_maker(context.options.name, node);
+  auto noted = [this, name = context.options.name, running = node.running](
+                   const std::string& stream, uint64_t step, bool dropped) {
     if (*running && observer.snapshot) observer.snapshot(name, stream, step, dropped);
   };
-  caf::actor checkpointer =
-      actors::spawn_checkpointer(*system, node.store, checkpoint.keep, /*detached=*/false);
-  caf::actor slow =
-      system->spawn(slow_disk, checkpointer, disk, node.times.fsync, SnapshotNoted(noted));
-  node.actors.insert(node.actors.end(), {checkpointer, slow});
-  return slow;
-}
-
-caf::actor Swarm::start_averager(const Process& process, Node& node, const ActorId& stage_server) {
-  actors::AveragerDeps averager;
-  averager.id = actors::averager_of(stage_server);
-  averager.links = process.links;
-  averager.store = node.store;
-  averager.stage = static_cast<uint32_t>(node.stage);
-  averager.options = averager_options;
-  averager.detached = false;
-  node.actors.push_back(actors::spawn_averager(*system, std::move(averager)));
-  return node.actors.back();
-}
-
-void Swarm::start_stage(const Process& process, Node& node) {
-  auto& disk = disks[process.name];
-  if (!disk) disk = std::make_shared<Disk>();
-  node.store = std::make_shared<DiskStore>(disk);
-  actors::StageServerDeps deps;
-  deps.id = {node.id, "stage.0"};
-  if (node.restarts > 0) deps.id.actor += "." + std::to_string(node.restarts);
-  deps.endpoint = process.endpoint;
-  deps.node_name = process.name;
-  deps.stage = static_cast<uint32_t>(node.stage);
-  deps.num_stages = num_stages;
-  deps.sequence = kSequence;
-  deps.optimizer.clip_norm = 0;
-  deps.options = stage_options;
-  deps.dht_options = dht_options;
-  deps.faults = faults;
-  deps.training = training;
-  deps.links = process.links;
-  deps.dht = process.dht;
-  deps.events = process.events;
-  deps.compute = start_compute(process, node);
-  deps.checkpointer = start_checkpointer(process, node, disk);
-  deps.averager = start_averager(process, node, deps.id);
-  node.stage_server = actors::spawn_stage_server(*system, deps);
+  context.interpose = [this, &node, disk, noted](Role role, const caf::actor& actor) {
+    node.actors.push_back(actor);
+    return role == Role::kCompute
+               ? caf::actor(system->spawn(slow_compute, actor, node.times.compute))
+               : caf::actor(
+                     system->spawn(slow_disk, actor, disk, node.times.fsync, SnapshotNoted(noted)));
+  };
+  const RoleName server{Role::kStage, 0, static_cast<uint32_t>(node.restarts)};
+  const auto role = actors::spawn_stage_role(context, server.place, server.life);
+  node.stage_server = role.at(server);
+  for (const auto& [name, actor] : role)
+    if (!(name == server)) node.actors.push_back(actor);
   node.actors.push_back(node.stage_server);
 }
 
-void Swarm::start_coordinator(const Process& process, Node& node) {
-  actors::CoordinatorDeps coordinator;
-  coordinator.id = {node.id, "coordinator"};
-  coordinator.endpoint = process.endpoint;
-  coordinator.node_name = process.name;
-  coordinator.num_stages = num_stages;
-  coordinator.sequence = kSequence;
-  coordinator.training = training;
-  coordinator.checkpoint = checkpoint;
-  coordinator.dht_options = dht_options;
-  coordinator.links = process.links;
-  coordinator.dht = process.dht;
-  coordinator.events = process.events;
-  node.actors.push_back(actors::spawn_coordinator(*system, coordinator));
+Swarm::StageMaker Swarm::stage_maker(const std::string& name, const Node& node) {
+  auto changed = [this, name, running = node.running](const ArithmeticStage& stage,
+                                                      const char* how) {
+    if (*running && observer.parameters) observer.parameters(name, stage, how);
+  };
+  auto noted = [this, name, running = node.running](const ArithmeticStage& stage,
+                                                    const StageNote& note) {
+    if (*running && observer.noted) observer.noted(name, stage, note);
+  };
+  return [this, name, running = node.running, changed, noted, noise = ids_ * 7919](
+             const tensor::StageOptions& options) -> Result<std::unique_ptr<tensor::Stage>> {
+    auto made = std::make_unique<ArithmeticStage>(static_cast<uint32_t>(options.stage), num_stages,
+                                                  kSequence, changed, noise, noted);
+    if (*running) nodes[name].arithmetic = made.get();
+    return std::unique_ptr<tensor::Stage>(std::move(made));
+  };
 }
 
-void Swarm::start_trainer(const Process& process, Node& node) {
-  actors::TrainerDeps trainer;
-  trainer.id = {node.id, "trainer"};
-  if (node.restarts > 0) trainer.id.actor += "." + std::to_string(node.restarts);
-  trainer.endpoint = process.endpoint;
-  trainer.node_name = process.name;
-  trainer.num_stages = num_stages;
-  trainer.training = training;
-  trainer.dht_options = dht_options;
-  trainer.data = std::make_shared<FakeTextData>(kSequence);
-  trainer.links = process.links;
-  trainer.dht = process.dht;
-  trainer.events = process.events;
-  node.actors.push_back(actors::spawn_trainer(*system, trainer));
+void Swarm::start_trainer(Node& node) {
+  const auto life = static_cast<uint32_t>(node.restarts);
+  for (const auto& [name, actor] : actors::spawn_trainer_role(*node.context, life))
+    node.actors.push_back(actor);
 }
 
 std::string Swarm::kill(const std::string& name, bool silently) {
@@ -263,9 +214,9 @@ void Swarm::restart_role(const std::string& name) {
   ++node.restarts;
   system.as(node.owner, [&] {
     if (trains)
-      start_trainer(*node.process, node);
+      start_trainer(node);
     else
-      start_stage(*node.process, node);
+      start_stage(node);
   });
 }
 

@@ -11,6 +11,7 @@
 
 #include "actors/node/event_log.h"
 #include "actors/node/options.h"
+#include "actors/node/roles.h"
 #include "apps/sim/arithmetic_stage.h"
 #include "apps/sim/deterministic_system.h"
 #include "apps/sim/disk.h"
@@ -41,8 +42,6 @@ struct SwarmObserver {
 };
 
 class Swarm {
-  struct Process;  ///< What the actors of one start share.
-
  public:
   struct Node {
     NodeId id;
@@ -57,8 +56,8 @@ class Swarm {
     MachineTimes times;
     std::shared_ptr<bool> running;  ///< False when this process of the node is gone.
     std::shared_ptr<DiskStore> store;
-    std::shared_ptr<const Process> process;
-    int restarts = 0;  ///< How often the role's actors were restarted in this process.
+    std::shared_ptr<actors::RoleContext> context;  ///< Of this process.
+    int restarts = 0;                              ///< Of the role's actors, in this process.
   };
 
   Swarm();
@@ -70,6 +69,7 @@ class Swarm {
   actors::DhtOptions dht_options;
   actors::StageServerOptions stage_options;
   actors::AveragerOptions averager_options;
+  actors::StateTransferOptions state_transfer_options;
   actors::FaultOptions faults;
   uint32_t num_stages = 3;
   SwarmObserver observer;
@@ -101,13 +101,12 @@ class Swarm {
 
  private:
   NodeId next_id();
-  void start_stage(const Process& process, Node& node);
-  caf::actor start_compute(const Process& process, Node& node);
-  caf::actor start_checkpointer(const Process& process, Node& node,
-                                const std::shared_ptr<Disk>& disk);
-  caf::actor start_averager(const Process& process, Node& node, const ActorId& stage_server);
-  void start_coordinator(const Process& process, Node& node);
-  void start_trainer(const Process& process, Node& node);
+  using StageMaker =
+      std::function<Result<std::unique_ptr<tensor::Stage>>(const tensor::StageOptions&)>;
+  actors::NodeOptions node_options(const std::string& name, int stage) const;
+  StageMaker stage_maker(const std::string& name, const Node& node);
+  void start_stage(Node& node);
+  void start_trainer(Node& node);
   void stop(Node& node);
 
   uint64_t ids_ = 0;

@@ -1,5 +1,6 @@
 // Asynchronous mode (docs/asynchronous.md) with the real actors in virtual time.
 #include <boost/test/unit_test.hpp>
+#include <caf/event_based_actor.hpp>
 
 #include "actors/net/errors.h"
 #include "tests/support/sim_swarm.h"
@@ -11,7 +12,7 @@ using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(AsynchronousTest)
 
-struct AsyncSwarm : test::SimSwarm {
+struct AsyncSwarm : testing::SimSwarm {
   explicit AsyncSwarm(int replicas = 2) : replicas_(replicas) {
     training.mode = actors::TrainingMode::kAsync;
     num_stages = 3;
@@ -193,8 +194,7 @@ BOOST_FIXTURE_TEST_CASE(a_coordinator_that_dies_in_the_last_averaging_is_followe
   net.set_filter([&](const NodeId&, const ActorId& to, const actors::Mail& mail) {
     bool last = mail.kind == proto::KIND_END_PERIOD &&
                 mail.as<proto::EndPeriod>().period() + 1 == training.steps;
-    return lost && last && to.node == nodes["stage1b"].id ? test::Fate::kDrop
-                                                          : test::Fate::kDeliver;
+    return lost && last && to.node == nodes["stage1b"].id ? sim::Fate::kDrop : sim::Fate::kDeliver;
   });
   BOOST_TEST(run_to_step(training.steps - 1));
   kill(leader());
@@ -330,7 +330,7 @@ BOOST_FIXTURE_TEST_CASE(who_comes_in_during_the_last_averaging_ends_like_the_oth
   net.set_filter([&](const NodeId&, const ActorId&, const actors::Mail& mail) {
     const bool last = mail.kind == proto::KIND_AVERAGE_PART && !events->steps.empty() &&
                       events->steps.back().step + 1 >= training.steps;
-    return hold && last ? test::Fate::kDrop : test::Fate::kDeliver;
+    return hold && last ? sim::Fate::kDrop : sim::Fate::kDeliver;
   });
   BOOST_TEST(run_to_step(training.steps - 1));
   add_peer("stage1c", 1);

@@ -5,7 +5,7 @@
 #include "tests/support/sim_swarm.h"
 
 using namespace std::chrono_literals;
-using swarm::test::SimSwarm;
+using swarm::testing::SimSwarm;
 
 namespace {
 
@@ -51,10 +51,10 @@ BOOST_FIXTURE_TEST_CASE(microbatches_of_the_next_step_are_served_while_a_round_i
   // The parts of a round travel slowly: the next step fills meanwhile.
   uint64_t during = 0;
   net.set_filter([&](const swarm::NodeId&, const swarm::ActorId&, const swarm::actors::Mail& mail) {
-    if (mail.kind == swarm::proto::KIND_AVERAGE_PART) return swarm::test::Fate::kDrop;
+    if (mail.kind == swarm::proto::KIND_AVERAGE_PART) return swarm::sim::Fate::kDrop;
     if (mail.kind == swarm::proto::KIND_SLOT_DONE)
       during = std::max(during, mail.as<swarm::proto::SlotDone>().step());
-    return swarm::test::Fate::kDeliver;
+    return swarm::sim::Fate::kDeliver;
   });
   uint64_t last = events->closed_steps.back().step;
   system.advance(300ms);

@@ -1,11 +1,12 @@
 // The whole synchronous path with the real actors: exact parameters whatever dies (I1, I2, I6, I7).
 #include <boost/test/unit_test.hpp>
+#include <caf/scoped_actor.hpp>
 
 #include "actors/net/local.h"
 #include "tests/support/sim_swarm.h"
 
 using namespace std::chrono_literals;
-using swarm::test::SimSwarm;
+using swarm::testing::SimSwarm;
 
 namespace {
 
@@ -23,13 +24,8 @@ struct Swarm : SimSwarm {
     BOOST_TEST(checked == replicas);
     BOOST_TEST(events->count("replicas_differ") == 0u);
   }
+  /// The node whose coordinator says that it is active; "" if none does.
   std::string coordinator_node() {
-    for (auto it = events->events.rbegin(); it != events->events.rend(); ++it)
-      if (it->name == "coordinator") return leader_name(it->detail);
-    return "";
-  }
-  /// The coordinator's node is the one whose describe text says that it is active.
-  std::string leader_name(const std::string&) {
     for (auto& [name, node] : nodes) {
       if (node.stage >= 0 || !node.alive) continue;
       std::string text;
@@ -182,7 +178,7 @@ BOOST_FIXTURE_TEST_CASE(a_new_coordinator_finishes_the_commit_of_the_old_one, Sw
         bool cut = mail.kind == swarm::proto::KIND_COMMIT_STEP &&
                    mail.as<swarm::proto::CommitStep>().step() == 3 &&
                    (to.node == nodes["stage2a"].id || to.node == nodes["stage2b"].id);
-        return cut ? swarm::test::Fate::kDrop : swarm::test::Fate::kDeliver;
+        return cut ? swarm::sim::Fate::kDrop : swarm::sim::Fate::kDeliver;
       });
   BOOST_TEST(system.advance_until([this] { return nodes["stage0a"].arithmetic->step() == 4; }, 60s,
                                   100us));

@@ -1,10 +1,11 @@
-/// Averagers on a fake network in virtual time, and requests to them; for the tests of averaging
+/// Averagers on a fake network in virtual time, and requests to actors; for the tests of averaging
 /// and of state transfer.
 #pragma once
 
 #include <boost/test/unit_test.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/event_based_actor.hpp>
+#include <caf/exit_reason.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
@@ -18,10 +19,11 @@
 #include "actors/averaging/averager.h"
 #include "actors/net/errors.h"
 #include "actors/net/local.h"
-#include "tests/support/deterministic_system.h"
-#include "tests/support/fake_links.h"
+#include "apps/sim/deterministic_system.h"
+#include "apps/sim/network.h"
+#include "common/names.h"
 
-namespace swarm::test {
+namespace swarm::testing {
 
 using namespace actors;  // NOLINT: tests only
 
@@ -70,8 +72,8 @@ class Ask {
 
 /// Node n has the id id_of(n) and, once added, the averager "averager.0".
 struct World {
-  DeterministicSystem system;
-  FakeNetwork network{*system};
+  sim::DeterministicSystem system;
+  sim::FakeNetwork network{*system};
   std::vector<caf::actor> averagers;
   std::vector<caf::actor> others;
 
@@ -88,13 +90,11 @@ struct World {
     AveragerOptions options;
     options.chunk_elements = 32;
     options.chunks_in_flight = 2;
-    options.state_chunk_bytes = 100;
-    options.state_chunks_in_flight = 2;
     return options;
   }
   AveragerDeps deps(uint8_t n, const AveragerOptions& options) {
     AveragerDeps deps;
-    deps.id = {id_of(n), "averager.0"};
+    deps.id = {id_of(n), RoleName{Role::kAverager}.text()};
     deps.links = network.add(id_of(n));
     deps.options = options;
     deps.detached = false;
@@ -108,7 +108,7 @@ struct World {
     for (uint8_t n = 0; n < count; ++n) add(deps(n, options));
   }
   AverageMember member(uint8_t n, uint64_t samples = 0) {
-    return {{id_of(n), "averager.0"}, network.endpoint(id_of(n)), samples};
+    return {{id_of(n), RoleName{Role::kAverager}.text()}, network.endpoint(id_of(n)), samples};
   }
   std::string describe(size_t n) {
     Ask<std::string> ask(*system, averagers[n], describe_atom::value);
@@ -117,4 +117,4 @@ struct World {
   }
 };
 
-}  // namespace swarm::test
+}  // namespace swarm::testing

@@ -6,11 +6,11 @@
 #include <memory>
 #include <string>
 
+#include "apps/sim/deterministic_system.h"
+#include "apps/sim/network.h"
 #include "apps/sim/swarm.h"
-#include "tests/support/deterministic_system.h"
-#include "tests/support/fake_links.h"
 
-namespace swarm::test {
+namespace swarm::testing {
 
 using sim::expected_parameters;
 
@@ -94,4 +94,4 @@ class SimSwarm : public sim::Swarm {
   mutable int checked = 0;
 };
 
-}  // namespace swarm::test
+}  // namespace swarm::testing

@@ -12,7 +12,7 @@
 
 #include "actors/net/links/byte_stream.h"
 
-namespace swarm::test {
+namespace swarm::testing {
 
 class ToyHandshakeStream : public actors::links::ByteStream {
  public:
@@ -71,4 +71,4 @@ inline std::unique_ptr<actors::links::ByteStream> make_toy_stream(const actors::
   return std::make_unique<ToyHandshakeStream>(role);
 }
 
-}  // namespace swarm::test
+}  // namespace swarm::testing

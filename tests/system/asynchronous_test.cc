@@ -7,7 +7,7 @@
 
 #include "tests/system/swarm_process.h"
 
-namespace swarm::test {
+namespace swarm::testing {
 namespace {
 
 BOOST_AUTO_TEST_SUITE(Asynchronous)
@@ -86,4 +86,4 @@ BOOST_AUTO_TEST_CASE(kills_neither_stop_it_nor_make_it_diverge) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace swarm::test
+}  // namespace swarm::testing

@@ -5,7 +5,7 @@
 
 #include "tests/system/swarm_process.h"
 
-namespace swarm::test {
+namespace swarm::testing {
 namespace {
 
 /// A run of tiny.toml to its end.
@@ -122,4 +122,4 @@ BOOST_AUTO_TEST_CASE(a_slot_that_is_not_finite_is_left_out_by_all_and_by_the_rep
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace swarm::test
+}  // namespace swarm::testing

@@ -14,7 +14,7 @@
 
 #include "tests/system/swarm_process.h"
 
-namespace swarm::test {
+namespace swarm::testing {
 namespace {
 
 /// Inodes of the sockets that a process holds.
@@ -161,4 +161,4 @@ BOOST_AUTO_TEST_CASE(node_of_another_experiment_is_refused) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace swarm::test
+}  // namespace swarm::testing

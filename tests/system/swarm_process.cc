@@ -17,7 +17,7 @@
 #include <stdexcept>
 #include <thread>
 
-namespace swarm::test {
+namespace swarm::testing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -186,4 +186,4 @@ double unix_now_s() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-}  // namespace swarm::test
+}  // namespace swarm::testing

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace swarm::test {
+namespace swarm::testing {
 
 using Json = nlohmann::json;
 
@@ -89,4 +89,4 @@ bool is_alive(pid_t pid);
 /// Unix time [s], comparable with the `time` of events and metrics.
 double unix_now_s();
 
-}  // namespace swarm::test
+}  // namespace swarm::testing

@@ -11,7 +11,7 @@
 
 #include "tests/system/swarm_process.h"
 
-namespace swarm::test {
+namespace swarm::testing {
 namespace {
 
 constexpr int kSteps = 200;        // as in tiny.toml
@@ -284,4 +284,4 @@ BOOST_AUTO_TEST_CASE(losing_all_peers_of_a_stage_for_good_fails_the_run) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace swarm::test
+}  // namespace swarm::testing

@@ -8,7 +8,7 @@
 
 #include "tests/system/swarm_process.h"
 
-namespace swarm::test {
+namespace swarm::testing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -105,4 +105,4 @@ BOOST_AUTO_TEST_CASE(a_sweep_is_stopped_goes_on_and_outlives_a_failed_run) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
-}  // namespace swarm::test
+}  // namespace swarm::testing

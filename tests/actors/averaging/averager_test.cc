@@ -1,6 +1,8 @@
 #include "actors/averaging/averager.h"
 
 #include <boost/test/unit_test.hpp>
+#include <caf/exit_reason.hpp>
+#include <caf/send.hpp>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -12,11 +14,11 @@ namespace swarm::actors {
 namespace {
 
 using namespace std::chrono_literals;
-using test::Ask;
-using test::Fate;
-using test::id_of;
-using test::Outcome;
-using test::World;
+using sim::Fate;
+using testing::Ask;
+using testing::id_of;
+using testing::Outcome;
+using testing::World;
 
 Buffer floats(const std::vector<float>& values) {
   return Buffer::from_string(

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/event_based_actor.hpp>
+#include <caf/exit_reason.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
@@ -11,15 +12,15 @@
 #include <optional>
 
 #include "actors/net/errors.h"
-#include "tests/support/deterministic_system.h"
-#include "tests/support/fake_links.h"
+#include "apps/sim/deterministic_system.h"
+#include "apps/sim/network.h"
 
 namespace swarm::actors {
 namespace {
 
 using namespace std::chrono_literals;
-using test::DeterministicSystem;
-using test::FakeNetwork;
+using sim::DeterministicSystem;
+using sim::FakeNetwork;
 
 NodeId id_of(uint64_t n) {  // spread over the key space, equal in every run
   NodeId id = routing::dht_key("test node " + std::to_string(n));
@@ -187,7 +188,7 @@ BOOST_AUTO_TEST_CASE(a_writer_looks_up_only_when_the_nearest_may_have_changed) {
   swarm.network.set_filter([&](const NodeId&, const ActorId&, const Mail& mail) {
     finds += mail.kind == proto::KIND_DHT_FIND ? 1 : 0;
     stores += mail.kind == proto::KIND_DHT_STORE ? 1 : 0;
-    return test::Fate::kDeliver;
+    return sim::Fate::kDeliver;
   });
   auto announce = [&](uint64_t version) {
     finds = stores = 0;
@@ -224,7 +225,7 @@ BOOST_AUTO_TEST_CASE(a_reader_asks_few_where_something_is_known_and_all_k_otherw
   size_t finds = 0;
   swarm.network.set_filter([&](const NodeId&, const ActorId&, const Mail& mail) {
     finds += mail.kind == proto::KIND_DHT_FIND ? 1 : 0;
-    return test::Fate::kDeliver;
+    return sim::Fate::kDeliver;
   });
   auto read_by_all = [&](const std::string& name, size_t records) {
     finds = 0;

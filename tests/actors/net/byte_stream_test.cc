@@ -19,7 +19,7 @@ struct Implementation {
 };
 std::ostream& operator<<(std::ostream& out, const Implementation& one) { return out << one.name; }
 
-const std::vector<Implementation> kAll{{"plain", make_stream}, {"toy", test::make_toy_stream}};
+const std::vector<Implementation> kAll{{"plain", make_stream}, {"toy", testing::make_toy_stream}};
 
 /// One side of a connection; `wire` is on its way to the other.
 struct Side {
@@ -113,7 +113,7 @@ BOOST_DATA_TEST_CASE(a_quiet_stream_sends_nothing, boost::unit_test::data::make(
 }
 
 BOOST_AUTO_TEST_CASE(a_stranger_in_the_handshake_is_refused) {
-  test::ToyHandshakeStream server(StreamRole::kServer);
+  testing::ToyHandshakeStream server(StreamRole::kServer);
   std::vector<char> out;
   BOOST_TEST((server.open("GET / HTTP/1.1", out).code() == ErrorCode::kRefused));
 }

@@ -3,10 +3,12 @@
 #include <boost/test/unit_test.hpp>
 #include <caf/actor_registry.hpp>
 #include <caf/event_based_actor.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
 
 #include "actors/net/errors.h"
 #include "actors/net/links/send_limit.h"
-#include "tests/support/deterministic_system.h"
+#include "apps/sim/deterministic_system.h"
 #include "tests/support/memory_network.h"
 
 using namespace swarm;
@@ -120,7 +122,7 @@ struct Swarm {
   }
 
   MemoryNetwork network;
-  test::DeterministicSystem system;
+  sim::DeterministicSystem system;
 };
 
 }  // namespace

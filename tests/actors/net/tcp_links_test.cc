@@ -387,7 +387,7 @@ BOOST_AUTO_TEST_CASE(other_than_loopback_is_refused_unless_allowed) {
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_with_a_handshake_carries_mail_both_ways) {
-  Node a(options("a"), test::make_toy_stream), b(options("b"), test::make_toy_stream);
+  Node a(options("a"), testing::make_toy_stream), b(options("b"), testing::make_toy_stream);
   auto remote = resolve(a, b.endpoint);
   BOOST_REQUIRE_MESSAGE(remote.ok(), to_string(remote.ok() ? Error{} : remote.error()));
   const std::string bytes(3'000'003, 'x');
@@ -399,7 +399,7 @@ BOOST_AUTO_TEST_CASE(a_stream_with_a_handshake_carries_mail_both_ways) {
 }
 
 BOOST_AUTO_TEST_CASE(who_does_not_speak_the_streams_handshake_gets_no_link) {
-  Node a(options("a")), b(options("b"), test::make_toy_stream);
+  Node a(options("a")), b(options("b"), testing::make_toy_stream);
   BOOST_TEST(!resolve(a, b.endpoint).ok());
   BOOST_TEST(stats(b).links.empty());
 }

@@ -1,6 +1,7 @@
 #include "actors/node/console.h"
 
 #include <boost/test/unit_test.hpp>
+#include <caf/scoped_actor.hpp>
 
 #include "actors/net/requests.h"
 #include "actors/node/node_supervisor.h"
@@ -12,7 +13,7 @@ using namespace swarm;
 namespace {
 
 /// A running swarm with a console on a trainer's node.
-struct WithConsole : test::SimSwarm {
+struct WithConsole : testing::SimSwarm {
   caf::actor console;
   WithConsole() {
     training.steps = 1'000;

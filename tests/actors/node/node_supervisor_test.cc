@@ -2,11 +2,14 @@
 
 #include <boost/test/unit_test.hpp>
 #include <caf/event_based_actor.hpp>
+#include <caf/exit_reason.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
 
 #include "actors/net/local.h"
 #include "actors/net/requests.h"
-#include "tests/support/deterministic_system.h"
-#include "tests/support/fake_links.h"
+#include "apps/sim/deterministic_system.h"
+#include "apps/sim/network.h"
 #include "tests/support/ids.h"
 
 using namespace std::chrono_literals;
@@ -16,7 +19,7 @@ namespace {
 
 using fail_atom = caf::atom_constant<caf::atom("fail")>;
 
-caf::behavior role(caf::event_based_actor* self, std::string id, std::shared_ptr<int> drained) {
+caf::behavior play(caf::event_based_actor* self, std::string id, std::shared_ptr<int> drained) {
   return {
       [id](actors::describe_atom) { return "I am " + id; },
       [drained](actors::drain_atom) {
@@ -28,8 +31,8 @@ caf::behavior role(caf::event_based_actor* self, std::string id, std::shared_ptr
 }
 
 struct Supervised {
-  test::DeterministicSystem system;
-  test::FakeNetwork net{*system};
+  sim::DeterministicSystem system;
+  sim::FakeNetwork net{*system};
   NodeId id = testing::node(1);
   caf::actor links = net.add(id);
   std::shared_ptr<actors::MemoryEventLog> events = std::make_shared<actors::MemoryEventLog>();
@@ -43,11 +46,13 @@ struct Supervised {
     actors::NodeSupervisorDeps deps;
     deps.links = links;
     deps.events = events;
-    deps.groups = {{"stage.0", [this](const std::string& suffix) {
+    deps.groups = {{{Role::kStage}, [this](uint32_t life) {
                       ++spawned;
                       latest.clear();
-                      for (std::string name : {"stage.0", "averager.0"})
-                        latest[name + suffix] = system->spawn(role, name + suffix, drained);
+                      for (Role role : {Role::kStage, Role::kAverager}) {
+                        const RoleName name{role, 0, life};
+                        latest[name] = system->spawn(play, name.text(), drained);
+                      }
                       return latest;
                     }}};
     deps.kill_process = [this] { killed = true; };
@@ -80,7 +85,7 @@ BOOST_AUTO_TEST_SUITE(NodeSupervisorTest)
 
 BOOST_FIXTURE_TEST_CASE(a_failed_role_comes_back_whole_under_a_new_name, Supervised) {
   BOOST_TEST(spawned == 1);
-  caf::anon_send(latest.at("averager.0"), fail_atom::value);
+  caf::anon_send(latest.at({Role::kAverager}), fail_atom::value);
   system.advance(1s);
   BOOST_TEST(spawned == 2);
   BOOST_TEST(describe("stage.0.1") == "I am stage.0.1");
@@ -97,6 +102,16 @@ BOOST_FIXTURE_TEST_CASE(a_role_that_fails_again_and_again_ends_the_node, Supervi
   }
   BOOST_TEST(stopped);
   BOOST_TEST(failed);
+}
+
+BOOST_FIXTURE_TEST_CASE(failures_after_good_service_are_not_in_a_row, Supervised) {
+  for (int i = 0; i < 3 * actors::kMaxRestarts; ++i) {
+    caf::anon_send(latest.begin()->second, fail_atom::value);
+    system.advance(actors::kGoodService + 10s);
+  }
+  BOOST_TEST(!stopped);
+  BOOST_TEST(spawned == 3 * actors::kMaxRestarts + 1);
+  BOOST_TEST(latest.begin()->first.life == 3u * actors::kMaxRestarts);  // names never come back
 }
 
 BOOST_FIXTURE_TEST_CASE(draining_asks_every_role_once_and_ends_the_actors, Supervised) {

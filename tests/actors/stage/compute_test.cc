@@ -3,9 +3,10 @@
 
 #include <boost/test/unit_test.hpp>
 #include <caf/event_based_actor.hpp>
+#include <caf/send.hpp>
 
 #include "apps/sim/arithmetic_stage.h"
-#include "tests/support/deterministic_system.h"
+#include "apps/sim/deterministic_system.h"
 
 using namespace swarm;
 using namespace swarm::actors;
@@ -56,7 +57,7 @@ struct Device {
     }
   }
 
-  test::DeterministicSystem system;
+  sim::DeterministicSystem system;
   caf::actor actor;
   std::chrono::milliseconds now{};
   std::vector<std::string> ran;

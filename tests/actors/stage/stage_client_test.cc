@@ -6,8 +6,8 @@
 
 #include "actors/net/errors.h"
 #include "actors/net/local.h"
+#include "apps/sim/deterministic_system.h"
 #include "swarm/dht.pb.h"
-#include "tests/support/deterministic_system.h"
 #include "tests/support/ids.h"
 
 using namespace swarm;
@@ -30,7 +30,7 @@ struct Client {
   std::map<PeerId, Error> answers;  // a peer without one replies
   std::vector<PeerId> asked;
   std::shared_ptr<MemoryEventLog> events = std::make_shared<MemoryEventLog>();
-  test::DeterministicSystem system;
+  sim::DeterministicSystem system;
   StageClientDeps deps;
   StageClient* client = nullptr;
   caf::actor owner;

@@ -1,10 +1,14 @@
+#include "actors/state/state_transfer.h"
+
 #include <boost/test/unit_test.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/exit_reason.hpp>
+#include <caf/send.hpp>
 #include <map>
 #include <memory>
 #include <optional>
 #include <random>
 
-#include "actors/averaging/averager.h"
 #include "tensor/core/flat.h"
 #include "tests/support/averagers.h"
 
@@ -12,10 +16,11 @@ namespace swarm::actors {
 namespace {
 
 using namespace std::chrono_literals;
-using test::Ask;
-using test::Fate;
-using test::id_of;
-using test::World;
+using sim::Fate;
+using testing::Ask;
+using testing::id_of;
+
+constexpr const char* kName = "state.0";
 
 /// The part of a stage server that matters here.
 caf::behavior fake_stage(caf::event_based_actor*, std::shared_ptr<FrozenState> state) {
@@ -72,9 +77,23 @@ std::string pattern(size_t size, int seed) {
   return bytes;
 }
 
-/// Peers with a state each; number 0 has none and fetches.
-struct StateWorld : World {
+/// Peers with a state each; number 0 has none and fetches. Node n has the id id_of(n) and the
+/// state transfer "state.0".
+struct StateWorld {
+  sim::DeterministicSystem system;
+  sim::FakeNetwork network{*system};
+  std::vector<caf::actor> transfers, others;
   std::vector<std::shared_ptr<FrozenState>> states;
+
+  ~StateWorld() {
+    for (auto* list : {&transfers, &others}) {
+      for (auto& one : *list) caf::anon_send_exit(one, caf::exit_reason::user_shutdown);
+      list->clear();
+    }
+    system.run();
+    network.shut_down();
+    system.run();
+  }
   void add_peer(const std::string& bytes, uint64_t step,
                 std::shared_ptr<storage::CheckpointStore> store = nullptr) {
     auto state = std::make_shared<FrozenState>();
@@ -82,18 +101,29 @@ struct StateWorld : World {
     states.push_back(state);
     auto stage = system->spawn(fake_stage, state);
     others.push_back(stage);
-    auto d = deps(static_cast<uint8_t>(averagers.size()), small_chunks());
-    d.store = std::move(store);
-    add(std::move(d));
-    caf::anon_send(averagers.back(), set_stage_atom::value, stage);
+    const NodeId node = id_of(static_cast<uint8_t>(transfers.size()));
+    StateTransferDeps deps;
+    deps.id = {node, kName};
+    deps.links = network.add(node);
+    deps.options.chunk_bytes = 100;
+    deps.options.chunks_in_flight = 2;
+    deps.store = std::move(store);
+    deps.detached = false;
+    transfers.push_back(spawn_state_transfer(*system, std::move(deps)));
+    caf::anon_send(transfers.back(), set_stage_atom::value, stage);
     system.run();
   }
   void add_liar(uint8_t n, const std::string& bytes, uint64_t step, uint64_t digest,
                 uint64_t size) {
     auto links = network.add(id_of(n));
     others.push_back(system->spawn(liar, Buffer::from_string(bytes), step, digest, size));
-    caf::anon_send(links, register_atom::value, std::string("averager.0"), others.back());
+    caf::anon_send(links, register_atom::value, std::string(kName), others.back());
     system.run();
+  }
+  std::string describe(size_t n) {
+    Ask<std::string> ask(*system, transfers[n], describe_atom::value);
+    system.run();
+    return *ask.answer().value;
   }
   std::unique_ptr<Ask<FetchedState>> fetch(std::vector<uint8_t> from,
                                            std::optional<uint64_t> exact = {},
@@ -101,8 +131,8 @@ struct StateWorld : World {
     FetchState fetch;
     fetch.exact_step = exact;
     fetch.max_bytes = max_bytes;
-    for (auto n : from) fetch.sources.push_back(member(n));
-    return std::make_unique<Ask<FetchedState>>(*system, averagers[0], fetch_atom::value, fetch);
+    for (auto n : from) fetch.sources.push_back({{id_of(n), kName}, network.endpoint(id_of(n))});
+    return std::make_unique<Ask<FetchedState>>(*system, transfers[0], fetch_atom::value, fetch);
   }
 };
 
@@ -122,9 +152,9 @@ BOOST_AUTO_TEST_CASE(equal_states_are_read_from_all_sources) {
   BOOST_TEST((outcome.value->state.view() == bytes));
   BOOST_TEST(outcome.value->step == 12u);
   auto& source = outcome.value->source;
-  BOOST_TEST(source.find(ActorId{id_of(1), "averager.0"}.brief()) != std::string::npos);
-  BOOST_TEST(source.find(ActorId{id_of(2), "averager.0"}.brief()) != std::string::npos);
-  BOOST_TEST(source.find(ActorId{id_of(3), "averager.0"}.brief()) == std::string::npos);
+  BOOST_TEST(source.find(ActorId{id_of(1), kName}.brief()) != std::string::npos);
+  BOOST_TEST(source.find(ActorId{id_of(2), kName}.brief()) != std::string::npos);
+  BOOST_TEST(source.find(ActorId{id_of(3), kName}.brief()) == std::string::npos);
   BOOST_TEST(world.describe(0).find("no fetch") != std::string::npos);
 }
 
@@ -260,7 +290,7 @@ BOOST_AUTO_TEST_CASE(ranges_outside_the_state_are_refused) {
   StateWorld world;
   world.add_peer(pattern(700, 5), 9);
   proto::StateInfo info;
-  Ask<Mail> ask(*world.system, world.averagers[0], make_mail(info));
+  Ask<Mail> ask(*world.system, world.transfers[0], make_mail(info));
   world.system.run();
   auto reply = ask.answer();
   BOOST_REQUIRE(reply.value);
@@ -270,7 +300,7 @@ BOOST_AUTO_TEST_CASE(ranges_outside_the_state_are_refused) {
     chunk.set_handle(h);
     chunk.set_offset(offset);
     chunk.set_size_bytes(size);
-    Ask<Mail> one(*world.system, world.averagers[0], make_mail(chunk));
+    Ask<Mail> one(*world.system, world.transfers[0], make_mail(chunk));
     world.system.run();
     return one.answer().code;
   };

@@ -1,4 +1,4 @@
-#include "actors/state/state_source.h"
+#include "actors/state/state_upload.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,6 +6,7 @@
 #include "actors/net/local.h"
 #include "actors/net/requests.h"
 #include "actors/state/checkpointer.h"
+#include "common/names.h"
 #include "tensor/core/flat.h"
 
 namespace swarm::actors {
@@ -20,8 +21,8 @@ constexpr auto kFresh = std::chrono::milliseconds(250);
 
 }  // namespace
 
-StateSource::StateSource(caf::event_based_actor* self, uint32_t stage,
-                         const AveragerOptions& options,
+StateUpload::StateUpload(caf::event_based_actor* self, uint32_t stage,
+                         const StateTransferOptions& options,
                          std::shared_ptr<storage::CheckpointStore> store, caf::actor stage_server,
                          bool detached)
     : self_(self),
@@ -31,7 +32,7 @@ StateSource::StateSource(caf::event_based_actor* self, uint32_t stage,
       stage_server_(std::move(stage_server)),
       detached_(detached) {}
 
-void StateSource::info(const proto::StateInfo& request, Promise promise) {
+void StateUpload::info(const proto::StateInfo& request, Promise promise) {
   if (request.stage() != stage_) {
     promise.deliver(to_caf(ErrorCode::kNotFound, "this peer serves stage " +
                                                      std::to_string(stage_) + ", not " +
@@ -53,9 +54,9 @@ void StateSource::info(const proto::StateInfo& request, Promise promise) {
 }
 
 /// From the store; what is not there may still be in memory.
-void StateSource::read(Waiting who) {
+void StateUpload::read(Waiting who) {
   if (!store_) return freeze(who);
-  if (!reader_) reader_ = spawn_checkpointer(self_->system(), store_, 1, detached_);
+  if (!reader_) reader_ = spawn_snapshot_reader(self_->system(), store_, detached_);
   reading_.push_back(who);
   auto take = [this](const Promise&, uint64_t step) {
     std::vector<Waiting> mine;
@@ -65,9 +66,7 @@ void StateSource::read(Waiting who) {
     reading_.erase(rest, reading_.end());
     return mine;
   };
-  self_
-      ->request(reader_, kFreezeTimeout, load_atom::value, "stage/" + std::to_string(stage_),
-                who.step)
+  self_->request(reader_, kFreezeTimeout, load_atom::value, stage_key(stage_), who.step)
       .then(
           [=](const Buffer& state) {
             auto waiting = take(who.promise, who.step);
@@ -87,7 +86,7 @@ void StateSource::read(Waiting who) {
           });
 }
 
-void StateSource::freeze(Waiting who) {
+void StateUpload::freeze(Waiting who) {
   if (!stage_server_) {
     who.promise.deliver(
         to_caf(who.exact ? ErrorCode::kNotFound : ErrorCode::kNotReady, "no state in memory yet"));
@@ -100,7 +99,7 @@ void StateSource::freeze(Waiting who) {
             [this](const caf::error& error) { frozen(from_caf(error)); });
 }
 
-void StateSource::frozen(Result<FrozenState> state) {
+void StateUpload::frozen(Result<FrozenState> state) {
   auto waiting = std::move(freezing_);
   freezing_.clear();
   for (auto& who : waiting) {
@@ -125,13 +124,13 @@ void StateSource::frozen(Result<FrozenState> state) {
 }
 
 /// The newest of them.
-StateSource::Copy* StateSource::find_step(uint64_t step) {
+StateUpload::Copy* StateUpload::find_step(uint64_t step) {
   const auto found = std::find_if(copies_.rbegin(), copies_.rend(),
                                   [step](const Copy& copy) { return copy.step == step; });
   return found == copies_.rend() ? nullptr : &*found;
 }
 
-StateSource::Copy& StateSource::keep(const Buffer& state, uint64_t step) {
+StateUpload::Copy& StateUpload::keep(const Buffer& state, uint64_t step) {
   if (copies_.size() >= kMaxCopies)
     copies_.erase(std::min_element(copies_.begin(), copies_.end(),
                                    [](auto& a, auto& b) { return a.used < b.used; }));
@@ -142,26 +141,24 @@ StateSource::Copy& StateSource::keep(const Buffer& state, uint64_t step) {
   copy.digest = tensor::digest(state.data(), state.size());
   copy.used = self_->clock().now();
   copies_.push_back(std::move(copy));
-  self_->delayed_send(self_, options_.state_ttl, run_later_atom::value,
-                      LocalTask([this] { expire(); }));
+  self_->delayed_send(self_, options_.ttl, run_later_atom::value, LocalTask([this] { expire(); }));
   return copies_.back();
 }
 
 /// Drops unused copies; comes back when the next one may be due.
-void StateSource::expire() {
+void StateUpload::expire() {
   const auto now = self_->clock().now();
-  copies_.erase(
-      std::remove_if(copies_.begin(), copies_.end(),
-                     [&](const Copy& copy) { return copy.used + options_.state_ttl <= now; }),
-      copies_.end());
+  copies_.erase(std::remove_if(copies_.begin(), copies_.end(),
+                               [&](const Copy& copy) { return copy.used + options_.ttl <= now; }),
+                copies_.end());
   if (copies_.empty()) return;
   auto next = copies_.front().used;
   for (auto& copy : copies_) next = std::min(next, copy.used);
-  self_->delayed_send(self_, next + options_.state_ttl - now, run_later_atom::value,
+  self_->delayed_send(self_, next + options_.ttl - now, run_later_atom::value,
                       LocalTask([this] { expire(); }));
 }
 
-void StateSource::answer(Promise promise, Copy& copy) {
+void StateUpload::answer(Promise promise, Copy& copy) {
   copy.used = self_->clock().now();
   proto::StateInfoReply reply;
   reply.set_handle(copy.handle);
@@ -171,7 +168,7 @@ void StateSource::answer(Promise promise, Copy& copy) {
   promise.deliver(make_mail(std::move(reply)));
 }
 
-void StateSource::chunk(const proto::StateChunk& request, Promise promise) {
+void StateUpload::chunk(const proto::StateChunk& request, Promise promise) {
   auto copy = std::find_if(copies_.begin(), copies_.end(),
                            [&](const Copy& c) { return c.handle == request.handle(); });
   if (copy == copies_.end()) {
@@ -191,7 +188,7 @@ void StateSource::chunk(const proto::StateChunk& request, Promise promise) {
                             copy->state.slice(request.offset(), request.size_bytes())));
 }
 
-void StateSource::close(const Error& error) {
+void StateUpload::close(const Error& error) {
   for (auto* list : {&freezing_, &reading_}) {
     auto waiting = std::move(*list);
     list->clear();
@@ -203,7 +200,7 @@ void StateSource::close(const Error& error) {
   copies_.clear();
 }
 
-std::string StateSource::describe() const {
+std::string StateUpload::describe() const {
   std::string text = "frozen states";
   for (auto& copy : copies_)
     text +=

@@ -1,8 +1,7 @@
-#include "actors/averaging/averaging_round.h"
+#include "actors/averaging/direct_reduce.h"
 
 #include <atomic>
 #include <cstring>
-#include <set>
 #include <utility>
 
 #include "tensor/core/codec.h"
@@ -17,32 +16,13 @@ Error invalid(const std::string& what) {
 
 }  // namespace
 
-Status AveragingRound::validate(const AverageRound& spec) {
-  if (spec.members.empty() || spec.members.size() > 1'024) return invalid("1 to 1024 members");
-  if (spec.self >= spec.members.size()) return invalid("self is not in the member list");
-  if (spec.n == 0 || spec.n > tensor::kMaxTensorBytes * 4)
-    return invalid("n = " + std::to_string(spec.n) + " elements");
-  if (spec.total_samples == 0) return invalid("no samples to average over");
-  std::set<ActorId> distinct;
-  for (const auto& member : spec.members)
-    if (!distinct.insert(member.averager).second)
-      return invalid(member.averager.brief() + " is listed twice");
-  bool may_be_empty = spec.members[spec.self].samples == 0;
-  if (spec.gradient.size() != spec.n * sizeof(float) && !(may_be_empty && spec.gradient.empty()))
-    return Error{ErrorCode::kShapeMismatch, "averaging: gradient of " +
-                                                std::to_string(spec.gradient.size()) +
-                                                " bytes, n = " + std::to_string(spec.n)};
-  return {};
-}
-
-AveragingRound::AveragingRound(AverageRound spec, tensor::Codec codec, uint64_t chunk_elements,
-                               MutableBuffer memory)
-    : spec_(std::move(spec)), codec_(codec), chunk_elements_(chunk_elements) {
+DirectReduce::DirectReduce(const AllReduceSetup& setup, AverageRound spec,
+                           const std::vector<routing::Part>& parts, MutableBuffer memory)
+    : AllReduce(std::move(spec)), codec_(setup.codec), chunk_elements_(setup.chunk_elements) {
   const size_t bytes = spec_.n * sizeof(float);
   result_ =
       memory.owner() && memory.size() == bytes ? std::move(memory) : MutableBuffer::allocate(bytes);
   const size_t members = spec_.members.size();
-  auto parts = routing::plan_parts(spec_.n, std::vector<double>(members, 1.0));
   asked_.resize(members);
   answers_missing_.resize(members);
   contributions_missing_.resize(members);
@@ -65,7 +45,7 @@ AveragingRound::AveragingRound(AverageRound spec, tensor::Codec codec, uint64_t 
     for (auto& chunk : own_) reduce(chunk);
 }
 
-MutableBuffer AveragingRound::take_memory() {
+MutableBuffer DirectReduce::take_memory() {
   own_.clear();  // encoded means may share it
   MutableBuffer memory = std::move(result_);
   result_ = {};
@@ -74,12 +54,12 @@ MutableBuffer AveragingRound::take_memory() {
   return memory;
 }
 
-float* AveragingRound::at(uint64_t element) const {
+float* DirectReduce::at(uint64_t element) const {
   return reinterpret_cast<float*>(result_.data()) + element;
 }
 
-AveragingRound::Outgoing AveragingRound::request(uint32_t member, size_t chunk) const {
-  const auto& part = asked_[member][chunk];
+AllReduce::Outgoing DirectReduce::request(uint32_t member, size_t number) const {
+  const auto& part = asked_[member][number];
   Outgoing out;
   out.head.set_round(spec_.round);
   out.head.set_sender(spec_.self);
@@ -92,9 +72,10 @@ AveragingRound::Outgoing AveragingRound::request(uint32_t member, size_t chunk) 
   return out;
 }
 
-Status AveragingRound::take_mean(uint32_t member, size_t chunk, const tensor::EncodedTensor& mean) {
-  const auto& part = asked_[member][chunk];
-  auto values = tensor::decode_flat(mean, part.count);
+Status DirectReduce::take_answer(uint32_t member, size_t number,
+                                 const tensor::EncodedTensor& answer) {
+  const auto& part = asked_[member][number];
+  auto values = tensor::decode_flat(answer, part.count);
   if (!values.ok()) return values.error();
   std::memcpy(at(part.first), values->data(), part.count * sizeof(float));
   --answers_missing_[member];
@@ -102,7 +83,7 @@ Status AveragingRound::take_mean(uint32_t member, size_t chunk, const tensor::En
   return {};
 }
 
-Result<size_t> AveragingRound::contribute(const proto::AveragePart& head, const Buffer& body) {
+Result<size_t> DirectReduce::contribute(const proto::AveragePart& head, const Buffer& body) {
   const uint32_t sender = head.sender();
   if (sender >= spec_.members.size() || sender == spec_.self)
     return invalid("sender " + std::to_string(sender) + " is no other member");
@@ -125,7 +106,7 @@ Result<size_t> AveragingRound::contribute(const proto::AveragePart& head, const 
 
 /// Adds up in the order of the member list, divides, encodes, and keeps what the others will
 /// decode.
-void AveragingRound::reduce(OwnChunk& chunk) {
+void DirectReduce::reduce(OwnChunk& chunk) {
   const uint64_t count = chunk.part.count;
   float* sum = at(chunk.part.first);
   bool first = true;
@@ -152,11 +133,11 @@ void AveragingRound::reduce(OwnChunk& chunk) {
   --chunks_missing_;
 }
 
-bool AveragingRound::needs(uint32_t member) const {
+bool DirectReduce::needs(uint32_t member) const {
   return answers_missing_[member] > 0 || contributions_missing_[member] > 0;
 }
 
-std::string AveragingRound::waiting_for() const {
+std::string DirectReduce::waiting_for() const {
   std::string text;
   for (uint32_t i = 0; i < spec_.members.size(); ++i)
     if (needs(i))

@@ -1,26 +1,30 @@
 /// The supplying side of state transfer: answers StateInfo and StateChunk from frozen copies. A
-/// part of the averager actor; all calls come from that actor.
+/// part of the StateTransfer actor; all calls come from that actor.
 ///
 /// At most two copies are kept (the least recently read one goes), each until it was unused for
-/// options.state_ttl. Requests for the newest state share one copy per step.
+/// options.ttl. Requests for the newest state share one copy per step.
 #pragma once
 
+#include <caf/actor.hpp>
 #include <caf/event_based_actor.hpp>
 #include <caf/typed_response_promise.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "actors/averaging/averager.h"
 #include "actors/net/mail.h"
+#include "actors/state/options.h"
+#include "actors/state/state_messages.h"
+#include "common/result.h"
+#include "storage/checkpoint_store.h"
 
 namespace swarm::actors {
 
-class StateSource {
+class StateUpload {
  public:
   using Promise = caf::typed_response_promise<Mail>;
   /// `detached`: of the actor that reads the store.
-  StateSource(caf::event_based_actor* self, uint32_t stage, const AveragerOptions& options,
+  StateUpload(caf::event_based_actor* self, uint32_t stage, const StateTransferOptions& options,
               std::shared_ptr<storage::CheckpointStore> store, caf::actor stage_server,
               bool detached);
 
@@ -56,7 +60,7 @@ class StateSource {
 
   caf::event_based_actor* self_;
   uint32_t stage_;
-  AveragerOptions options_;
+  StateTransferOptions options_;
   std::shared_ptr<storage::CheckpointStore> store_;  // shared with the checkpointer
   caf::actor stage_server_;
   bool detached_;

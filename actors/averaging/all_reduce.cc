@@ -1,0 +1,62 @@
+#include "actors/averaging/all_reduce.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+#include "actors/averaging/direct_reduce.h"
+#include "common/check.h"
+#include "routing/averaging/averaging_plan.h"
+
+namespace swarm::actors {
+namespace {
+
+Error invalid(const std::string& what) {
+  return {ErrorCode::kInvalidArgument, "averaging: " + what};
+}
+
+/// Each member reduces an equal part.
+std::unique_ptr<AllReduce> butterfly(const AllReduceSetup& setup, AverageRound spec,
+                                     MutableBuffer memory) {
+  auto parts = routing::plan_parts(spec.n, std::vector<double>(spec.members.size(), 1.0));
+  return std::make_unique<DirectReduce>(setup, std::move(spec), std::move(parts),
+                                        std::move(memory));
+}
+
+struct TopologyRow {
+  Topology topology;
+  std::unique_ptr<AllReduce> (*make)(const AllReduceSetup&, AverageRound, MutableBuffer);
+};
+constexpr TopologyRow kTopologies[] = {
+    {Topology::kButterfly, butterfly},
+};
+
+}  // namespace
+
+Status validate(const AverageRound& spec) {
+  if (spec.members.empty() || spec.members.size() > 1'024) return invalid("1 to 1024 members");
+  if (spec.self >= spec.members.size()) return invalid("self is not in the member list");
+  if (spec.n == 0 || spec.n > tensor::kMaxTensorBytes * 4)
+    return invalid(fmt::format("n = {} elements", spec.n));
+  if (spec.total_samples == 0) return invalid("no samples to average over");
+  std::set<ActorId> distinct;
+  for (const auto& member : spec.members)
+    if (!distinct.insert(member.averager).second)
+      return invalid(member.averager.brief() + " is listed twice");
+  const bool may_be_empty = spec.members[spec.self].samples == 0;
+  if (spec.gradient.size() != spec.n * sizeof(float) && !(may_be_empty && spec.gradient.empty()))
+    return Error{ErrorCode::kShapeMismatch, fmt::format("averaging: gradient of {} bytes, n = {}",
+                                                        spec.gradient.size(), spec.n)};
+  return {};
+}
+
+std::unique_ptr<AllReduce> make_all_reduce(const AllReduceSetup& setup, AverageRound spec,
+                                           MutableBuffer memory) {
+  for (const auto& row : kTopologies)
+    if (row.topology == setup.topology) return row.make(setup, std::move(spec), std::move(memory));
+  SWARM_CHECK(false && "every topology has a row");
+  return nullptr;
+}
+
+}  // namespace swarm::actors

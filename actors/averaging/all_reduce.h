@@ -1,0 +1,103 @@
+/// One member's side of one all-reduce, whatever its topology: what it asks of whom, what it
+/// answers, what comes out. No mail, no time: actors/averaging/averager.cc carries it out.
+///
+/// Every member sums the others' vectors in the order of the member list, so all end with the same
+/// bits. A topology is a class (or a use of DirectReduce) and a row of the table in all_reduce.cc.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/averaging/options.h"
+#include "common/buffer.h"
+#include "common/ids.h"
+#include "common/result.h"
+#include "swarm/state.pb.h"
+#include "tensor/core/stage.h"
+
+namespace swarm::actors {
+
+/// Another averager, and how much it brings.
+struct AverageMember {
+  ActorId averager;
+  Endpoint endpoint;
+  uint64_t samples = 0;  ///< In its gradient sum.
+};
+
+struct AverageRound {
+  uint64_t round = 0;                  ///< Grows from round to round.
+  std::vector<AverageMember> members;  ///< The same list, in the same order, at every member.
+  uint32_t self = 0;                   ///< This averager's place in `members`.
+  /// float32 [n]: un-normalised sum over this peer's samples. May be empty without samples.
+  /// Not written by anyone until the round has been answered.
+  Buffer gradient;
+  uint64_t n = 0;              ///< Elements.
+  uint64_t total_samples = 0;  ///< Divisor; >= 1.
+};
+
+/// Errors: kInvalidArgument, kShapeMismatch. Allocate nothing before this holds.
+Status validate(const AverageRound& spec);
+
+/// Not thread-safe; one owner.
+class AllReduce {
+ public:
+  /// Requires validate(spec).ok().
+  explicit AllReduce(AverageRound spec) : spec_(std::move(spec)) {}
+  virtual ~AllReduce() = default;
+
+  const AverageRound& spec() const { return spec_; }
+
+  // What this member asks of the others. Requests to a member are numbered from 0.
+
+  virtual size_t requests_to(uint32_t member) const = 0;
+  struct Outgoing {
+    proto::AveragePart head;
+    Buffer body;
+  };
+  virtual Outgoing request(uint32_t member, size_t number) const = 0;
+  /// Errors: kShapeMismatch, kInvalidArgument.
+  virtual Status take_answer(uint32_t member, size_t number,
+                             const tensor::EncodedTensor& answer) = 0;
+
+  // What the others ask of this member. Requests that get the same answer share a number.
+
+  /// A repeat changes nothing. Errors: kInvalidArgument (sender, offset), kShapeMismatch (size,
+  /// missing contribution).
+  virtual Result<size_t> contribute(const proto::AveragePart& head, const Buffer& body) = 0;
+  /// answer(number) may be called.
+  virtual bool answerable(size_t number) const = 0;
+  /// Requires answerable(number).
+  virtual const tensor::EncodedTensor& answer(size_t number) const = 0;
+
+  /// Every element of the result is known.
+  virtual bool complete() const = 0;
+  /// Something is still to come from `member`.
+  virtual bool needs(uint32_t member) const = 0;
+  /// Members that needs() holds for, for people.
+  virtual std::string waiting_for() const = 0;
+  /// float32 [n]. Requires complete().
+  virtual Buffer result() const = 0;
+  /// The result's memory for the next round, or nothing while others still read it. Call last.
+  virtual MutableBuffer take_memory() = 0;
+  /// The gradient is no longer needed (after complete()).
+  void drop_gradient() { spec_.gradient = {}; }
+
+ protected:
+  AverageRound spec_;
+};
+
+struct AllReduceSetup {
+  Topology topology = Topology::kButterfly;
+  tensor::Codec codec = tensor::Codec::kNone;
+  uint64_t chunk_elements = 1;  ///< Of one request; >= 1.
+};
+
+/// Requires validate(spec).ok(). `memory`: of an earlier round, that nobody else refers to any
+/// more; used if it is of the right size (faulting in fresh pages takes as long as half a round).
+std::unique_ptr<AllReduce> make_all_reduce(const AllReduceSetup& setup, AverageRound spec,
+                                           MutableBuffer memory = {});
+
+}  // namespace swarm::actors

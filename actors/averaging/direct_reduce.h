@@ -1,0 +1,60 @@
+/// The all-reduce in which each part of the vector has one member that reduces it: everyone streams
+/// its numbers of that part to it in chunks, and the answer to a chunk is its encoded mean, sent
+/// when all contributions are in. With equal parts this is the butterfly.
+///
+/// The reducer keeps decode(encode(mean)) itself, and adds contributions in the order of the member
+/// list, so all members end with the same bits for every codec. Members without samples send
+/// requests without a chunk: "nothing to add, I want the mean".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "actors/averaging/all_reduce.h"
+#include "routing/averaging/averaging_plan.h"
+
+namespace swarm::actors {
+
+class DirectReduce : public AllReduce {
+ public:
+  /// `parts`: of the vector, one for each member, contiguous and covering; may be empty. Requires
+  /// validate(spec).ok(). Reduces what needs nobody else at once.
+  DirectReduce(const AllReduceSetup& setup, AverageRound spec,
+               const std::vector<routing::Part>& parts, MutableBuffer memory);
+
+  size_t requests_to(uint32_t member) const override { return asked_[member].size(); }
+  Outgoing request(uint32_t member, size_t number) const override;
+  Status take_answer(uint32_t member, size_t number, const tensor::EncodedTensor& answer) override;
+  Result<size_t> contribute(const proto::AveragePart& head, const Buffer& body) override;
+  bool answerable(size_t number) const override { return own_[number].missing == 0; }
+  const tensor::EncodedTensor& answer(size_t number) const override { return own_[number].encoded; }
+  bool complete() const override { return chunks_missing_ == 0; }
+  bool needs(uint32_t member) const override;
+  std::string waiting_for() const override;
+  Buffer result() const override { return result_.freeze(); }
+  MutableBuffer take_memory() override;
+
+ private:
+  struct OwnChunk {
+    routing::Part part;
+    std::vector<Buffer> contributions;  // by member; decoded float32 [count]
+    size_t missing = 0;
+    tensor::EncodedTensor encoded;
+  };
+  bool contributes(uint32_t member) const { return spec_.members[member].samples > 0; }
+  void reduce(OwnChunk& chunk);
+  float* at(uint64_t element) const;
+
+  tensor::Codec codec_;
+  uint64_t chunk_elements_;
+  std::vector<std::vector<routing::Part>> asked_;  // by member
+  std::vector<size_t> answers_missing_;            // by member
+  std::vector<size_t> contributions_missing_;      // by member
+  routing::Part own_part_;
+  std::vector<OwnChunk> own_;
+  size_t chunks_missing_ = 0;
+  MutableBuffer result_;
+};
+
+}  // namespace swarm::actors

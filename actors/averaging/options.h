@@ -1,0 +1,27 @@
+/// How the peers of a stage average.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "tensor/core/options.h"
+
+namespace swarm::actors {
+
+/// Who sends what to whom in an all-reduce; actors/averaging/all_reduce.cc makes each.
+enum class Topology : uint8_t {
+  kButterfly,  ///< Each member reduces an equal part and sends its mean to all others.
+};
+/// As written in a file, in the order of the values.
+inline constexpr const char* kTopologyNames[] = {"butterfly"};
+
+struct AveragerOptions {
+  Topology topology = Topology::kButterfly;
+  uint32_t chunk_elements = 64u << 10;         ///< Of one part request; 256 KiB in float32.
+  uint32_t chunks_in_flight = 8;               ///< Per member.
+  tensor::Codec codec = tensor::Codec::kNone;  ///< Of parts and averages.
+  /// A round is given at least this long; a quarter of it once three rounds are known.
+  std::chrono::milliseconds min_deadline{3'000};
+};
+
+}  // namespace swarm::actors

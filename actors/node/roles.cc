@@ -1,0 +1,144 @@
+#include "actors/node/roles.h"
+
+#include <chrono>
+#include <utility>
+
+#include "actors/averaging/averager.h"
+#include "actors/coordinator/coordinator.h"
+#include "actors/stage/compute.h"
+#include "actors/stage/stage_server.h"
+#include "actors/state/checkpointer.h"
+#include "actors/state/state_transfer.h"
+#include "actors/trainer/trainer.h"
+
+namespace swarm::actors {
+namespace {
+
+tensor::StageOptions stage_options(const NodeOptions& options, int32_t stage) {
+  tensor::StageOptions out;
+  out.model = options.model;
+  out.model.seed = options.training.seed;
+  out.optimizer = options.optimizer;
+  out.stage = stage;
+  out.num_stages = options.num_stages;
+  out.backward = options.backward;
+  out.compute = options.compute;
+  out.device = options.device;
+  out.activation_codec = options.activation_codec;
+  out.gradient_codec = options.gradient_codec;
+  out.config_fingerprint = options.config_fingerprint;
+  return out;
+}
+
+/// What the Deps of every role have.
+template <class Deps>
+Deps common_deps(const RoleContext& context, const RoleName& name) {
+  Deps deps;
+  deps.id = {context.node, name.text()};
+  deps.endpoint = context.endpoint;
+  deps.node_name = context.options.name;
+  deps.num_stages = static_cast<uint32_t>(context.options.num_stages);
+  deps.training = context.options.training;
+  deps.dht_options = context.options.dht;
+  deps.links = context.links;
+  deps.dht = context.dht;
+  deps.events = context.events;
+  return deps;
+}
+
+caf::actor interposed(const RoleContext& context, Role role, const caf::actor& actor) {
+  return context.interpose ? context.interpose(role, actor) : actor;
+}
+
+caf::actor spawn_compute_of(const RoleContext& context, int32_t stage) {
+  auto make = [make = context.make_stage, options = stage_options(context.options, stage)] {
+    return make(options);
+  };
+  const std::chrono::duration<double> half_delay(context.options.delay_s / 2);
+  return interposed(context, Role::kCompute,
+                    spawn_compute(*context.system, make, context.detached, half_delay));
+}
+
+caf::actor spawn_checkpointer_of(const RoleContext& context) {
+  return interposed(context, Role::kCheckpointer,
+                    spawn_checkpointer(*context.system, context.store,
+                                       context.options.checkpoint.keep, context.detached));
+}
+
+caf::actor spawn_averager_of(const RoleContext& context, const PeerId& peer, uint32_t stage) {
+  AveragerDeps deps;
+  deps.id = beside(peer, Role::kAverager);
+  deps.links = context.links;
+  deps.stage = stage;
+  deps.options = context.options.averager;
+  deps.detached = context.detached;
+  return spawn_averager(*context.system, std::move(deps));
+}
+
+caf::actor spawn_state_transfer_of(const RoleContext& context, const PeerId& peer, uint32_t stage) {
+  StateTransferDeps deps;
+  deps.id = beside(peer, Role::kState);
+  deps.links = context.links;
+  deps.stage = stage;
+  deps.options = context.options.state_transfer;
+  deps.store = context.store;
+  deps.detached = context.detached;
+  return spawn_state_transfer(*context.system, std::move(deps));
+}
+
+}  // namespace
+
+RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t life) {
+  const NodeOptions& options = context.options;
+  const RoleName name{Role::kStage, place, life};
+  const int32_t stage = options.stages[place];
+  auto deps = common_deps<StageServerDeps>(context, name);
+  deps.stage = static_cast<uint32_t>(stage);
+  deps.sequence = options.model.sequence;
+  deps.optimizer = options.optimizer;
+  deps.options = options.stage_server;
+  deps.faults = options.faults;
+  deps.compute = spawn_compute_of(context, stage);
+  deps.checkpointer = spawn_checkpointer_of(context);
+  deps.averager = spawn_averager_of(context, deps.id, deps.stage);
+  deps.state_transfer = spawn_state_transfer_of(context, deps.id, deps.stage);
+  RoleActors actors{{name.with(Role::kCompute), deps.compute},
+                    {name.with(Role::kCheckpointer), deps.checkpointer},
+                    {name.with(Role::kAverager), deps.averager},
+                    {name.with(Role::kState), deps.state_transfer}};
+  actors[name] = spawn_stage_server(*context.system, std::move(deps));
+  return actors;
+}
+
+RoleActors spawn_coordinator_role(const RoleContext& context, uint32_t life) {
+  const RoleName name{Role::kCoordinator, 0, life};
+  auto deps = common_deps<CoordinatorDeps>(context, name);
+  deps.sequence = context.options.model.sequence;
+  deps.checkpoint = context.options.checkpoint;
+  deps.options = context.options.coordinator;
+  return {{name, spawn_coordinator(*context.system, std::move(deps))}};
+}
+
+RoleActors spawn_trainer_role(const RoleContext& context, uint32_t life) {
+  const RoleName name{Role::kTrainer, 0, life};
+  auto deps = common_deps<TrainerDeps>(context, name);
+  deps.options = context.options.trainer_options;
+  deps.data = context.data;
+  return {{name, spawn_trainer(*context.system, std::move(deps))}};
+}
+
+std::vector<RoleGroup> role_groups(const std::shared_ptr<const RoleContext>& context) {
+  std::vector<RoleGroup> groups;
+  for (uint32_t place = 0; place < context->options.stages.size(); ++place)
+    groups.push_back({{Role::kStage, place}, [context, place](uint32_t life) {
+                        return spawn_stage_role(*context, place, life);
+                      }});
+  if (!context->options.trainer) return groups;
+  groups.push_back({{Role::kCoordinator},
+                    [context](uint32_t life) { return spawn_coordinator_role(*context, life); }});
+  groups.push_back(
+      {{Role::kTrainer}, [context](uint32_t life) { return spawn_trainer_role(*context, life); }});
+  return groups;
+}
+
+}  // namespace swarm::actors

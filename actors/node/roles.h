@@ -1,0 +1,62 @@
+/// The roles of a node, made from its options: the one place where options become the Deps of
+/// actors. Used by a process (actors/node/node.cc) and by the simulator, so both wire alike.
+#pragma once
+
+#include <caf/actor.hpp>
+#include <caf/actor_system.hpp>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "actors/node/event_log.h"
+#include "actors/node/options.h"
+#include "common/ids.h"
+#include "common/names.h"
+#include "common/result.h"
+#include "storage/checkpoint_store.h"
+#include "tensor/core/stage.h"
+#include "tensor/data/text_data.h"
+
+namespace swarm::actors {
+
+/// The actors that live and die together, by name.
+using RoleActors = std::map<RoleName, caf::actor>;
+
+/// What all roles of a node share.
+struct RoleContext {
+  caf::actor_system* system = nullptr;
+  NodeOptions options;
+  NodeId node;
+  Endpoint endpoint;
+  caf::actor links, dht;
+  std::shared_ptr<EventLog> events;                 ///< Shared by all roles.
+  std::shared_ptr<storage::CheckpointStore> store;  ///< Shared by all stages; null without any.
+  std::shared_ptr<const tensor::TextData> data;     ///< Shared with the trainer; null without one.
+  /// Called in the thread of the compute actor.
+  std::function<Result<std::unique_ptr<tensor::Stage>>(const tensor::StageOptions&)> make_stage;
+  /// What computes or blocks has a thread of its own; false on the deterministic scheduler.
+  bool detached = true;
+  /// May put another actor before one that computes or writes (the simulator's slow machines);
+  /// returns whom to send to. Null: nobody stands between.
+  std::function<caf::actor(Role, const caf::actor&)> interpose;
+};
+
+/// The stage server of options.stages[place] with its compute actor, checkpointer, averager and
+/// state transfer.
+RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t life);
+RoleActors spawn_coordinator_role(const RoleContext& context, uint32_t life);
+RoleActors spawn_trainer_role(const RoleContext& context, uint32_t life);
+
+/// A group of actors that is ended whole and spawned again when one of them dies.
+struct RoleGroup {
+  RoleName name;  ///< In its first life.
+  /// Spawns the group in a later life (0: the first).
+  std::function<RoleActors(uint32_t life)> spawn;
+};
+
+/// All that options ask for: a group for each stage; for a trainer, a coordinator and a trainer.
+std::vector<RoleGroup> role_groups(const std::shared_ptr<const RoleContext>& context);
+
+}  // namespace swarm::actors

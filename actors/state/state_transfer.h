@@ -1,0 +1,48 @@
+/// Beside each StageServer: hands its state to neighbours that join or come back, and fetches
+/// theirs (design Sec. 7). Registered with its Links as "state.<place>".
+///
+///   mail                        reply             errors
+///   (fetch_atom, FetchState)    FetchedState      kNotFound, kLinkLost, kCorruptCheckpoint,
+///                                                 kOverloaded, kInvalidArgument, kShuttingDown
+///   (set_stage_atom, actor)     -                 who answers (freeze_atom)
+///   (describe_atom)             string            for the console
+///   Mail StateInfo              StateInfoReply    kNotFound, kNotReady, kCorruptCheckpoint, kIo,
+///                                                 kOverloaded
+///   Mail StateChunk             StateChunkReply   kNotFound (ask StateInfo again),
+///                                                 kInvalidArgument
+///
+/// States  of a fetch: asking who has what -> reading ranges -> answered; back to asking when every
+///         source has failed.
+/// Owns    two frozen states at most; the memory of each fetch under way.
+/// Thread  detached in a running node (it copies and checks whole states), pooled in tests. The
+///         store is read by an actor of its own.
+/// Timers  options.ttl of frozen states; pauses before sources are asked again.
+/// Exit    answers what is pending with kShuttingDown.
+#pragma once
+
+#include <caf/actor.hpp>
+#include <caf/actor_system.hpp>
+#include <memory>
+
+#include "actors/state/options.h"
+#include "actors/state/state_messages.h"
+#include "storage/checkpoint_store.h"
+
+namespace swarm::actors {
+
+struct StateTransferDeps {
+  ActorId id;  ///< {this node, "state.<place>"}.
+  caf::actor links;
+  uint32_t stage = 0;
+  StateTransferOptions options;
+  /// This node's snapshots, stream stage_key(stage); shared, thread-safe; null: none to offer.
+  std::shared_ptr<storage::CheckpointStore> store;
+  caf::actor stage_server;  ///< May come later by set_stage_atom.
+  bool detached = true;     ///< False on the deterministic scheduler.
+};
+
+/// Spawns the actor and registers it with deps.links under deps.id.actor. It lives until it is sent
+/// an exit.
+caf::actor spawn_state_transfer(caf::actor_system& system, StateTransferDeps deps);
+
+}  // namespace swarm::actors
