@@ -103,9 +103,6 @@ caf::behavior Averager::start(Self* self, AveragerDeps deps) {
   self_ = self;
   deps_ = std::move(deps);
   SWARM_CHECK(deps_.options.chunk_elements > 0);
-  source_ = std::make_unique<StateSource>(self, deps_.stage, deps_.options, deps_.store,
-                                          deps_.stage_server, deps_.detached);
-  fetches_ = std::make_unique<StateFetches>(self, deps_.links, deps_.options);
   install_default_handlers(self);
   const auto me = caf::actor_cast<caf::actor>(self);
   self->send(deps_.links, register_atom::value, deps_.id.actor, me);
