@@ -67,6 +67,7 @@ function is_options(path) {
 }
 
 function check_project(path,   folder) {
+  if (own == "config" || own == "records" || own == "apps" || header) { ++edges; edge_user[edges] = name; edge_line[edges] = FNR; edge_used[edges] = path }
   if (starts(path, "tensor/")) { ++uses_of_tensor; user[uses_of_tensor] = name; line[uses_of_tensor] = FNR; used[uses_of_tensor] = path }
   folder = path; sub(/\/.*/, "", folder)
   if (starts(path, "../") || path !~ /\//) {
@@ -93,6 +94,9 @@ function check_project(path,   folder) {
 
 function check_library(path,   library) {
   library = path; sub(/\/.*/, "", library)
+  if (library == "caf") with_caf[name] = 1
+  if (library == "caf" && is_caf_free(name))
+    breach("include of <" path ">", "what runs, judges and shows experiments needs no actors")
   if (path == "caf/all.hpp")
     breach("include of <caf/all.hpp>", "include the headers that are used; it costs seconds per file")
   if (path == "torch/torch.h" && header)
@@ -166,7 +170,23 @@ function check_torch_headers(   i, grown) {
     if (used[i] in with_torch && user[i] !~ /^(tensor|tests)\//)
       printf "%s:%d: include of %s: it needs LibTorch and is private to tensor/; use tensor/core/stage.h\n", user[i], line[i], used[i]
 }
-END { finish(); check_torch_headers() }
+
+# What takes options from headers without CAF, so that it neither compiles nor links actors.
+function is_caf_free(file) { return file ~ /^(config|records)\// || file ~ /^apps\/(launch|audit|report|sweep|bench\/figures)\// }
+function check_caf_headers(   i, grown) {
+  do {
+    grown = 0
+    for (i = 1; i <= edges; ++i)
+      if (edge_used[i] in with_caf && edge_user[i] ~ /\.h$/ && !(edge_user[i] in with_caf)) {
+        with_caf[edge_user[i]] = 1
+        grown = 1
+      }
+  } while (grown)
+  for (i = 1; i <= edges; ++i)
+    if (edge_used[i] in with_caf && is_caf_free(edge_user[i]))
+      printf "%s:%d: include of %s: it shows CAF; put what is needed into a header without\n", edge_user[i], edge_line[i], edge_used[i]
+}
+END { finish(); check_torch_headers(); check_caf_headers() }
 '
 if ((${#files[@]})); then
   awk -v max_lines="$max_lines" "$rules" "${files[@]}" >>"$breaches"

@@ -13,8 +13,9 @@ void add_verify(CLI::App& app, Program& program) {
   add_config_arguments(*command, a->config);
   command->get_option("FILE")->description(
       "Experiment file to train now, or folder of a run that has ended");
-  auto* steps = command->add_option("--steps", a->steps, "For a FILE: optimizer steps to train")
-                    ->check(CLI::Range(1, 1000000));
+  auto* steps =
+      command->add_option("--steps", a->steps, "For a FILE: optimizer steps to train (20)")
+          ->check(CLI::Range(1, 1000000));
   command->add_option("--drop-slot", a->drop_slot,
                       "For a FILE: STEP:SLOT whose gradient the swarm loses on purpose");
   command->add_option("--tolerance", a->tolerance, "Largest relative difference of a tensor")

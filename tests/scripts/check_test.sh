@@ -23,6 +23,8 @@ reset_tree() {
   printf '#include "config/load.h"\n\n#include "actors/node/options.h"\n' >"$tree/config/load.cc"
   printf '#include <CLI/CLI.hpp>\n\n#include "config/load.h"\n' >"$tree/apps/main.cc"
   printf '#include <boost/test/unit_test.hpp>\n\n#include "actors/node/options.h"\n' >"$tree/tests/actors/a_test.cc"
+  printf '#pragma once\n\n#include <caf/message.hpp>\n' >"$tree/actors/net/message.h"
+  printf '#pragma once\n\n#include "actors/net/message.h"\n' >"$tree/actors/net/mail.h"
   printf 'BasedOnStyle: Google\nColumnLimit: 100\n' >"$tree/.clang-format"
 }
 
@@ -67,6 +69,8 @@ expect_breach actors/net/options.h '#pragma once\n\n#include <caf/actor.hpp>\n' 
 expect_breach config/a.cc '#include "actors/trainer/trainer.h"\n' 'config includes actors/trainer/trainer.h'
 expect_breach config/a.cc '#include "apps/run.h"\n' 'config includes apps'
 expect_breach apps/a.cc '#include <torch/nn.h>\n' 'apps includes <torch/nn.h>'
+expect_breach apps/report/a.cc '#include <caf/actor.hpp>\n' 'needs no actors'
+expect_breach apps/sweep/a.cc '#include "actors/net/mail.h"\n' 'include of actors/net/mail.h: it shows CAF'
 expect_breach tests/a_test.cc '#include <caf/all.hpp>\n' 'caf/all.hpp'
 expect_breach actors/a.cc '#include "../common/ids.h"\n' 'from the root'
 expect_breach actors/a.cc '#include <common/ids.h>\n' 'included with quotes'
