@@ -4,6 +4,7 @@
 #include <caf/stateful_actor.hpp>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "actors/averaging/all_reduce.h"
@@ -12,6 +13,7 @@
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
 #include "common/check.h"
+#include "routing/averaging/round_pace.h"
 #include "tensor/core/flat.h"
 
 namespace swarm::actors {
@@ -21,15 +23,6 @@ using std::chrono::milliseconds;
 using Seconds = std::chrono::duration<double>;
 using MailPromise = caf::typed_response_promise<Mail>;
 
-// The first round has nothing to go by. A vector goes up about once and down about once: on the
-// slowest link we are made for, 100 Mb/s, that is twice its size, even if the two must take turns.
-constexpr double kFirstSecondsPerByte = 1.0 / 12.5e6;
-constexpr double kFirstPatience = 2;
-constexpr double kPatience = 8;  // a round may take so many times what rounds took so far
-// From this many rounds on their times are trusted, and what is left of min_deadline is what a busy
-// machine may hold a process up.
-constexpr int kTrustedRounds = 3;
-constexpr int kTrustedShare = 4;
 constexpr auto kRetryPause = milliseconds(50);
 constexpr auto kKeepResult = milliseconds(30'000);  // for requests that were sent again
 
@@ -65,8 +58,6 @@ class Averager {
 
   caf::result<AverageResult> average(const AverageRound& spec);
   void start_round(const AverageRound& spec);
-  milliseconds time_limit(uint64_t bytes) const;
-  void observe(double seconds_per_byte);
   void resolve(uint32_t member);
   void pump(uint32_t member);
   void ask(uint32_t member, size_t number);
@@ -94,8 +85,7 @@ class Averager {
   uint64_t newest_ = 0;  ///< Started or abandoned; parts of this and older rounds are never held.
   std::multimap<uint64_t, HeldPart> held_;  // by round
   uint64_t held_bytes_ = 0;
-  double seconds_per_byte_ = kFirstSecondsPerByte;
-  int observed_rounds_ = 0;
+  std::optional<routing::RoundPace> pace_;  ///< Set by start().
   std::string last_round_ = "none";
 };
 
@@ -103,6 +93,7 @@ caf::behavior Averager::start(Self* self, AveragerDeps deps) {
   self_ = self;
   deps_ = std::move(deps);
   SWARM_CHECK(deps_.options.chunk_elements > 0);
+  pace_.emplace(deps_.options.min_deadline);
   install_default_handlers(self);
   const auto me = caf::actor_cast<caf::actor>(self);
   self->send(deps_.links, register_atom::value, deps_.id.actor, me);
@@ -166,30 +157,14 @@ void Averager::start_round(const AverageRound& spec) {
   round_->next.resize(members);
   round_->in_flight.resize(members);
   round_->start = self_->clock().now();
-  const auto limit = time_limit(spec.n * sizeof(float));
+  const auto limit = pace_->limit(spec.n * sizeof(float));
   round_->deadline = round_->start + limit;
   later(limit, [this, round = spec.round, limit] {
     if (!running(round)) return;
-    seconds_per_byte_ *= 2;  // all that is known: it takes longer
+    pace_->missed();
     fail({ErrorCode::kPeerTimeout, "averaging: not done after " + std::to_string(limit.count()) +
                                        " ms; waiting for " + round_->work->waiting_for()});
   });
-}
-
-milliseconds Averager::time_limit(uint64_t bytes) const {
-  const double patience = observed_rounds_ == 0 ? kFirstPatience : kPatience;
-  const Seconds expected(seconds_per_byte_ * static_cast<double>(bytes) * patience);
-  const Seconds most(3'600);
-  auto least = deps_.options.min_deadline;
-  if (observed_rounds_ >= kTrustedRounds) least /= kTrustedShare;
-  return std::max(least, std::chrono::duration_cast<milliseconds>(std::min(expected, most)));
-}
-
-/// Up at once, down slowly: a false alarm costs a round and its samples, patience costs time.
-void Averager::observe(double seconds_per_byte) {
-  const bool first = ++observed_rounds_ == 1;
-  const double weight = first || seconds_per_byte > seconds_per_byte_ ? 1.0 : 0.3;
-  seconds_per_byte_ += weight * (seconds_per_byte - seconds_per_byte_);
 }
 
 void Averager::resolve(uint32_t member) {
@@ -262,7 +237,7 @@ void Averager::check_complete() {
       tensor::squared_norm(reinterpret_cast<const float*>(result.mean.data()), spec.n);
   result.digest = tensor::digest(result.mean.data(), result.mean.size());
   result.seconds = Seconds(self_->clock().now() - round_->start).count();
-  if (spec.members.size() > 1) observe(result.seconds / static_cast<double>(result.mean.size()));
+  if (spec.members.size() > 1) pace_->done(result.seconds, result.mean.size());
   round_->finished = true;
   round_->work->drop_gradient();
   last_round_ = "round " + std::to_string(id()) + ", " + std::to_string(spec.members.size()) +

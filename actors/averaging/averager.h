@@ -17,10 +17,8 @@
 /// States  per round: running -> finished (late requests are still answered) | failed.
 /// Owns    one result vector per round; held early parts (max_held_bytes).
 /// Thread  detached in a running node (it adds up vectors), pooled in tests.
-/// Timers  a round's deadline: 8 times the observed seconds per byte, at least a quarter of
-///         options.min_deadline once three rounds are known, min_deadline before; the first is
-///         given what twice its bytes take at 100 Mb/s. A finished round is forgotten after 30 s:
-///         nobody is late by that much.
+/// Timers  a round's deadline (routing/averaging/round_pace.h). A finished round is forgotten after
+///         30 s: nobody is late by that much.
 /// Exit    answers what is pending with kShuttingDown.
 #pragma once
 
