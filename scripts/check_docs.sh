@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Whether the documents are complete: every page of docs/ is linked from docs/README.md, every link
-# of a page leads to a file, and docs/errors.md has a row for every error code.
+# of a page and every `path/to/a_file.h` in it leads to a file, and docs/errors.md has a row for every
+# error code.
 #
 #   scripts/check_docs.sh [ROOT]    prints "file:line: what: what to do" per breach; exit 1 if any
 set -euo pipefail
@@ -14,15 +15,19 @@ breach() {
   breaches=$((breaches + 1))
 }
 
-for page in docs/*.md; do
+folders='common|proto|records|tensor|routing|storage|actors|config|apps|tests|scripts|docs'
+for page in README.md docs/*.md; do
   name=$(basename "$page")
-  [[ $page == "$index" ]] || grep -qF "]($name)" "$index" ||
+  [[ $page == "$index" || $page == README.md ]] || grep -qF "]($name)" "$index" ||
     breach "$index:1: no link to $name: add it where a reader would look for it"
   while IFS=: read -r line link; do
     [[ $link == changing/*.patch ]] && continue   # scripts/check_changes.sh looks after those
     target=$(dirname "$page")/${link%%#*}
     [[ -e $target ]] || breach "$page:$line: link to $link: there is no such file"
   done < <(grep -noE '\]\([^)# ]+[^) ]*\)' "$page" | sed -E 's/\]\(([^)]*)\)/\1/' | grep -v ':https\?://' || true)
+  while IFS=: read -r line path; do
+    [[ -e $path ]] || breach "$page:$line: $path: there is no such file"
+  done < <(grep -noE "\`($folders)/[A-Za-z0-9_./-]+\.(h|cc|proto|sh|toml|md)\`" "$page" | tr -d '`' || true)
 done
 
 if [[ -f common/result.cc ]]; then
