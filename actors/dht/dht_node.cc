@@ -366,7 +366,7 @@ caf::result<std::string> DhtNode::lookup_text(const std::string& name) {
 }
 
 DhtStatus DhtNode::status() const {
-  return {table_->all(), records_.size(), table_->size() > 0, lookups_->running()};
+  return {table_->all(), records_.size(), table_->size() > 0};
 }
 
 caf::behavior dht_node(DhtNode::Self* self, DhtDeps deps) {

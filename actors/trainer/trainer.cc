@@ -6,6 +6,7 @@
 
 #include "actors/coordinator/coordinator_client.h"
 #include "actors/net/local.h"
+#include "actors/net/log.h"
 #include "actors/net/requests.h"
 #include "actors/stage/stage_client.h"
 
