@@ -279,7 +279,9 @@ BOOST_AUTO_TEST_CASE(ids_that_were_named_once_and_are_never_used_are_forgotten) 
   auto a = swarm.start(1), b = swarm.start(2);
   auto linked = swarm.ask(swarm.resolve(a, b, "echo"), echo_mail(1));
   const auto held_id = NodeId::random();
-  const Swarm::Node unreachable{held_id, {"nobody", 9}, {}};
+  Swarm::Node unreachable;
+  unreachable.id = held_id;
+  unreachable.endpoint = {"nobody", 9};
   auto held = swarm.resolve(a, unreachable, "echo");
   const auto actors_before = swarm.system->registry().running();
   for (int i = 0; i < 10'000; ++i)
