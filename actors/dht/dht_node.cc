@@ -365,9 +365,7 @@ caf::result<std::string> DhtNode::lookup_text(const std::string& name) {
   return promise;
 }
 
-DhtStatus DhtNode::status() const {
-  return {table_->all(), records_.size(), table_->size() > 0};
-}
+DhtStatus DhtNode::status() const { return {table_->all(), records_.size(), table_->size() > 0}; }
 
 caf::behavior dht_node(DhtNode::Self* self, DhtDeps deps) {
   return self->state.start(self, std::move(deps));
