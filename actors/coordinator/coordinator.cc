@@ -1,41 +1,43 @@
-// Coordinator: life, election, leases, status.
+// Coordinator: its life, and what it is told by mail, by links and by the clock.
 #include "actors/coordinator/coordinator.h"
 
-#include <algorithm>
-#include <sstream>
+#include <fmt/format.h>
 
+#include <algorithm>
+
+#include "actors/coordinator/coordinator_mail.h"
+#include "actors/coordinator/coordinator_modes.h"
 #include "actors/coordinator/coordinator_state.h"
 #include "actors/dht/dht_node.h"
 #include "actors/net/local.h"
 #include "actors/net/log.h"
-#include "common/names.h"
-#include "swarm/dht.pb.h"
+#include "records/catalogue.h"
+#include "routing/steps/attempts.h"
 
 namespace swarm::actors {
-namespace {
 
 using std::chrono::milliseconds;
-
-/// A trainer waits this long for a slot before it is told to ask again.
-constexpr milliseconds kLeaseWait{1'000};
-/// A fresh node listens this long for others before it takes over a swarm that it sees empty.
-constexpr milliseconds kElectionPatience{1'500};
-
-const char* phase_name(int phase) {
-  static const char* const kNames[] = {"standby", "gathering", "open", "finished"};
-  return kNames[phase];
-}
-
-}  // namespace
+using Phase = routing::Frame::Phase;
 
 void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
   self_ = self;
   deps_ = std::move(deps);
   install_default_handlers(self_);
-  started_at_ = now();
-  // Above whatever an earlier life of this actor published: records of higher versions win.
-  publications_ = static_cast<uint64_t>(
-      std::chrono::duration_cast<milliseconds>(started_at_.time_since_epoch()).count());
+  roster_.emplace(deps_.num_stages);
+  auto parts = make_parts(deps_, *roster_);
+  schedule_ = std::move(parts.schedule);
+  gathering_ = std::move(parts.gathering);
+  const auto& training = deps_.training;
+  records_ = std::make_unique<CoordinatorRecords>(
+      CoordinatorRecordsOptions{deps_.num_stages, training.steps, training.batch,
+                                training.microbatch, static_cast<uint64_t>(deps_.sequence)},
+      deps_.events, book_);
+  leases_ = std::make_unique<LeaseCounter>(self_);
+  mail_ = std::make_unique<StepMail>(self_, book_, training.microbatch, mail_hooks());
+  office_ = std::make_unique<OfficeMail>(
+      self_, deps_,
+      OfficeMail::Hooks{[this] { take_over(); },
+                        [this](const std::string& reason) { step_down(reason); }});
   caf::actor me = caf::actor_cast<caf::actor>(self_);
   self_->send(deps_.links, register_atom::value, deps_.id.actor, me);
   self_->send(deps_.links, subscribe_atom::value, me);
@@ -47,22 +49,22 @@ caf::behavior CoordinatorState::make_behavior() {
       [this](const Mail& mail) { return on_mail(mail); },
       [this](tick_atom) { on_tick(); },
       [](run_later_atom, const LocalTask& task) { task(); },
-      [this](node_up_atom, const NodeInfo& info) { dead_.erase(info.id); },
+      [this](node_up_atom, const NodeInfo& info) { office_->office().link_up(info.id); },
       [this](node_down_atom, const NodeInfo& info, const std::string&) { on_node_down(info); },
       [this](describe_atom) { return describe(); },
   };
 }
 
 caf::result<Mail> CoordinatorState::on_mail(const Mail& mail) {
-  if (phase_ == Phase::kStandby)
+  if (!active())
     return to_caf(Error{ErrorCode::kNotReady, "this node's coordinator stands by", 100});
   switch (mail.kind) {
     case proto::KIND_REGISTER_PEER:
-      return on_register(mail);
+      return on_register(mail.as<proto::RegisterPeer>());
     case proto::KIND_LEASE:
-      return on_lease(mail);
+      return on_lease(mail.as<proto::Lease>());
     case proto::KIND_SLOT_DONE:
-      return on_slot_done(mail);
+      return on_slot_done(mail.as<proto::SlotDone>());
     case proto::KIND_SWARM_STATUS:
       return make_mail(status());
     case proto::KIND_SAVE_CHECKPOINT:
@@ -75,294 +77,175 @@ caf::result<Mail> CoordinatorState::on_mail(const Mail& mail) {
 
 void CoordinatorState::on_tick() {
   self_->delayed_send(self_, deps_.options.tick, tick_atom::value);
-  hold_election();
-  if (phase_ == Phase::kStandby) return;
-  expire_waiting_leases();
-  if (phase_ == Phase::kGathering) try_to_plan();
-  if (phase_ != Phase::kOpen) return;
-  for (routing::StepLedger* ledger : ledgers())
-    for (const auto& lease : ledger->expire(now_s())) record(records::LeaseExpired{lease.slot});
-  judge_all();
-  if (phase_ != Phase::kOpen) return;
-  serve_waiting_leases();
-  advance();  // a peer that came back with what it holds may have filled its stage
+  office_->hold_election();
+  if (!active()) return;
+  leases_->expire(now(), stamp());
+  if (schedule_->frame().phase == Phase::kClosed) carry_out(gathering_->next(now()));
+  carry_out(schedule_->tick(now()));
 }
 
 void CoordinatorState::on_node_down(const NodeInfo& info) {
-  if (candidates_.erase(info.id) != 0) {  // it is dialled again while its record lives
-    dead_.insert(info.id);
-    if (leader_ == info.id) leader_.reset();
-    hold_election();
+  office_->link_down(info.id);
+  if (!active()) return;
+  leases_->drop(info.id);
+  records_->traffic().forget(info.id);
+  for (const ActorId& trainer : roster_->trainers_of(info.id)) {
+    records_->record(step(), records::TrainerLost{info.name, schedule_->trainer_lost(trainer)});
+    roster_->remove_trainer(trainer);
   }
-  if (phase_ == Phase::kStandby) return;
-  std::vector<PeerId> gone;
-  for (const auto& [id, peer] : peers_)
-    if (id.node == info.id) gone.push_back(id);
-  waiting_leases_.erase(
-      std::remove_if(waiting_leases_.begin(), waiting_leases_.end(),
-                     [&](const WaitingLease& w) { return w.trainer.node == info.id; }),
-      waiting_leases_.end());
-  for (auto it = trainers_.begin(); it != trainers_.end();) {
-    bool lost = it->first.node == info.id;
-    if (lost) {
-      size_t leases = 0;
-      for (routing::StepLedger* ledger : ledgers()) leases += ledger->trainer_lost(it->first);
-      record(records::TrainerLost{info.name, leases});
-    }
-    it = lost ? trainers_.erase(it) : std::next(it);
-  }
-  for (const PeerId& id : gone) peer_gone(id, "the link to " + info.name + " is lost");
-  serve_waiting_leases();
+  for (const PeerId& id : roster_->peers_of(info.id))
+    peer_gone(id, "the link to " + info.name + " is lost");
+  serve_leases();
 }
 
-// -- election
+// -- the office
 
-void CoordinatorState::publish_record() {
-  last_published_at_ = now();
-  proto::CoordinatorRecord message;
-  message.set_node_id(deps_.id.node.raw());
-  message.set_actor(deps_.id.actor);
-  message.set_endpoint(deps_.endpoint.text());
-  message.set_node_name(deps_.node_name);
-  message.set_term(term_);
-  message.set_active(phase_ != Phase::kStandby);
-  DhtRecordLocal record;
-  record.subkey = deps_.id.node.hex();
-  record.value = message.SerializeAsString();
-  record.version = ++publications_;
-  record.ttl = deps_.dht_options.announce_ttl;
-  self_
-      ->request(deps_.dht, milliseconds(10'000), dht_store_atom::value,
-                std::string(kCoordinatorKey), record)
-      .then([] {}, [](const caf::error&) {});
+void CoordinatorState::take_over() {
+  const uint64_t term = office_->office().term();
+  records_->record(step(), records::CoordinatorActive{term});
+  log_info(fmt::format("event=takes_over term={}", term));
+  office_->publish();
+  gathering_->new_term();
+  gather(fmt::format("a new coordinator, term {}", term), std::nullopt);
 }
 
-void CoordinatorState::hold_election() {
-  auto pause = leader_ ? milliseconds(500) : milliseconds(0);
-  if (asking_dht_ || now() - last_election_at_ < pause) return;
-  asking_dht_ = true;
-  last_election_at_ = now();
-  if (now() - last_published_at_ >= deps_.dht_options.announce_every) publish_record();
-  self_->request(deps_.dht, milliseconds(5'000), dht_get_atom::value, std::string(kCoordinatorKey))
-      .then(
-          [this](const std::vector<DhtRecordLocal>& found) {
-            asking_dht_ = false;
-            std::vector<routing::Candidate> candidates;
-            for (const auto& record : found) {
-              proto::CoordinatorRecord one;
-              if (!one.ParseFromString(record.value)) continue;
-              auto node = NodeId::from_bytes(one.node_id());
-              auto endpoint = Endpoint::parse(one.endpoint());
-              if (!node || !endpoint) continue;
-              candidates.push_back({*node, one.term(), one.active()});
-              bool is_new = candidates_.emplace(*node, *endpoint).second;
-              // A link to every candidate, so that its death is noticed at once.
-              if (is_new && *node != deps_.id.node)
-                self_->request(deps_.links, milliseconds(5'000), connect_atom::value, *endpoint)
-                    .then([](const NodeInfo&) {},
-                          [this, node = *node](const caf::error&) {
-                            dead_.insert(node);
-                            candidates_.erase(node);
-                          });
-            }
-            decide_election(candidates);
-          },
-          [this](const caf::error&) { asking_dht_ = false; });
-}
-
-void CoordinatorState::decide_election(const std::vector<routing::Candidate>& candidates) {
-  using Kind = routing::ElectionDecision::Kind;
-  bool active = phase_ != Phase::kStandby;
-  auto decision = routing::elect({deps_.id.node, term_, active}, candidates, dead_);
-  if (!active)
-    term_ = std::max(term_, decision.kind == Kind::kTakeOver ? decision.term - 1 : decision.term);
-  switch (decision.kind) {
-    case Kind::kFollow:
-      leader_ = decision.leader;
-      return;
-    case Kind::kStepDown:
-      return step_down(decision.reason);
-    case Kind::kTakeOver:
-      // A newcomer first learns who is there; a standby whose leader died does not wait.
-      if (dead_.empty() && now() - started_at_ < kElectionPatience) return;
-      return take_over(decision.term);
-    default:
-      return;
-  }
-}
-
-void CoordinatorState::take_over(uint64_t term) {
-  term_ = term;
-  gatherings_ = 0;
-  leader_ = deps_.id.node;
-  record(records::CoordinatorActive{term_});
-  log_info("event=takes_over term=" + std::to_string(term_));
-  phase_ = Phase::kGathering;
-  applied_before_.reset();
-  publish_record();
-  start_gathering("a new coordinator, term " + std::to_string(term_));
+/// All who knew of earlier terms were gone when this one took over.
+void CoordinatorState::raise_term(uint64_t seen) {
+  office_->office().raise_term(seen);
+  const uint64_t term = office_->office().term();
+  records_->record(step(), records::CoordinatorActive{term});
+  log_info(fmt::format("event=raises_term term={}", term));
+  office_->publish();
+  gathering_->new_term();
+  gather(fmt::format("a peer has followed term {}", seen), schedule_->applied());
 }
 
 void CoordinatorState::step_down(const std::string& reason) {
-  log_warn("event=steps_down term=" + std::to_string(term_) + " reason=" + reason);
-  record(records::SteppedDown{reason});
-  for (auto& waiting : waiting_leases_)
-    waiting.promise.deliver(to_caf(ErrorCode::kNotReady, reason));
-  waiting_leases_.clear();
-  peers_.clear();
-  trainers_.clear();
-  ledger_.reset();
-  ahead_.clear();
-  stages_.clear();
-  pending_.reset();
-  plan_.reset();
-  phase_ = Phase::kStandby;
+  log_warn(fmt::format("event=steps_down term={} reason={}", office_->office().term(), reason));
+  records_->record(step(), records::SteppedDown{reason});
+  leases_->refuse_all({ErrorCode::kNotReady, reason});
+  office_->office().step_down();
+  schedule_->close();
+  gathering_->stop();
+  roster_->clear();
+  book_.clear();
+  records_->traffic().clear();
 }
 
-// -- leases
+// -- peers
 
-caf::result<Mail> CoordinatorState::on_lease(const Mail& mail) {
-  const auto& message = mail.as<proto::Lease>();
+caf::result<Mail> CoordinatorState::on_register(const proto::RegisterPeer& message) {
+  auto registration = read_registration(message, deps_.num_stages);
+  if (!registration) return to_caf(registration.error());
+  if (registration->foreign_term >= office_->office().term())
+    raise_term(registration->foreign_term);
+  const PeerAddress& address = registration->address;
+  for (const PeerId& before : roster_->predecessors(address.id))
+    peer_gone(before, "its role was started again");
+  book_.add(address);
+  const bool is_new =
+      roster_->report(address.id, registration->stage, address.node_name, registration->report);
+  if (is_new) {
+    gathering_->newcomer(now());
+    resolve(address);
+  }
+  const auto verdict = admit(address.id);
+  const uint64_t term = office_->office().term();
+  return write_verdict(verdict, book_, term, routing::attempt_base(term, gathering_->count()),
+                       roster_->reported());
+}
+
+void CoordinatorState::resolve(const PeerAddress& address) {
+  self_
+      ->request(deps_.links, milliseconds(5'000), resolve_atom::value, address.id, address.endpoint)
+      .then(
+          [this, id = address.id](const caf::actor& proxy) {
+            auto* peer = roster_->find(id);
+            if (peer != nullptr) peer->reachable = book_.set_proxy(id, proxy);
+          },
+          [this, id = address.id](const caf::error& error) {  // it registers again as a new one
+            if (active()) peer_gone(id, "it cannot be reached: " + from_caf(error).detail);
+          });
+}
+
+routing::Verdict CoordinatorState::admit(const PeerId& id) {
+  if (schedule_->frame().phase != Phase::kClosed) {
+    routing::Orders orders;
+    auto verdict = schedule_->admit(id, orders, now());
+    carry_out(orders);
+    if (schedule_->frame().phase != Phase::kClosed) return verdict;
+  }
+  auto verdict = gathering_->admit(id);
+  if (verdict.kind != routing::Verdict::Kind::kServe) return verdict;
+  carry_out(gathering_->next(now()));
+  const auto* peer = roster_->find(id);
+  if (schedule_->frame().is_open()) verdict.keep_held = peer != nullptr && peer->serving;
+  return verdict;
+}
+
+void CoordinatorState::peer_gone(const PeerId& id, const std::string& reason) {
+  const auto* peer = roster_->find(id);
+  if (peer == nullptr) return;
+  const uint32_t stage = peer->stage;
+  const bool was_serving = peer->serving;
+  records_->record(step(), records::PeerLost{book_.name(id), reason}, stage);
+  roster_->remove(id);
+  book_.remove(id);
+  gathering_->plan_anew();
+  carry_out(schedule_->peer_lost(id, stage, was_serving, now()));
+}
+
+// -- trainers
+
+caf::result<Mail> CoordinatorState::on_lease(const proto::Lease& message) {
   auto trainer = from_proto(message.trainer());
   if (!trainer) return to_caf(trainer.error());
-  auto [it, is_new] = trainers_.try_emplace(trainer->id);
-  if (is_new) record(records::TrainerJoined{trainer->node_name});
-  it->second.assign(message.bytes_sent().begin(), message.bytes_sent().end());
-  end_older_leases(trainer->id);
-  auto promise = self_->make_response_promise();
-  uint32_t max_slots = std::min<uint32_t>(message.max_slots(), 64);
-  waiting_leases_.push_back({trainer->id, max_slots, now() + kLeaseWait, promise});
-  serve_waiting_leases();
-  return promise;
-}
-
-/// A node has one trainer, which waits for one lease. What was leased to the actor before it (it
-/// failed and was started again, the link stayed up) is free; what it asked for before is void.
-void CoordinatorState::end_older_leases(const ActorId& trainer) {
-  for (auto it = trainers_.begin(); it != trainers_.end();) {
-    const bool before = it->first.node == trainer.node && it->first != trainer;
-    if (before)
-      for (routing::StepLedger* ledger : ledgers()) ledger->trainer_lost(it->first);
-    it = before ? trainers_.erase(it) : std::next(it);
+  if (roster_->add_trainer(trainer->id))
+    records_->record(step(), records::TrainerJoined{trainer->node_name});
+  records_->traffic().report(trainer->id.node,
+                             {message.bytes_sent().begin(), message.bytes_sent().end()});
+  // A node has one trainer, which waits for one lease. What was leased to the actor before it (it
+  // failed and was started again, the link stayed up) is free; what it asked for before is void.
+  for (const ActorId& before : roster_->trainers_of(trainer->id.node)) {
+    if (before == trainer->id) continue;
+    schedule_->trainer_lost(before);
+    roster_->remove_trainer(before);
   }
-  for (auto it = waiting_leases_.begin(); it != waiting_leases_.end();) {
-    const bool before = it->trainer.node == trainer.node;
-    if (before) it->promise.deliver(lease_reply({step_, nullptr, {}}));
-    it = before ? waiting_leases_.erase(it) : std::next(it);
-  }
+  leases_->withdraw(trainer->id.node, stamp());
+  auto promise = leases_->wait(trainer->id, message.max_slots(), now());
+  if (!promise) return to_caf(promise.error());
+  serve_leases();
+  return *promise;
 }
 
-Mail CoordinatorState::lease_reply(const Leases& leases) const {
-  proto::LeaseReply reply;
-  reply.set_term(term_);
-  reply.set_step(leases.step);
-  reply.set_finished(over_);
-  for (const auto& lease : leases.slots) {
-    auto* slot = reply.add_slots();
-    slot->set_slot(lease.slot);
-    slot->set_attempt(lease.attempt);
-    slot->set_needs(lease.needs);
-    slot->set_validation(lease.validation);
-    for (const auto& hop : leases.ledger->avoid(lease.slot)) {
-      auto* avoid = slot->add_avoid();
-      avoid->set_stage(hop.stage);
-      *avoid->mutable_peer() = to_proto(hop.peer, Endpoint{}, "");
-    }
-  }
-  return make_mail(std::move(reply));
-}
-
-void CoordinatorState::serve_waiting_leases() {
-  if (phase_ != Phase::kOpen) return;
-  double deadline_s = now_s() + static_cast<double>(deps_.options.lease_limit.count()) / 1000.0;
-  while (!waiting_leases_.empty()) {
-    WaitingLease& first = waiting_leases_.front();
-    auto leases = next_leases(first, deadline_s);
-    if (leases.slots.empty()) return;
-    first.promise.deliver(lease_reply(leases));
-    waiting_leases_.pop_front();
-  }
-}
-
-CoordinatorState::Leases CoordinatorState::next_leases(const WaitingLease& waiting,
-                                                       double deadline_s) {
-  auto of = [&](uint64_t step, routing::StepLedger* ledger) {
-    return Leases{step, ledger, ledger->lease(waiting.trainer, waiting.max_slots, deadline_s)};
-  };
-  Leases leases;
-  if (ledger_) leases = of(step_, ledger_.get());
-  for (auto it = ahead_.begin(); leases.slots.empty() && it != ahead_.end(); ++it)
-    leases = of(it->step, it->ledger.get());
-  if (!leases.slots.empty() || !asynchronous()) return leases;
-  size_t before = ahead_.size();
-  open_next_period();
-  return ahead_.size() > before ? of(ahead_.back().step, ahead_.back().ledger.get()) : leases;
-}
-
-void CoordinatorState::expire_waiting_leases() {
-  while (!waiting_leases_.empty() && (over_ || waiting_leases_.front().give_up_at <= now())) {
-    waiting_leases_.front().promise.deliver(lease_reply({step_, nullptr, {}}));
-    waiting_leases_.pop_front();
-  }
-}
-
-caf::result<Mail> CoordinatorState::on_slot_done(const Mail& mail) {
-  const auto& message = mail.as<proto::SlotDone>();
-  routing::StepLedger* ledger = phase_ == Phase::kOpen ? ledger_of(message.step()) : nullptr;
-  if (ledger == nullptr)
-    return to_caf(phase_ == Phase::kOpen && message.step() > step_ ? ErrorCode::kNotReady
-                                                                   : ErrorCode::kStaleStep,
-                  "step " + std::to_string(step_) + " is " + phase_name(static_cast<int>(phase_)));
-  auto taken = message.failed() ? slot_failed(message, *ledger) : slot_carried(message, *ledger);
-  if (!taken) return to_caf(taken.error());
-  advance();
-  serve_waiting_leases();
+caf::result<Mail> CoordinatorState::on_slot_done(const proto::SlotDone& message) {
+  auto report = read_slot_done(message);
+  if (!report) return to_caf(report.error());
+  auto orders = schedule_->slot_reported(*report, now());
+  if (!orders) return to_caf(orders.error());
+  carry_out(*orders);
   return make_mail(proto::Ack());
 }
 
-Status CoordinatorState::slot_carried(const proto::SlotDone& message, routing::StepLedger& ledger) {
-  std::vector<routing::LedgerHop> route;
-  for (const auto& hop : message.route()) {
-    auto peer = from_proto(hop.peer());
-    if (!peer) return peer.error();
-    // Who is not registered cannot be told what counts: its share is computed again.
-    auto known = peers_.find(peer->id);
-    bool serves = known != peers_.end() && known->second.serving;
-    bool counts = hop.held() && (serves || asynchronous());
-    route.push_back({hop.stage(), peer->id, counts, hop.attempt()});
-  }
-  return ledger.done(message.slot(), message.attempt(), route, message.loss_sum(),
-                     message.samples());
+void CoordinatorState::serve_leases() {
+  if (!schedule_->frame().is_open()) return;
+  const double now_s = std::chrono::duration<double>(now()).count();
+  const double deadline_s = now_s + static_cast<double>(deps_.options.lease_limit.count()) / 1000.0;
+  leases_->serve(
+      [this, deadline_s](const ActorId& trainer, uint32_t max_slots) {
+        return schedule_->lease(trainer, max_slots, deadline_s);
+      },
+      stamp());
 }
 
-Status CoordinatorState::slot_failed(const proto::SlotDone& message, routing::StepLedger& ledger) {
-  if (!message.has_non_finite()) {
-    record(records::AttemptFailed{message.slot(), message.error()});
-    ledger.failed(message.slot(), message.attempt());
-    return {};
-  }
-  const auto& hop = message.non_finite();
-  auto peer = from_proto(hop.peer());
-  if (!peer) return peer.error();
-  using Verdict = routing::NonFiniteVerdict;
-  auto verdict = ledger.non_finite(message.slot(), message.attempt(), {hop.stage(), peer->id});
-  if (verdict == Verdict::kIgnored || verdict == Verdict::kRetry) return {};
-  record(records::SlotSkipped{message.slot(), peer->node_name});
-  log_warn("event=slot_skipped step=" + std::to_string(step_) +
-           " slot=" + std::to_string(message.slot()) + " peer=" + peer->node_name);
-  // Rounds under way or done count it; what they averaged is not applied by anybody.
-  for (uint32_t stage = 0; stage < deps_.num_stages && !asynchronous(); ++stage)
-    unwind_round(stage);
-  return {};
-}
+// -- snapshots
 
 caf::result<Mail> CoordinatorState::on_save() {
-  auto serves = [](const auto& entry) { return entry.second.serving; };
-  if (std::none_of(peers_.begin(), peers_.end(), serves))
+  if (roster_->serving_in_all() == 0)
     return to_caf(ErrorCode::kNotReady, "no peer serves: there is nothing to save");
-  auto promise = self_->make_response_promise();
   auto left = std::make_shared<size_t>(1);
   auto failure = std::make_shared<std::optional<Error>>();
+  auto promise = self_->make_response_promise();
   auto one_done = [promise, left, failure](Result<Mail> reply) mutable {
     if (!reply) *failure = reply.error();
     if (--*left > 0) return;
@@ -371,76 +254,13 @@ caf::result<Mail> CoordinatorState::on_save() {
     else
       promise.deliver(make_mail(proto::Ack()));
   };
-  for (const auto& [id, peer] : peers_) {
-    if (!peer.serving || !peer.proxy) continue;
+  for (const auto& [id, peer] : roster_->peers()) {
+    if (!peer.serving || !peer.reachable) continue;
     ++*left;
-    request_mail(self_, peer.proxy, make_mail(proto::SaveCheckpoint(), {}, milliseconds(60'000)),
-                 one_done);
+    mail_->save(id, one_done);
   }
   one_done(make_mail(proto::Ack()));
   return promise;
-}
-
-// -- status
-
-proto::SwarmStatusReply CoordinatorState::status() const {
-  proto::SwarmStatusReply reply;
-  reply.set_term(term_);
-  reply.set_step(step_);
-  reply.set_phase(phase_name(static_cast<int>(phase_)) +
-                  (phase_ == Phase::kGathering ? ": " + waiting_for_ : std::string()));
-  reply.set_last_loss(last_loss_);
-  reply.set_tokens_per_s(tokens_per_second_);
-  reply.set_max_steps(deps_.training.steps);
-  *reply.mutable_coordinator() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);
-  if (ledger_) {
-    reply.set_slots_total(deps_.training.batch / deps_.training.microbatch);
-    reply.set_slots_leased(ledger_->slots_leased());
-    reply.set_slots_done(ledger_->slots_done());
-  }
-  for (const auto& [id, peer] : peers_) {
-    auto* one = reply.add_peers();
-    *one->mutable_peer() = to_proto(id, peer.address.endpoint, peer.address.node_name);
-    one->set_stage(peer.stage);
-    one->set_step(peer.step);
-    one->set_checksum(peer.checksum);
-    one->set_checksum_step(peer.checksum_step);
-  }
-  return reply;
-}
-
-std::string CoordinatorState::describe() const {
-  std::ostringstream text;
-  text << "coordinator " << deps_.id.brief() << " of " << deps_.node_name << ": "
-       << phase_name(static_cast<int>(phase_)) << ", term " << term_ << ", step " << step_ << "\n";
-  if (phase_ == Phase::kGathering)
-    text << "gathering because " << gathering_reason_ << "; " << waiting_for_ << "\n";
-  text << "peers " << peers_.size() << ", trainers " << trainers_.size() << ", leases waiting "
-       << waiting_leases_.size() << "\n";
-  if (ledger_)
-    text << "slots leased " << ledger_->slots_leased() << ", done " << ledger_->slots_done()
-         << ", attempts " << ledger_->attempts() << "\n";
-  static const char* const kAt[] = {"filling", "averaging", "averaged"};
-  if (pending_) text << "step " << pending_->step << " is averaged meanwhile\n";
-  for (size_t k = 0; k < stages_.size(); ++k)
-    text << "stage " << k << ": " << kAt[static_cast<int>(stages_[k].at)] << ", round "
-         << stages_[k].round << "\n";
-  return text.str();
-}
-
-double CoordinatorState::since(TimePoint start) const {
-  return std::chrono::duration<double>(now() - start).count();
-}
-
-CoordinatorState::TimePoint CoordinatorState::now() const { return self_->clock().now(); }
-
-double CoordinatorState::now_s() const {
-  return std::chrono::duration<double>(now().time_since_epoch()).count();
-}
-
-std::string CoordinatorState::name_of(const PeerId& id) const {
-  const auto peer = peers_.find(id);
-  return peer == peers_.end() ? id.brief() : peer->second.address.node_name;
 }
 
 caf::actor spawn_coordinator(caf::actor_system& system, CoordinatorDeps deps) {

@@ -3,7 +3,7 @@
 ///
 ///   mail (Mail)     from            reply               errors
 ///   RegisterPeer    StageServer     RegisterPeerReply   kNotReady (stands by)
-///   Lease           Trainer         LeaseReply          kNotReady
+///   Lease           Trainer         LeaseReply          kNotReady, kInvalidArgument (no slots)
 ///   SlotDone        Trainer         Ack                 kNotReady, kStaleStep, kInvalidArgument
 ///   SwarmStatus     console         SwarmStatusReply    kNotReady
 ///   SaveCheckpoint  console         Ack                 kNotReady, kIo (some peer failed)
@@ -12,13 +12,16 @@
 /// States  kStandby <-> kGathering -> kOpen -> ... -> kFinished; kOpen falls back to kGathering
 ///         when a stage has lost all its peers. Terms fence a coordinator that comes back
 ///         (routing/membership/election.h). docs/training_protocol.md draws it.
-/// Owns    the ledger of the open step and the list of registered peers; never a tensor.
+/// Owns    the ledger of the open step and the list of registered peers; never a tensor. Decides by
+///         routing/membership (office, roster, gathering, admission) and routing/steps (schedules,
+///         lease desk, save policy); actors/coordinator/coordinator_state.h says how.
 /// Thread  pooled. Timers  options.tick.
 /// Exit    answers waiting leases with kShuttingDown; a standby takes over.
 #pragma once
 
 #include <caf/actor.hpp>
 #include <caf/actor_system.hpp>
+#include <chrono>
 #include <memory>
 
 #include "actors/node/event_log.h"
@@ -36,6 +39,9 @@ struct CoordinatorDeps {
   CheckpointOptions checkpoint;
   CoordinatorOptions options;
   DhtOptions dht_options;
+  /// As long as a link may be silent before it counts as lost (LinksOptions): peers that are known
+  /// and do not report are waited for so long.
+  std::chrono::milliseconds silence_limit{5'000};
   caf::actor links, dht;
   std::shared_ptr<EventLog> events;  ///< Shared by all actors of the node.
 };

@@ -1,83 +1,148 @@
-// Coordinator, records: metrics and audit of a closed step, the comparison of its replicas.
-#include <cstdio>
-#include <limits>
+#include "actors/coordinator/coordinator_records.h"
 
-#include "actors/coordinator/coordinator_state.h"
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+#include <variant>
+
 #include "actors/net/log.h"
+#include "records/catalogue.h"
 
 namespace swarm::actors {
-void CoordinatorState::write_audit(const ClosingStep& closing) const {
-  ClosedStep closed;
-  closed.step = closing.step;
-  closed.term = term_;
-  closed.computed_on = closing.computed_on;
-  closed.slots = deps_.training.batch / deps_.training.microbatch;
-  closed.microbatch = deps_.training.microbatch;
-  closed.samples = closing.ledger->counted_slots() * closed.microbatch;
-  closed.first_sample = closing.step * deps_.training.batch;
-  closed.attempts = closing.ledger->attempts();
-  closed.skipped = closing.ledger->skipped();
-  for (const auto& stage : closing.stages)
-    closed.stages.push_back({stage.round, stage.digest.value_or(0), stage.members});
-  deps_.events->closed(closed);
-}
+namespace {
 
-/// Invariant I2: replicas of a stage at the same step are bit-identical.
-void CoordinatorState::check_replicas(uint32_t stage, uint64_t step) {
-  std::optional<uint64_t> checksum;
-  size_t replicas = 0;
-  for (const auto& [id, peer] : peers_) {
-    if (peer.stage != stage || !peer.serving) continue;
-    if (peer.commit_pending || peer.checksum_step != step) return;  // not all have answered
-    ++replicas;
-    if (checksum && *checksum != peer.checksum) {
-      record(records::ReplicasDiffer{{records::Hex{*checksum}, records::Hex{peer.checksum}}},
-             stage);
-      log_error("event=replicas_differ stage=" + std::to_string(stage) +
-                " step=" + std::to_string(step));
-      return;
-    }
-    checksum = peer.checksum;
+namespace facts = routing::facts;
+
+/// One call for each fact: which event says it.
+struct FactWriter {
+  EventLog& events;
+  const PeerBook& book;
+  int64_t stage, step;
+
+  template <class Event>
+  void record(const Event& event) const {
+    events.record(stage, step, event);
   }
-  if (replicas > 0)
-    deps_.events->record(stage, static_cast<int64_t>(step),
-                         records::ReplicasEqual{{*checksum}, replicas});
+  void operator()(const facts::PeerAdmitted& f) const {
+    record(records::PeerAdmitted{book.name(f.peer)});
+  }
+  void operator()(const facts::PeerLost& f) const {
+    record(records::PeerLost{book.name(f.peer), f.reason});
+  }
+  void operator()(const facts::Recompute& f) const { record(records::Recompute{f.slots}); }
+  void operator()(const facts::LeaseExpired& f) const { record(records::LeaseExpired{f.slot}); }
+  void operator()(const facts::AttemptFailed& f) const {
+    record(records::AttemptFailed{f.slot, f.reason});
+  }
+  void operator()(const facts::SlotSkipped& f) const {
+    log_warn(
+        fmt::format("event=slot_skipped step={} slot={} peer={}", step, f.slot, book.name(f.peer)));
+    record(records::SlotSkipped{f.slot, book.name(f.peer)});
+  }
+  void operator()(const facts::Diverged&) const {
+    record(records::Diverged{
+        fmt::format("every microbatch of step {} is not finite; begin anew with a lower "
+                    "optimizer.learning_rate, or resume if a broken node was the reason",
+                    step)});
+  }
+  void operator()(const facts::MemberFailed& f) const {
+    record(records::MemberFailed{book.name(f.peer), f.error});
+  }
+  void operator()(const facts::AveragesDiffer& f) const {
+    record(records::AveragesDiffer{book.name(f.peer)});
+  }
+  void operator()(const facts::StageAveraged& f) const {
+    record(records::StageAveraged{f.peers, f.since_open, f.overlapped});
+  }
+  void operator()(const facts::MemberAveraged& f) const {
+    record(records::MemberAveraged{book.name(f.peer), records::seconds_as_millis(f.took_s),
+                                   records::seconds_as_millis(f.stalled_s)});
+  }
+  void operator()(const facts::AveragingSkipped& f) const {
+    record(records::AveragingSkipped{f.reason});
+  }
+  void operator()(const facts::RoundAbandoned& f) const {
+    record(records::RoundAbandoned{f.round});
+  }
+  void operator()(const facts::CommitFailed& f) const {
+    record(records::CommitFailed{book.name(f.peer), f.error});
+  }
+  void operator()(const facts::ReplicasCompared& f) const {
+    records::ReplicasDiffer differ;
+    for (uint64_t checksum : f.found.checksums) differ.checksums.push_back({checksum});
+    if (differ.checksums.size() == 1)
+      return record(records::ReplicasEqual{differ.checksums[0], f.found.replicas});
+    log_error(fmt::format("event=replicas_differ stage={} step={}", stage, step));
+    record(differ);
+  }
+  void operator()(const facts::Recovered& f) const {
+    record(records::Recovered{f.from_step, f.present, f.before, f.reason});
+  }
+  void operator()(const facts::CannotGoOn& f) const { record(records::CannotGoOn{f.error}); }
+  void operator()(const facts::SaveFailed& f) const { record(records::CheckpointFailed{f.error}); }
+  void operator()(const facts::Finished& f) const {
+    record(records::RunFinished{f.steps, f.validation_loss});
+  }
+};
+
+}  // namespace
+
+void CoordinatorRecords::write(const routing::orders::Note& note) {
+  std::visit(FactWriter{*events_, book_, note.stage, static_cast<int64_t>(note.step)}, note.fact);
 }
 
-void CoordinatorState::write_metrics(const ClosingStep& closing, double gradient_norm) {
+void CoordinatorRecords::write(const routing::orders::WriteAudit& line, uint64_t term) {
+  ClosedStep closed;
+  closed.step = line.step;
+  closed.term = term;
+  closed.computed_on = line.computed_on;
+  closed.slots = options_.batch / options_.microbatch;
+  closed.microbatch = options_.microbatch;
+  closed.samples = line.counted_slots * options_.microbatch;
+  closed.first_sample = line.step * options_.batch;
+  closed.attempts = line.attempts;
+  closed.skipped = line.skipped;
+  for (const auto& stage : line.stages) {
+    ClosedStep::Stage one{stage.round, stage.digest, {}};
+    for (const auto& share : stage.members)
+      one.members.push_back({share.peer, share.node_name, share.slots, share.attempts});
+    closed.stages.push_back(std::move(one));
+  }
+  events_->closed(closed);
+}
+
+void CoordinatorRecords::write(const routing::orders::WriteMetrics& from, uint64_t term) {
+  const uint64_t step_tokens = options_.batch * options_.sequence;
   StepMetrics line;
-  line.step = closing.step;
-  line.seconds = std::chrono::duration<double>(closing.closed_at - closing.opened_at).count();
-  bool trained = closing.step < deps_.training.steps;
-  uint64_t step_tokens = uint64_t{deps_.training.batch} * static_cast<uint64_t>(deps_.sequence);
-  line.train_loss =
-      trained ? closing.ledger->train_loss() : std::numeric_limits<double>::quiet_NaN();
-  line.tokens = (closing.step + (trained ? 1 : 0)) * step_tokens;
-  if (trained && line.seconds > 0)
+  line.step = from.step;
+  line.seconds = std::chrono::duration<double>(from.took).count();
+  line.train_loss = from.train_loss.value_or(std::numeric_limits<double>::quiet_NaN());
+  line.tokens = (from.step + (from.train_loss ? 1 : 0)) * step_tokens;
+  if (from.train_loss && line.seconds > 0)
     line.tokens_per_second = static_cast<double>(step_tokens) / line.seconds;
-  line.live_peers = live_peers();
-  line.validation_loss = closing.ledger->validation_loss();
-  line.slots = trained ? deps_.training.batch / deps_.training.microbatch : 0;
-  line.attempts = closing.ledger->attempts();
-  line.term = term_;
-  line.gradient_norm = gradient_norm;
-  std::array<uint64_t, kTrafficClasses> sent{};
-  auto add = [&sent](const std::vector<uint64_t>& bytes) {
-    for (size_t i = 0; i < sent.size() && i < bytes.size(); ++i) sent[i] += bytes[i];
-  };
-  for (const auto& [id, peer] : peers_) add(peer.bytes_sent);
-  for (const auto& [id, bytes] : trainers_) add(bytes);
-  for (size_t i = 0; i < sent.size(); ++i)  // a lost node takes its counters with it
-    line.bytes_sent[i] = sent[i] > bytes_before_[i] ? sent[i] - bytes_before_[i] : 0;
-  bytes_before_ = sent;
+  line.live_peers = from.live_peers;
+  line.validation_loss = from.validation_loss;
+  line.slots = from.slots;
+  line.attempts = from.attempts;
+  line.term = term;
+  line.gradient_norm = from.gradient_norm;
+  const auto sent = traffic_.since_last(line.bytes_sent.size());
+  std::copy(sent.begin(), sent.end(), line.bytes_sent.begin());
   for (const Staleness& stage : staleness_)
     line.staleness.push_back({stage.histogram, stage.mean(), stage.max});
   staleness_.clear();
-  deps_.events->metrics(line);
-  if (trained) {
-    last_loss_ = line.train_loss;
-    tokens_per_second_ = line.tokens_per_second;
-  }
+  events_->metrics(line);
+  if (!from.train_loss) return;
+  last_loss_ = line.train_loss;
+  tokens_per_second_ = line.tokens_per_second;
+}
+
+void CoordinatorRecords::add_staleness(uint32_t stage, const Staleness& staleness) {
+  staleness_.resize(options_.num_stages);
+  staleness_[stage].merge(staleness);
 }
 
 }  // namespace swarm::actors

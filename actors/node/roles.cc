@@ -116,6 +116,7 @@ RoleActors spawn_coordinator_role(const RoleContext& context, uint32_t life) {
   deps.sequence = context.options.model.sequence;
   deps.checkpoint = context.options.checkpoint;
   deps.options = context.options.coordinator;
+  deps.silence_limit = context.options.links.silence_limit;
   return {{name, spawn_coordinator(*context.system, std::move(deps))}};
 }
 

@@ -2,15 +2,9 @@
 
 #include <algorithm>
 
+#include "common/names.h"
+
 namespace swarm::routing {
-namespace {
-
-/// "stage.0" of "stage.0" and of "stage.0.1", its second life.
-std::string role_of(const std::string& actor) {
-  return actor.substr(0, actor.find('.', actor.find('.') + 1));
-}
-
-}  // namespace
 
 PeerFacts* Roster::find(const PeerId& id) {
   auto found = peers_.find(id);
@@ -42,8 +36,7 @@ bool Roster::report(const PeerId& id, uint32_t stage, const std::string& node_na
 std::vector<PeerId> Roster::predecessors(const PeerId& id) const {
   std::vector<PeerId> before;
   for (const auto& [other, peer] : peers_)
-    if (other != id && other.node == id.node && role_of(other.actor) == role_of(id.actor))
-      before.push_back(other);
+    if (other != id && same_role(other, id)) before.push_back(other);
   return before;
 }
 
@@ -151,6 +144,12 @@ std::vector<ActorId> Roster::trainers_of(const NodeId& node) const {
 void Roster::clear() {
   peers_.clear();
   trainers_.clear();
+}
+
+void NodeTraffic::report(const NodeId& node, const Bytes& sent) {
+  Bytes& known = sent_[node];
+  known.resize(std::max(known.size(), sent.size()), 0);
+  for (size_t i = 0; i < sent.size(); ++i) known[i] = std::max(known[i], sent[i]);
 }
 
 NodeTraffic::Bytes NodeTraffic::since_last(size_t classes) {

@@ -131,8 +131,9 @@ class Roster {
 class NodeTraffic {
  public:
   using Bytes = std::vector<uint64_t>;
-  /// `sent`: the node's counters since its start; the latest report counts.
-  void report(const NodeId& node, Bytes sent) { sent_[node] = std::move(sent); }
+  /// `sent`: the node's counters since its start. They never fall: what one role says late takes
+  /// nothing from what another has said.
+  void report(const NodeId& node, const Bytes& sent);
   void forget(const NodeId& node) { sent_.erase(node); }
   void clear() { sent_.clear(); }
   /// By all nodes since the last call, `classes` entries. A node that was forgotten takes its

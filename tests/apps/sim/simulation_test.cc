@@ -100,7 +100,8 @@ BOOST_AUTO_TEST_CASE(the_first_faults_of_a_run_are_the_same_with_fewer_of_them) 
   BOOST_TEST(faults_of(first).front() == all.front());
 }
 
-/// Runs that once violated something, and what it was.
+/// Runs that once violated something, and what it was. Seeds drift into other runs when anything
+/// draws differently; the named case after -> (tests/routing/) tells the same story and cannot.
 struct Regression {
   FaultProfile profile;
   uint64_t seed;
@@ -111,50 +112,66 @@ const Regression kRegressions[] = {
     {FaultProfile::kPartitions, 36},
     {FaultProfile::kPauses, 5},
     // A stage lost all its peers before their first snapshot: the others waited for ever.
+    // -> a_stage_that_lost_all_its_peers_before_any_snapshot_is_drawn_again
     {FaultProfile::kKills, 32},
     {FaultProfile::kAll, 1},
     {FaultProfile::kAll, 28},
     // A whole swarm killed before any snapshot began again without a word.
+    // -> a_swarm_killed_before_any_snapshot_does_not_begin_again_without_a_word
     {FaultProfile::kRestarts, 19},
     // After the end, a stage that lost all its peers never came back.
+    // -> after_the_end_a_stage_that_lost_all_its_peers_comes_back_from_its_snapshot
     {FaultProfile::kKills, 6},
     {FaultProfile::kKills, 7},
     {FaultProfile::kAll, 18},
     // A peer that came back with its share filled its stage, and nobody began the round.
+    // -> a_peer_that_came_back_with_its_share_fills_its_stage_and_the_round_begins
     {FaultProfile::kAll, 293},
     // A torn snapshot was planned with again and again.
+    // -> a_torn_snapshot_is_not_planned_with_again
     {FaultProfile::kAll, 456},
     {FaultProfile::kRestarts, 43},
     // All trainers died, their records expired, and the successor began again at term 1.
+    // -> all_trainers_died_and_the_successor_goes_above_the_term_that_peers_followed
     {FaultProfile::kAll, 312},
     {FaultProfile::kAll, 334},
     {FaultProfile::kKills, 86},
     {FaultProfile::kKills, 92},
     {FaultProfile::kKills, 249},
     // One stage pruned the only snapshot that the others could match.
+    // -> a_fast_disk_does_not_drop_what_a_slow_one_has_not_yet_matched
     {FaultProfile::kRestarts, 137},
     // The end was declared though a stage had died before its last snapshot was durable.
+    // -> a_stage_that_dies_before_its_last_snapshot_is_durable_is_trained_again
     {FaultProfile::kKills, 20029},
     // A peer ahead of a swarm that had gone back served on at its later step.
+    // -> a_peer_ahead_of_a_swarm_that_had_gone_back_serves_no_longer
     {FaultProfile::kKills, 20221},
     // The last snapshot pushed out the one that a slower stage could match.
+    // -> the_last_snapshot_waits_until_a_slower_stage_has_matched_the_one_before
     {FaultProfile::kAll, 30207},
     // Both parts of a divided network trained; the later coordinator's shorter history replaced the
     // longer one without a word, and replicas of both had other bits.
+    // -> a_longer_history_in_every_stage_makes_the_swarm_gather
+    // -> a_replica_that_trained_in_the_other_part_of_a_divided_network_fetches
     {FaultProfile::kPartitions, 40296},
     {FaultProfile::kPartitions, 40298},
     // A member dropped its sum, but the round was given up before its answer came: the ledger went
     // on to count attempts that were in no sum any more (the slots were right; the audit saw the
     // attempts).
+    // -> a_member_that_dropped_its_sum_in_a_round_given_up_counts_no_more
     {FaultProfile::kPartitions, 70095},
     // A coordinator that could not hear most peers began step 0 with the few it heard, and another
     // one did so with the others.
+    // -> a_coordinator_that_hears_few_peers_does_not_begin_step_0
     {FaultProfile::kPartitions, 120087},
     // A peer that had just started listed a torn snapshot as if it were good: the others pruned
     // what it could match.
+    // -> a_peer_that_has_just_started_lists_snapshots_that_it_has_not_read_yet
     {FaultProfile::kAll, 131131},
     // Peers of some stages came from the other part of a divided network, further on: the swarm
     // went back to a step that all stages had without a word.
+    // -> going_back_from_what_only_some_stages_have_is_said
     {FaultProfile::kPartitions, 131211},
 };
 
@@ -168,6 +185,7 @@ BOOST_AUTO_TEST_CASE(seeds_with_delayed_updates_that_once_found_something_hold) 
   check_seeds(FaultProfile::kPauses, 41028, 41028, /*delayed=*/true);
   // A stage's only peer had gone ahead of a swarm that gathered, its answer was lost, and it was
   // told to fetch from nobody for ever.
+  // -> the_only_peer_of_a_stage_that_is_elsewhere_makes_the_swarm_gather
   check_seeds(FaultProfile::kAll, 41030, 41030, /*delayed=*/true);
 }
 

@@ -1,0 +1,60 @@
+/// The coordinator's mail as facts and back: nothing is decided here. Messages are decoded once,
+/// into values that cannot be half-filled.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/coordinator/peer_book.h"
+#include "actors/dht/dht_node.h"
+#include "actors/net/requests.h"
+#include "common/result.h"
+#include "routing/membership/admission.h"
+#include "routing/membership/election.h"
+#include "routing/membership/roster.h"
+#include "routing/steps/lease_desk.h"
+#include "routing/steps/orders.h"
+#include "routing/steps/schedule.h"
+#include "swarm/train.pb.h"
+
+namespace swarm::actors {
+
+// -- taken
+
+struct Registration {
+  PeerAddress address;
+  uint32_t stage = 0;
+  uint64_t foreign_term = 0;
+  routing::PeerReport report;
+};
+/// Errors: kInvalidArgument (no valid address, a stage that does not exist).
+Result<Registration> read_registration(const proto::RegisterPeer& message, uint32_t num_stages);
+/// Errors: kInvalidArgument.
+Result<routing::SlotReport> read_slot_done(const proto::SlotDone& message);
+
+Result<routing::CommitAnswer> read_commit(const Result<Mail>& reply);
+Result<routing::CloseAnswer> read_close(const Result<Mail>& reply);
+Result<routing::PeriodAnswer> read_period(const Result<Mail>& reply);
+
+/// A trainer node's record in the DHT; nothing if it is malformed.
+struct KnownCandidate {
+  routing::Candidate candidate;
+  Endpoint endpoint;
+};
+std::optional<KnownCandidate> read_record(const DhtRecordLocal& record);
+
+// -- sent
+
+Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, uint64_t term,
+                   uint64_t min_attempt, uint32_t peers);
+/// `step`: said when there are no slots.
+Mail write_leases(const routing::Leases& leases, uint64_t term, uint64_t step, bool over);
+Mail write_close(const routing::orders::CloseStep& order, const PeerBook& book, uint64_t term,
+                 uint32_t microbatch);
+Mail write_abandon(const routing::orders::AbandonRound& order, uint64_t term);
+Mail write_commit(const routing::orders::CommitStep& order, uint64_t term);
+Mail write_end_period(const routing::orders::EndPeriod& order, const PeerBook& book, uint64_t term);
+Mail write_restore(uint64_t term, uint64_t step, const std::string& reason);
+
+}  // namespace swarm::actors

@@ -1,0 +1,22 @@
+/// The mode of training is chosen here, once, when a coordinator is made: which Schedule and which
+/// Gathering it asks (design Sec. 9).
+#pragma once
+
+#include <memory>
+
+#include "actors/coordinator/coordinator.h"
+#include "routing/membership/gathering.h"
+#include "routing/membership/roster.h"
+#include "routing/steps/schedule.h"
+
+namespace swarm::actors {
+
+struct CoordinatorParts {
+  std::unique_ptr<routing::Schedule> schedule;
+  std::unique_ptr<routing::Gathering> gathering;
+};
+
+/// `roster` outlives both.
+CoordinatorParts make_parts(const CoordinatorDeps& deps, routing::Roster& roster);
+
+}  // namespace swarm::actors

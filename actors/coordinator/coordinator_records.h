@@ -1,0 +1,57 @@
+/// What the coordinator leaves behind: its events, a line of metrics and of audit for every step,
+/// and the numbers that people ask for. Used by the coordinator's handlers only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "actors/coordinator/peer_book.h"
+#include "actors/coordinator/staleness.h"
+#include "actors/node/event_log.h"
+#include "routing/membership/roster.h"
+#include "routing/steps/orders.h"
+
+namespace swarm::actors {
+
+struct CoordinatorRecordsOptions {
+  uint32_t num_stages = 1;
+  uint64_t steps = 0;       ///< Of the run.
+  uint32_t batch = 0;       ///< Samples of a step.
+  uint32_t microbatch = 0;  ///< Samples of a slot.
+  uint64_t sequence = 0;    ///< Tokens of a sample.
+};
+
+class CoordinatorRecords {
+ public:
+  CoordinatorRecords(const CoordinatorRecordsOptions& options, std::shared_ptr<EventLog> events,
+                     const PeerBook& book)
+      : options_(options), events_(std::move(events)), book_(book) {}
+
+  /// stage -1: does not apply.
+  template <class Event>
+  void record(uint64_t step, const Event& event, int64_t stage = -1) {
+    events_->record(stage, static_cast<int64_t>(step), event);
+  }
+  void write(const routing::orders::Note& note);
+  void write(const routing::orders::WriteAudit& line, uint64_t term);
+  void write(const routing::orders::WriteMetrics& line, uint64_t term);
+
+  /// Bytes that the nodes have sent, for the next line of metrics.
+  routing::NodeTraffic& traffic() { return traffic_; }
+  /// Asynchronous mode: what a stage's peer says of its updates since it said so last.
+  void add_staleness(uint32_t stage, const Staleness& staleness);
+
+  double last_loss() const { return last_loss_; }
+  double tokens_per_second() const { return tokens_per_second_; }
+
+ private:
+  CoordinatorRecordsOptions options_;
+  std::shared_ptr<EventLog> events_;  ///< Shared by all actors of the node.
+  const PeerBook& book_;
+  routing::NodeTraffic traffic_;
+  std::vector<Staleness> staleness_;  ///< By stage, since the last line of metrics.
+  double last_loss_ = 0, tokens_per_second_ = 0;
+};
+
+}  // namespace swarm::actors

@@ -1,0 +1,79 @@
+// Coordinator: what people ask it.
+#include <fmt/format.h>
+
+#include "actors/coordinator/coordinator_state.h"
+
+namespace swarm::actors {
+
+using routing::Frame;
+
+uint64_t CoordinatorState::step() const {
+  return gathering_->planned_step().value_or(schedule_->frame().open.step);
+}
+
+LeaseCounter::Stamp CoordinatorState::stamp() const {
+  return {office_->office().term(), step(), schedule_->frame().over};
+}
+
+std::string CoordinatorState::phase() const {
+  if (!active()) return "standby";
+  switch (schedule_->frame().phase) {
+    case Frame::Phase::kOpen:
+      return "open";
+    case Frame::Phase::kFinished:
+      return "finished";
+    case Frame::Phase::kClosed:
+      break;
+  }
+  return "gathering";
+}
+
+proto::SwarmStatusReply CoordinatorState::status() const {
+  proto::SwarmStatusReply reply;
+  reply.set_term(office_->office().term());
+  reply.set_step(step());
+  const bool gathers = phase() == "gathering";
+  reply.set_phase(gathers ? phase() + ": " + gathering_->waiting_for() : phase());
+  reply.set_last_loss(records_->last_loss());
+  reply.set_tokens_per_s(records_->tokens_per_second());
+  reply.set_max_steps(deps_.training.steps);
+  *reply.mutable_coordinator() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);
+  if (const auto& ledger = schedule_->frame().open.ledger) {
+    reply.set_slots_total(deps_.training.batch / deps_.training.microbatch);
+    reply.set_slots_leased(ledger->slots_leased());
+    reply.set_slots_done(ledger->slots_done());
+  }
+  for (const auto& [id, peer] : roster_->peers()) {
+    auto* one = reply.add_peers();
+    *one->mutable_peer() = book_.to_proto(id);
+    one->set_stage(peer.stage);
+    one->set_step(peer.step);
+    one->set_checksum(peer.checksum);
+    one->set_checksum_step(peer.checksum_step.value_or(peer.step));
+  }
+  return reply;
+}
+
+std::string CoordinatorState::describe() const {
+  static const char* const kAt[] = {"filling", "averaging", "averaged"};
+  const Frame& frame = schedule_->frame();
+  std::string text = fmt::format("coordinator {} of {}: {}, term {}, step {}\n", deps_.id.brief(),
+                                 deps_.node_name, phase(), office_->office().term(), step());
+  if (phase() == "gathering")
+    text +=
+        fmt::format("gathering because {}; {}\n", gathering_->reason(), gathering_->waiting_for());
+  text += fmt::format("peers {}, trainers {}, leases waiting {}\n", roster_->peers().size(),
+                      roster_->num_trainers(), leases_->waiting());
+  if (frame.open.ledger)
+    text +=
+        fmt::format("slots leased {}, done {}, attempts {}\n", frame.open.ledger->slots_leased(),
+                    frame.open.ledger->slots_done(), frame.open.ledger->attempts());
+  if (schedule_->applied() != frame.open.step)
+    text += fmt::format("step {} is averaged meanwhile\n", schedule_->applied());
+  for (size_t k = 0; k < frame.open.stages.size(); ++k)
+    text += fmt::format("stage {}: {}, round {}\n", k,
+                        kAt[static_cast<int>(frame.open.stages[k].at)], frame.open.stages[k].round);
+  return text;
+}
+
+}  // namespace swarm::actors

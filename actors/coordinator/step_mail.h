@@ -1,0 +1,51 @@
+/// Carries out a schedule's orders that are mail to peers, and gives their answers back as facts.
+/// Used by the coordinator's handlers only; sends at once, never waits.
+#pragma once
+
+#include <caf/event_based_actor.hpp>
+#include <functional>
+
+#include "actors/coordinator/peer_book.h"
+#include "actors/net/mail.h"
+#include "routing/steps/open_step.h"
+#include "routing/steps/orders.h"
+
+namespace swarm::actors {
+
+/// Whom answers are told to. They may come at any later time, or never if the actor ends.
+struct StepMailHooks {
+  std::function<void(const routing::RoundMember&, Result<Mail>)> closed, period_ended;
+  std::function<void(const PeerId&, uint64_t step, Result<Mail>)> committed;
+  /// Of a round: null if it is given up or over.
+  std::function<const routing::StageRound*(uint32_t stage, uint64_t round)> round;
+  /// A round takes long: the member was asked once more.
+  std::function<void(const routing::RoundMember&)> asked_again;
+};
+
+class StepMail {
+ public:
+  StepMail(caf::event_based_actor* self, const PeerBook& book, uint32_t microbatch,
+           StepMailHooks hooks);
+
+  void send(const routing::orders::CloseStep& order, uint64_t term);
+  void send(const routing::orders::EndPeriod& order, uint64_t term);
+  void send(const routing::orders::AbandonRound& order, uint64_t term);
+  void send(const routing::orders::CommitStep& order, uint64_t term);
+  /// Asks a peer for a snapshot; done(reply) once it is durable, or not.
+  void save(const PeerId& id, std::function<void(Result<Mail>)> done);
+  /// One way; does nothing for a peer that cannot be reached yet.
+  void tell(const PeerId& id, const Mail& mail);
+
+ private:
+  using Answered = std::function<void(const routing::RoundMember&, Result<Mail>)>;
+  void ask_all(const routing::RoundMember& round, const std::vector<PeerId>& members,
+               const Mail& mail, const Answered& answered);
+  void ask(const routing::RoundMember& member, const Mail& mail, const Answered& answered);
+
+  caf::event_based_actor* self_;
+  const PeerBook& book_;
+  uint32_t microbatch_;
+  StepMailHooks hooks_;
+};
+
+}  // namespace swarm::actors

@@ -1,0 +1,181 @@
+#include "routing/membership/admission.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/support/ids.h"
+
+using namespace swarm;
+using namespace swarm::routing;
+using namespace std::chrono_literals;
+using swarm::testing::peer;
+using Kind = Verdict::Kind;
+using Then = Admission::Then;
+
+namespace {
+
+/// Stages 0 and 1; peers 1, 2 serve stage 0, peer 3 serves stage 1, all at `step`.
+struct Swarm {
+  Roster roster{2};
+  Whereabouts where;
+
+  explicit Swarm(uint64_t step) : where{step, step, false, 3s} {
+    add(1, 0, step).serving = true;
+    add(2, 0, step).serving = true;
+    add(3, 1, step).serving = true;
+  }
+  /// Registers a peer.
+  PeerFacts& add(uint32_t n, uint32_t stage, uint64_t step, uint64_t checksum = 7) {
+    PeerReport report;
+    report.has_state = true;
+    report.step = report.open_step = step;
+    report.checksum = checksum;
+    roster.report(peer(n), stage, "n" + std::to_string(n), report);
+    return *roster.find(peer(n));
+  }
+  PeerFacts& add_empty(uint32_t n, uint32_t stage) {
+    roster.report(peer(n), stage, "n" + std::to_string(n), PeerReport{});
+    return *roster.find(peer(n));
+  }
+  Admission at_step(uint32_t n, Time now = 0s) {
+    return admit_at_step(peer(n), roster, where, now);
+  }
+  Admission at_period(uint32_t n) { return admit_at_period(peer(n), roster, where); }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(AdmissionAtAStep)
+
+BOOST_AUTO_TEST_CASE(who_is_at_the_open_step_with_equal_bits_enters) {
+  Swarm swarm(4);
+  swarm.add(9, 0, 4);
+  const auto admission = swarm.at_step(9);
+  BOOST_TEST((admission.verdict.kind == Kind::kServe));
+  BOOST_TEST((admission.then == Then::kEnters));
+  BOOST_TEST(admission.verdict.open_step == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(who_serves_already_keeps_what_it_holds) {
+  Swarm swarm(4);
+  const auto admission = swarm.at_step(1);
+  BOOST_TEST((admission.then == Then::kStays));
+  BOOST_TEST(admission.verdict.keep_held);
+}
+
+BOOST_AUTO_TEST_CASE(who_has_no_state_fetches_it_from_the_others_of_its_stage) {
+  Swarm swarm(4);
+  swarm.add_empty(9, 0);
+  const auto admission = swarm.at_step(9);
+  BOOST_TEST((admission.verdict.kind == Kind::kFetch));
+  BOOST_TEST((admission.verdict.sources == std::vector<PeerId>{peer(1), peer(2)}));
+  BOOST_TEST(admission.verdict.step == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(a_replica_that_trained_in_the_other_part_of_a_divided_network_fetches) {
+  Swarm swarm(4);
+  swarm.add(9, 0, 4, /*checksum=*/8);
+  const auto admission = swarm.at_step(9);
+  BOOST_TEST((admission.verdict.kind == Kind::kFetch));
+  BOOST_TEST((admission.then == Then::kNothing));
+}
+
+BOOST_AUTO_TEST_CASE(bits_are_compared_once_the_replicas_have_applied_their_update) {
+  Swarm swarm(4);
+  for (uint32_t n : {1u, 2u}) swarm.roster.find(peer(n))->checksum_step = 3;
+  swarm.add(9, 0, 4, /*checksum=*/8);
+  BOOST_TEST((swarm.at_step(9).verdict.kind == Kind::kWait));
+}
+
+BOOST_AUTO_TEST_CASE(a_commit_under_way_counts_as_being_there) {
+  Swarm swarm(5);
+  auto& late = swarm.add(1, 0, 4);
+  late.commit_pending = true;
+  BOOST_TEST((swarm.at_step(1).then == Then::kStays));
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_ahead_of_a_swarm_that_had_gone_back_serves_no_longer) {
+  Swarm swarm(4);
+  swarm.add(2, 0, 6);
+  const auto admission = swarm.at_step(2);
+  BOOST_TEST((admission.verdict.kind == Kind::kWait));
+  BOOST_TEST((admission.then == Then::kIsAhead));
+}
+
+BOOST_AUTO_TEST_CASE(who_stays_alone_with_a_later_step_fetches_after_a_while) {
+  Swarm swarm(4);
+  swarm.add(2, 0, 6).ahead_since = 10s;
+  BOOST_TEST((swarm.at_step(2, 13s).verdict.kind == Kind::kWait));
+  BOOST_TEST((swarm.at_step(2, 14s).verdict.kind == Kind::kFetch));
+}
+
+BOOST_AUTO_TEST_CASE(a_longer_history_in_every_stage_makes_the_swarm_gather) {
+  Swarm swarm(4);
+  swarm.add(8, 0, 6);
+  BOOST_TEST((swarm.at_step(8).then == Then::kIsAhead));
+  swarm.add(9, 1, 6);
+  const auto admission = swarm.at_step(9);
+  BOOST_TEST((admission.then == Then::kGather));
+  BOOST_TEST(admission.gather_reason.find("step 6") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(the_only_peer_of_a_stage_that_is_elsewhere_makes_the_swarm_gather) {
+  Swarm swarm(4);
+  swarm.add(3, 1, 5);  // its commit's answer was lost in a gathering; it still counts as serving
+  const auto admission = swarm.at_step(3);
+  BOOST_TEST((admission.then == Then::kGather));
+  BOOST_TEST(!admission.gather_reason.empty());
+}
+
+BOOST_AUTO_TEST_CASE(nobody_comes_in_while_an_update_is_under_way) {
+  Swarm swarm(5);
+  swarm.where.applied = 4;
+  swarm.add_empty(9, 0);
+  BOOST_TEST((swarm.at_step(9).verdict.kind == Kind::kWait));
+}
+
+BOOST_AUTO_TEST_CASE(after_the_end_a_stage_that_lost_all_its_peers_comes_back_from_its_snapshot) {
+  Swarm swarm(10);
+  swarm.where.finished = true;
+  swarm.roster.remove(peer(3));
+  swarm.add_empty(9, 1).snapshots = {8, 10};
+  const auto admission = swarm.at_step(9);
+  BOOST_TEST((admission.verdict.kind == Kind::kRestoreOwn));
+  BOOST_TEST(admission.verdict.step == 10u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(AdmissionAtAPeriod)
+
+BOOST_AUTO_TEST_CASE(who_is_one_period_behind_takes_part) {
+  Swarm swarm(6);
+  swarm.add(9, 0, 5);
+  const auto admission = swarm.at_period(9);
+  BOOST_TEST((admission.then == Then::kEnters));
+  BOOST_TEST(admission.verdict.open_step == 6u);
+}
+
+BOOST_AUTO_TEST_CASE(who_is_further_behind_fetches) {
+  Swarm swarm(6);
+  swarm.add(9, 0, 4);
+  const auto admission = swarm.at_period(9);
+  BOOST_TEST((admission.verdict.kind == Kind::kFetch));
+  BOOST_TEST((admission.then == Then::kFetches));
+}
+
+BOOST_AUTO_TEST_CASE(what_it_has_fetched_will_do_however_long_that_took) {
+  Swarm swarm(9);
+  swarm.add(9, 0, 5).fetch_from = 6;
+  BOOST_TEST((swarm.at_period(9).then == Then::kEnters));
+}
+
+BOOST_AUTO_TEST_CASE(after_the_end_who_has_missed_the_last_averaging_fetches) {
+  Swarm swarm(9);
+  swarm.where.finished = true;
+  swarm.add(9, 0, 9, /*checksum=*/8);
+  BOOST_TEST((swarm.at_period(9).verdict.kind == Kind::kFetch));
+  swarm.add(9, 0, 8).serving = true;
+  BOOST_TEST((swarm.at_period(9).then == Then::kFetches));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

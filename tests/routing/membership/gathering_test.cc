@@ -1,0 +1,275 @@
+#include "routing/membership/gathering.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/routing/steps/orders_in.h"
+#include "tests/support/ids.h"
+
+using namespace swarm;
+using namespace swarm::routing;
+using namespace swarm::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+GatheringOptions options() {
+  GatheringOptions o;
+  o.steps = 20;
+  o.start_grace = 1s;
+  o.takeover_grace = 300ms;
+  return o;
+}
+
+PeerReport nothing() { return {}; }
+PeerReport state(uint64_t step, std::vector<uint64_t> snapshots = {}) {
+  PeerReport report;
+  report.has_state = true;
+  report.step = report.open_step = step;
+  report.snapshots = std::move(snapshots);
+  report.checksum = 7;
+  return report;
+}
+PeerReport stored(std::vector<uint64_t> snapshots) {
+  PeerReport report;
+  report.snapshots = std::move(snapshots);
+  return report;
+}
+
+/// Two stages; a coordinator that took over at 100 s.
+template <class Kind = Gathering>
+struct Swarm {
+  Roster roster{2};
+  Kind gathering;
+  Time now = 100s;
+
+  explicit Swarm(const GatheringOptions& o = options()) : gathering(o, roster) {
+    gathering.begin("a test", std::nullopt, now);
+  }
+  void report(uint32_t n, uint32_t stage, const PeerReport& report) {
+    if (roster.report(peer(n), stage, "n" + std::to_string(n), report)) gathering.newcomer(now);
+    roster.find(peer(n))->reachable = true;
+  }
+  Orders next(Time later = 2s) { return gathering.next(now += later); }
+  Verdict::Kind admit(uint32_t n) { return gathering.admit(peer(n)).kind; }
+  std::optional<uint64_t> opened(Time later = 0s) {
+    const auto orders = all_of<orders::Open>(next(later));
+    return orders.empty() ? std::nullopt : std::optional<uint64_t>(orders[0].step);
+  }
+};
+
+using Told = Verdict::Kind;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(GatheringOfASwarm)
+
+BOOST_AUTO_TEST_CASE(a_fresh_swarm_draws_its_weights_and_opens_step_0) {
+  Swarm<> swarm;
+  swarm.report(1, 0, nothing());
+  BOOST_TEST(!has<orders::AskToRegister>(swarm.next()));  // stage 1 is empty
+  swarm.report(2, 1, nothing());
+  BOOST_TEST(!has<orders::AskToRegister>(swarm.next(500ms)));  // another may come
+  BOOST_TEST(has<orders::AskToRegister>(swarm.next(500ms)));
+  BOOST_TEST((swarm.admit(1) == Told::kInitialise));
+  swarm.report(1, 0, state(0));
+  BOOST_TEST((swarm.admit(1) == Told::kServe));
+  BOOST_TEST(!swarm.opened().has_value());
+  swarm.report(2, 1, state(0));
+  swarm.admit(2);
+  BOOST_TEST((swarm.opened() == std::optional<uint64_t>(0)));
+}
+
+BOOST_AUTO_TEST_CASE(a_half_committed_step_is_finished_by_the_successor) {
+  Swarm<> swarm;
+  PeerReport ahead = state(5);
+  ahead.round = (uint64_t{3} << 32) | 9;
+  ahead.last_gradient_norm = 1.5;
+  PeerReport behind = state(4);
+  behind.has_average = true;
+  behind.round = (uint64_t{3} << 32) | 8;
+  swarm.report(1, 0, ahead);
+  swarm.report(2, 1, behind);
+  const auto commits = all_of<orders::CommitStep>(swarm.next());
+  BOOST_REQUIRE(commits.size() == 1u);
+  BOOST_TEST(commits[0].peer == peer(2));
+  BOOST_TEST(commits[0].step == 4u);
+  BOOST_TEST(commits[0].round == behind.round);
+  BOOST_TEST(commits[0].gradient_norm == 1.5);
+  BOOST_TEST(!has<orders::CommitStep>(swarm.next()));  // its answer is waited for
+}
+
+BOOST_AUTO_TEST_CASE(an_average_of_another_history_is_not_committed) {
+  Swarm<> swarm;
+  PeerReport ahead = state(5, {4});
+  ahead.round = (uint64_t{3} << 32) | 9;
+  PeerReport behind = state(4);
+  behind.has_average = true;
+  behind.round = (uint64_t{2} << 32) | 8;
+  swarm.report(1, 0, ahead);
+  swarm.report(2, 1, behind);
+  BOOST_TEST(!has<orders::CommitStep>(swarm.next()));
+  BOOST_TEST((swarm.gathering.planned_step() == std::optional<uint64_t>(4)));
+}
+
+BOOST_AUTO_TEST_CASE(a_stage_that_lost_all_its_peers_before_any_snapshot_is_drawn_again) {
+  Swarm<> swarm;
+  swarm.report(1, 0, state(0));
+  swarm.report(2, 1, nothing());
+  swarm.next();
+  BOOST_TEST((swarm.admit(2) == Told::kInitialise));
+}
+
+BOOST_AUTO_TEST_CASE(a_swarm_killed_before_any_snapshot_does_not_begin_again_without_a_word) {
+  Swarm<> swarm;
+  swarm.gathering.opened();  // it has trained
+  swarm.gathering.begin("everybody was killed", 3, swarm.now);
+  swarm.report(1, 0, nothing());
+  swarm.report(2, 1, nothing());
+  BOOST_TEST(!has<orders::AskToRegister>(swarm.next(10s)));
+  BOOST_TEST(swarm.gathering.waiting_for().find("snapshot") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_torn_snapshot_is_not_planned_with_again) {
+  Swarm<> swarm;
+  swarm.report(1, 0, stored({6, 4}));
+  swarm.report(2, 1, stored({6, 4}));
+  swarm.next();
+  BOOST_TEST((swarm.gathering.planned_step() == std::optional<uint64_t>(6)));
+  swarm.report(1, 0, stored({4}));  // it could not read the other one
+  BOOST_TEST((swarm.admit(1) == Told::kWait));
+  swarm.next();
+  BOOST_TEST((swarm.gathering.planned_step() == std::optional<uint64_t>(4)));
+}
+
+BOOST_AUTO_TEST_CASE(half_of_the_swarm_or_less_waits_a_while_for_the_others) {
+  Swarm<> swarm;
+  PeerReport one_of_four = state(5);
+  one_of_four.swarm_peers = 4;
+  swarm.report(1, 0, one_of_four);
+  swarm.report(2, 1, one_of_four);
+  swarm.next(19s);
+  BOOST_TEST(!swarm.gathering.planned_step().has_value());
+  BOOST_TEST(swarm.gathering.waiting_for().find("2 of 4") != std::string::npos);
+  const auto recovered = noted<facts::Recovered>(swarm.next(1s));
+  BOOST_REQUIRE(recovered.size() == 1u);
+  BOOST_TEST((recovered[0].present == std::optional<size_t>(2)));
+  BOOST_TEST((recovered[0].before == std::optional<size_t>(4)));
+}
+
+BOOST_AUTO_TEST_CASE(a_coordinator_that_hears_few_peers_does_not_begin_step_0) {
+  GatheringOptions few = options();
+  few.min_peers = 3;
+  Swarm<> swarm(few);
+  swarm.report(1, 0, nothing());
+  swarm.report(2, 1, nothing());
+  BOOST_TEST(!has<orders::AskToRegister>(swarm.next(60s)));
+  swarm.report(3, 1, nothing());
+  BOOST_TEST(has<orders::AskToRegister>(swarm.next()));
+  for (uint32_t n : {1u, 2u}) swarm.report(n, n - 1, state(0)), swarm.admit(n);
+  BOOST_TEST(!swarm.opened().has_value());  // the third may follow another coordinator by now
+  swarm.report(3, 1, state(0));
+  swarm.admit(3);
+  BOOST_TEST(swarm.opened().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(going_back_from_what_only_some_stages_have_is_said) {
+  Swarm<> swarm;
+  swarm.report(1, 0, state(9, {4}));  // from the other part of a divided network
+  swarm.report(2, 1, state(4));
+  const auto recovered = noted<facts::Recovered>(swarm.next());
+  BOOST_REQUIRE(recovered.size() == 1u);
+  BOOST_TEST((recovered[0].from_step == std::optional<uint64_t>(9)));
+}
+
+BOOST_AUTO_TEST_CASE(a_takeover_at_the_same_step_goes_on_without_a_word) {
+  Swarm<> swarm;
+  swarm.report(1, 0, state(4));
+  swarm.report(2, 1, state(4));
+  const auto orders = swarm.next();
+  BOOST_TEST(noted<facts::Recovered>(orders).empty());
+  BOOST_TEST((swarm.gathering.planned_step() == std::optional<uint64_t>(4)));
+}
+
+BOOST_AUTO_TEST_CASE(a_step_number_that_goes_back_is_said) {
+  Swarm<> swarm;
+  swarm.gathering.opened();
+  swarm.gathering.begin("a stage has lost all its peers", 8, swarm.now);
+  swarm.report(1, 0, state(8, {6}));
+  swarm.report(2, 1, stored({6}));
+  const auto recovered = noted<facts::Recovered>(swarm.next());
+  BOOST_REQUIRE(recovered.size() == 1u);
+  BOOST_TEST((recovered[0].from_step == std::optional<uint64_t>(8)));
+  BOOST_TEST(recovered[0].reason == "a stage has lost all its peers");
+}
+
+BOOST_AUTO_TEST_CASE(who_is_known_and_silent_is_waited_for_as_long_as_a_link_may_be_silent) {
+  GatheringOptions slow = options();
+  slow.report_patience = 30s;  // links.silence_limit_ms of slow links
+  Swarm<> swarm(slow);
+  for (uint32_t n : {1u, 2u, 3u}) swarm.report(n, n % 2, state(4));
+  swarm.gathering.begin("again", 4, swarm.now);
+  swarm.report(1, 1, state(4));
+  swarm.report(2, 0, state(4));
+  swarm.next(29s);
+  BOOST_TEST(!swarm.gathering.planned_step().has_value());
+  BOOST_TEST(swarm.gathering.waiting_for().find("n3") != std::string::npos);
+  swarm.next(1s);
+  BOOST_TEST(swarm.gathering.planned_step().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(no_common_step_is_said_once) {
+  Swarm<> swarm;
+  swarm.report(1, 0, stored({6}));
+  swarm.report(2, 1, stored({4}));
+  BOOST_TEST(noted<facts::CannotGoOn>(swarm.next()).size() == 1u);
+  BOOST_TEST(noted<facts::CannotGoOn>(swarm.next()).empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_comes_after_the_plan_waits_and_who_leaves_has_it_made_anew) {
+  Swarm<> swarm;
+  swarm.report(1, 0, state(4));
+  swarm.report(2, 1, state(4));
+  swarm.next();
+  swarm.report(3, 1, nothing());
+  BOOST_TEST((swarm.admit(3) == Told::kWait));
+  swarm.gathering.plan_anew();
+  BOOST_TEST(!swarm.gathering.planned_step().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(gatherings_of_a_term_are_counted) {
+  Swarm<> swarm;
+  BOOST_TEST(swarm.gathering.count() == 1u);
+  swarm.gathering.begin("again", 1, swarm.now);
+  BOOST_TEST(swarm.gathering.count() == 2u);
+  swarm.gathering.new_term();
+  BOOST_TEST(swarm.gathering.count() == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(GatheringAtTheirOwnPace)
+
+BOOST_AUTO_TEST_CASE(stages_go_on_from_where_they_are) {
+  Swarm<GatheringByPeriod> swarm;
+  swarm.report(1, 0, state(9));
+  swarm.report(2, 1, state(8));
+  swarm.next();
+  BOOST_TEST((swarm.admit(1) == Told::kServe));
+  BOOST_TEST((swarm.admit(2) == Told::kServe));
+  BOOST_TEST((swarm.opened() == std::optional<uint64_t>(9)));
+}
+
+BOOST_AUTO_TEST_CASE(the_last_averaging_waits_for_all_who_are_here) {
+  Swarm<GatheringByPeriod> swarm;
+  swarm.report(1, 0, state(20));
+  swarm.report(2, 1, state(20));
+  swarm.report(3, 1, state(20));
+  swarm.next();
+  swarm.admit(1);
+  swarm.admit(2);
+  BOOST_TEST(!swarm.opened().has_value());
+  swarm.admit(3);
+  BOOST_TEST((swarm.opened() == std::optional<uint64_t>(20)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

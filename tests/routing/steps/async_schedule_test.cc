@@ -1,0 +1,173 @@
+#include "routing/steps/async_schedule.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/routing/steps/schedule_world.h"
+
+using namespace swarm;
+using namespace swarm::routing;
+using namespace swarm::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct World : ScheduleWorld<AsyncSchedule> {
+  using ScheduleWorld<AsyncSchedule>::ScheduleWorld;
+
+  Orders answered(const orders::EndPeriod& end, uint32_t n, uint64_t checksum = 5) {
+    return schedule.period_answered({end.stage, end.round, end.period, peer(n)},
+                                    PeriodAnswer{checksum, 1, 0}, now);
+  }
+  Orders failed(const orders::EndPeriod& end, uint32_t n) {
+    return schedule.period_answered({end.stage, end.round, end.period, peer(n)},
+                                    Error{ErrorCode::kOverloaded, "an earlier round"}, now);
+  }
+  /// Everybody who was asked has averaged.
+  Orders answer_all(const Orders& orders) {
+    Orders all;
+    for (const auto& end : all_of<orders::EndPeriod>(orders))
+      for (const PeerId& id : end.members)
+        append(all, schedule.period_answered({end.stage, end.round, end.period, id},
+                                             PeriodAnswer{5, 1, 0}, now));
+    return all;
+  }
+};
+
+/// The EndPeriod of a stage.
+orders::EndPeriod end_of(const Orders& orders, uint32_t stage) {
+  for (const auto& end : all_of<orders::EndPeriod>(orders))
+    if (end.stage == stage) return end;
+  BOOST_FAIL("no EndPeriod of stage " << stage);
+  return {};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(AsynchronousPeriods)
+
+BOOST_AUTO_TEST_CASE(a_full_period_ends_with_an_averaging_and_the_next_one_is_open) {
+  World world;
+  world.open(0);
+  const auto filled = world.carry_all();
+  BOOST_TEST(all_of<orders::EndPeriod>(filled).size() == 2u);
+  BOOST_TEST(end_of(filled, 0).round != 0u);
+  BOOST_TEST(end_of(filled, 0).blocking);
+  BOOST_TEST(all_of<orders::WriteMetrics>(filled).size() == 1u);
+  BOOST_TEST(world.schedule.frame().open.step == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(periods_overlap_and_only_so_many) {
+  auto options = World::standard();
+  options.open_periods = 3;
+  World world(options);
+  world.open(0);
+  for (uint64_t period : {0, 1, 2}) {
+    const auto leases = world.schedule.lease(peer(50, "trainer"), 4, 1e9);
+    BOOST_TEST(leases.slots.size() == 4u);
+    BOOST_TEST(leases.step == period);
+  }
+  BOOST_TEST(world.schedule.lease(peer(50, "trainer"), 4, 1e9).slots.empty());
+}
+
+BOOST_AUTO_TEST_CASE(averages_are_made_every_so_many_periods) {
+  auto options = World::standard();
+  options.average_every = 2;
+  World world(options);
+  world.open(0);
+  BOOST_TEST(end_of(world.carry_all(), 0).round == 0u);
+  BOOST_TEST(end_of(world.carry_all(), 0).round != 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_round_that_still_runs_is_not_begun_again) {
+  World world;
+  world.open(0);
+  world.carry_all();
+  const auto second = world.carry_all();
+  BOOST_TEST(noted<facts::AveragingSkipped>(second).size() == 2u);
+  BOOST_TEST(end_of(second, 0).round == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(replicas_are_compared_though_one_registered_before_the_last_answer) {
+  World world;
+  world.open(0);
+  const auto end = end_of(world.carry_all(), 0);
+  world.answered(end, 1, 5);
+  world.roster.report(peer(1), 0, "n1", world.facts(1));  // it registers every second
+  const auto orders = world.answered(end, 2, 6);
+  const auto compared = noted<facts::ReplicasCompared>(orders);
+  BOOST_REQUIRE(compared.size() == 1u);
+  BOOST_TEST(compared[0].found.replicas == 2u);
+  BOOST_TEST(compared[0].found.checksums.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_member_that_refuses_fails_the_round_at_once_for_itself_only) {
+  World world;
+  world.open(0);
+  const auto end = end_of(world.carry_all(), 0);
+  BOOST_TEST(noted<facts::MemberFailed>(world.failed(end, 1)).size() == 1u);
+  const auto compared = noted<facts::ReplicasCompared>(world.answered(end, 2));
+  BOOST_REQUIRE(compared.size() == 1u);
+  BOOST_TEST(compared[0].found.replicas == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_member_is_not_waited_for) {
+  World world;
+  world.open(0);
+  const auto end = end_of(world.carry_all(), 0);
+  world.answered(end, 1);
+  BOOST_TEST(noted<facts::ReplicasCompared>(world.lose(2)).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(the_last_averaging_is_tried_again_until_all_have_it) {
+  World world;
+  world.open(9);
+  const auto end = end_of(world.carry_all(), 0);
+  world.failed(end, 1);
+  const auto over = world.answered(end, 2);
+  const auto later = all_of<orders::Later>(over);
+  BOOST_REQUIRE(later.size() == 1u);
+  BOOST_TEST((later[0].what == orders::Later::What::kLastRound));
+  const auto again = world.schedule.resume(later[0], world.now);
+  BOOST_TEST(end_of(again, 0).round != end.round);
+}
+
+BOOST_AUTO_TEST_CASE(after_the_last_averaging_comes_the_final_validation) {
+  World world;
+  world.open(9);
+  world.answer_all(world.carry_all());
+  BOOST_TEST(world.schedule.frame().open.step == 10u);
+  const auto leases = world.schedule.lease(peer(50, "trainer"), 64, 1e9);
+  BOOST_REQUIRE(leases.slots.size() == 1u);
+  BOOST_TEST(leases.slots[0].lease.validation);
+}
+
+BOOST_AUTO_TEST_CASE(who_has_missed_the_last_averaging_is_sent_back) {
+  World world;
+  world.open(9);
+  const auto ends = world.carry_all();
+  world.add(9).stage = 0;  // came in while it ran
+  const auto orders = world.answer_all(ends);
+  const auto asked = all_of<orders::AskToRegister>(orders);
+  BOOST_REQUIRE(asked.size() == 1u);
+  BOOST_TEST(asked[0].peer == peer(9));
+}
+
+BOOST_AUTO_TEST_CASE(a_successor_at_the_end_averages_once_more_unless_replicas_are_equal) {
+  World world;
+  world.all_at(10);
+  BOOST_TEST(all_of<orders::EndPeriod>(world.open(10)).empty());
+  world.schedule.close();
+  world.facts(1).checksum = 99;
+  const auto orders = world.open(10);
+  BOOST_TEST(all_of<orders::EndPeriod>(orders).size() == 2u);
+  BOOST_TEST(world.schedule.frame().open.step == 9u);
+}
+
+BOOST_AUTO_TEST_CASE(a_stage_without_peers_makes_the_swarm_gather) {
+  World world;
+  world.open(0);
+  world.lose(3);
+  BOOST_TEST(!gather_reason(world.lose(4)).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

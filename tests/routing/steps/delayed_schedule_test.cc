@@ -1,0 +1,89 @@
+#include "routing/steps/delayed_schedule.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/routing/steps/schedule_world.h"
+
+using namespace swarm;
+using namespace swarm::routing;
+using namespace swarm::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+using World = ScheduleWorld<DelayedSchedule>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(DelayedUpdates)
+
+BOOST_AUTO_TEST_CASE(the_next_step_is_open_while_the_last_one_is_averaged) {
+  World world;
+  world.open(0);
+  const auto closes = all_of<orders::CloseStep>(world.carry_all());
+  BOOST_REQUIRE(closes.size() == 2u);
+  BOOST_TEST(closes[0].go_on);
+  BOOST_TEST(!closes[0].commit.has_value());
+  BOOST_TEST(world.schedule.frame().open.step == 1u);
+  BOOST_TEST(world.schedule.applied() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(the_update_travels_with_the_next_closing) {
+  World world;
+  world.open(0);
+  const auto first = world.carry_all();
+  const auto averaged = world.close_all(first);
+  BOOST_TEST(!has<orders::CommitStep>(averaged));
+  const auto second = all_of<orders::CloseStep>(world.carry_all());
+  BOOST_REQUIRE(second.size() == 2u);
+  BOOST_REQUIRE(second[0].commit.has_value());
+  BOOST_TEST(second[0].commit->step == 0u);
+  BOOST_TEST(second[0].commit->round == all_of<orders::CloseStep>(first)[0].round);
+  BOOST_TEST(world.schedule.frame().open.step == 2u);
+  BOOST_TEST(world.schedule.applied() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_full_step_waits_for_the_average_of_the_one_before) {
+  World world;
+  world.open(0);
+  const auto first = world.carry_all();
+  BOOST_TEST(!has<orders::CloseStep>(world.carry_all()));
+  BOOST_TEST(all_of<orders::CloseStep>(world.close_all(first)).size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_lost_while_an_update_is_under_way_makes_the_swarm_gather) {
+  World world;
+  world.open(0);
+  world.carry_all();
+  BOOST_TEST(gather_reason(world.lose(2)) == "a peer was lost while an update was under way");
+}
+
+BOOST_AUTO_TEST_CASE(a_round_that_fails_while_the_next_step_runs_makes_the_swarm_gather) {
+  World world;
+  world.open(0);
+  const auto close = all_of<orders::CloseStep>(world.carry_all())[0];
+  world.close_failed(close, peer(1), ErrorCode::kPeerTimeout);
+  const auto orders = world.close_failed(close, peer(2), ErrorCode::kPeerTimeout);
+  BOOST_TEST(gather_reason(orders) == "a round failed while the next step was under way");
+}
+
+BOOST_AUTO_TEST_CASE(a_newcomer_gets_a_moment_without_an_update_under_way) {
+  World world;
+  world.add(9).serving = false;
+  world.open(0);
+  const auto closes = all_of<orders::CloseStep>(world.carry_all());
+  BOOST_REQUIRE(closes.size() == 2u);
+  BOOST_TEST(!closes[0].go_on);
+  BOOST_TEST(world.schedule.frame().open.step == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(the_last_step_is_closed_as_in_synchronous_training) {
+  World world;
+  world.all_at(9);
+  world.open(9);
+  const auto filled = world.carry_all();
+  BOOST_TEST(!all_of<orders::CloseStep>(filled)[0].go_on);
+  BOOST_TEST(all_of<orders::CommitStep>(world.close_all(filled)).size() == 4u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

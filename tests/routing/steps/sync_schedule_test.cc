@@ -1,0 +1,321 @@
+#include "routing/steps/sync_schedule.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "tests/routing/steps/schedule_world.h"
+
+using namespace swarm;
+using namespace swarm::routing;
+using namespace swarm::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+using World = ScheduleWorld<SyncSchedule>;
+
+/// The CloseStep of a stage.
+orders::CloseStep close_of(const Orders& orders, uint32_t stage) {
+  for (const auto& close : all_of<orders::CloseStep>(orders))
+    if (close.stage == stage) return close;
+  BOOST_FAIL("no CloseStep of stage " << stage);
+  return {};
+}
+
+/// Through the whole last step, up to the last snapshot.
+Orders reach_the_end(World& world) {
+  world.all_at(9);
+  world.open(9);
+  world.commit_all(world.close_all(world.carry_all()));
+  return world.carry_all();  // the final validation
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(SynchronousSteps)
+
+BOOST_AUTO_TEST_CASE(a_step_is_leased_averaged_and_committed_and_the_next_one_is_open) {
+  World world;
+  world.open(0);
+  const auto filled = world.carry_all();
+  BOOST_TEST(all_of<orders::CloseStep>(filled).size() == 2u);
+  const auto close = close_of(filled, 0);
+  BOOST_TEST(close.samples == 8u);
+  BOOST_TEST(close.members.size() == 2u);
+  BOOST_TEST(close.members[0].slots.size() == 4u);
+  BOOST_TEST(close.members[1].slots.empty());
+  const auto averaged = world.close_all(filled);
+  const auto commits = all_of<orders::CommitStep>(averaged);
+  BOOST_REQUIRE(commits.size() == 4u);
+  BOOST_TEST(commits[0].step == 0u);
+  BOOST_TEST(commits[0].gradient_norm == std::sqrt(18.0));
+  BOOST_TEST(all_of<orders::WriteMetrics>(averaged).size() == 1u);
+  BOOST_TEST(all_of<orders::WriteAudit>(averaged).size() == 1u);
+  BOOST_TEST(world.schedule.frame().open.step == 1u);
+  const auto done = world.commit_all(averaged);
+  BOOST_TEST(noted<facts::ReplicasCompared>(done).size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(the_audit_is_written_before_any_commit) {
+  World world;
+  world.open(0);
+  bool audited = false;
+  for (const Order& order : world.close_all(world.carry_all())) {
+    audited |= std::holds_alternative<orders::WriteAudit>(order);
+    if (std::holds_alternative<orders::CommitStep>(order)) BOOST_TEST(audited);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_step_is_not_closed_while_a_member_still_applies_the_one_before) {
+  World world;
+  world.open(0);
+  const auto committed = world.close_all(world.carry_all());
+  BOOST_TEST(!has<orders::CloseStep>(world.carry_all()));
+  BOOST_TEST(all_of<orders::CloseStep>(world.commit_all(committed)).size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_came_back_with_its_share_fills_its_stage_and_the_round_begins) {
+  World world;
+  PeerFacts& holder = world.facts(1);
+  world.facts(3).held = {{0, 11}, {1, 11}, {2, 11}, {3, 11}};
+  holder.serving = false;
+  const auto opened = world.open(0);
+  BOOST_TEST(all_of<orders::CloseStep>(opened).size() == 1u);  // stage 1 is full as reported
+  holder.held = {{0, 11}, {1, 11}, {2, 11}, {3, 11}};
+  Orders orders;
+  const auto verdict = world.schedule.admit(peer(1), orders, world.now);
+  BOOST_TEST((verdict.kind == Verdict::Kind::kServe));
+  BOOST_TEST(verdict.keep_held);
+  BOOST_TEST(close_of(world.tick(), 0).members.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_successor_goes_on_with_what_peers_hold) {
+  World world;
+  world.facts(1).held = {{0, 11}, {1, 11}};
+  world.open(0);
+  const auto leases = world.schedule.lease(peer(50, "trainer"), 64, 1e9);
+  BOOST_REQUIRE(leases.slots.size() == 4u);
+  BOOST_TEST(leases.slots[0].lease.needs == 2u);  // stage 1 only
+  BOOST_TEST(leases.slots[2].lease.needs == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_peer_s_slots_are_computed_again) {
+  World world;
+  world.open(0);
+  const auto leases = world.schedule.lease(peer(50, "trainer"), 2, 1e9);
+  for (const auto& slot : leases.slots) world.carry(0, slot.lease);
+  const auto recompute = noted<facts::Recompute>(world.lose(1));
+  BOOST_REQUIRE(recompute.size() == 1u);
+  BOOST_TEST(recompute[0].slots == 2u);
+  BOOST_TEST(world.schedule.lease(peer(50, "trainer"), 64, 1e9).slots.size() == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_lost_after_its_stage_has_averaged_costs_nothing) {
+  World world;
+  world.open(0);
+  const auto filled = world.carry_all();
+  const auto close = close_of(filled, 0);
+  for (uint32_t n : {1u, 2u}) world.closed(close, peer(n));
+  BOOST_TEST(noted<facts::Recompute>(world.lose(1)).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_stage_without_peers_makes_the_swarm_gather) {
+  World world;
+  world.open(0);
+  world.lose(1);
+  BOOST_TEST(gather_reason(world.lose(2)) == "stage 0 has lost all its peers");
+  BOOST_TEST((world.schedule.frame().phase == Frame::Phase::kClosed));
+  BOOST_TEST(world.tick().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_round_that_a_member_left_is_abandoned_and_formed_anew_without_it) {
+  World world;
+  world.open(0);
+  const auto close = close_of(world.carry_all(), 0);
+  const auto judged = world.close_failed(close, peer(2), ErrorCode::kLinkLost);
+  BOOST_TEST(all_of<orders::AbandonRound>(judged).size() == 1u);
+  BOOST_TEST(has<orders::Later>(judged));
+  const auto again = world.schedule.resume(orders::Later{}, world.now);
+  BOOST_TEST(close_of(again, 0).round != close.round);
+}
+
+BOOST_AUTO_TEST_CASE(a_member_that_dropped_its_sum_in_a_round_given_up_counts_no_more) {
+  World world;
+  world.open(0);
+  const auto close = close_of(world.carry_all(), 0);
+  world.close_failed(close, peer(2), ErrorCode::kLinkLost);  // the round is given up
+  CloseAnswer late;
+  late.holds_more = true;
+  world.schedule.close_answered({0, close.round, 0, peer(1)}, late, world.now);
+  const auto leases = world.schedule.lease(peer(50, "trainer"), 64, 1e9);
+  BOOST_TEST(leases.slots.size() == 4u);  // the ledger does not go on to count them
+}
+
+BOOST_AUTO_TEST_CASE(averages_that_differ_are_said_and_never_committed) {
+  World world;
+  world.open(0);
+  const auto close = close_of(world.carry_all(), 0);
+  world.closed(close, peer(1), 5);
+  const auto orders = world.closed(close, peer(2), 6);
+  BOOST_TEST(noted<facts::AveragesDiffer>(orders).size() == 1u);
+  BOOST_TEST(!has<orders::CommitStep>(orders));
+}
+
+BOOST_AUTO_TEST_CASE(who_joined_after_the_round_began_has_no_average_and_is_sent_back) {
+  World world;
+  world.open(0);
+  const auto filled = world.carry_all();
+  world.add(9).stage = 0;
+  const auto averaged = world.close_all(filled);
+  BOOST_TEST(all_of<orders::CommitStep>(averaged).size() == 4u);
+  const auto asked = all_of<orders::AskToRegister>(averaged);
+  BOOST_REQUIRE(asked.size() == 1u);
+  BOOST_TEST(asked[0].peer == peer(9));
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_commit_is_said_and_its_peer_serves_no_more) {
+  World world;
+  world.open(0);
+  const auto averaged = world.close_all(world.carry_all());
+  const auto failed =
+      world.schedule.commit_answered(peer(1), Error{ErrorCode::kIo, "disk"}, world.now);
+  BOOST_TEST(noted<facts::CommitFailed>(failed).size() == 1u);
+  BOOST_TEST(!world.facts(1).serving);
+  BOOST_TEST(gather_reason(world.schedule.commit_answered(
+                 peer(2), Error{ErrorCode::kIo, "disk"}, world.now)) == "stage 0 could not commit");
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_of_a_newer_term_ends_the_reign) {
+  World world;
+  world.open(0);
+  const auto averaged = world.close_all(world.carry_all());
+  BOOST_TEST(has<orders::StepDown>(world.schedule.commit_answered(
+      peer(1), Error{ErrorCode::kStaleTerm, "a newer one"}, world.now)));
+}
+
+BOOST_AUTO_TEST_CASE(attempts_of_a_later_gathering_have_higher_numbers) {
+  World world;
+  world.open(0, 1);
+  const auto first = world.schedule.lease(peer(50, "trainer"), 1, 1e9).slots[0].lease.attempt;
+  world.schedule.close();
+  world.open(0, 5'000);
+  const auto later = world.schedule.lease(peer(50, "trainer"), 1, 1e9).slots[0].lease.attempt;
+  BOOST_TEST(later > first);
+}
+
+BOOST_AUTO_TEST_CASE(a_slot_that_is_not_finite_twice_is_left_out_by_every_stage) {
+  World world;
+  world.open(0);
+  auto leases = world.schedule.lease(peer(50, "trainer"), 64, 1e9);
+  SlotReport report;
+  report.what = SlotReport::What::kNonFinite;
+  report.attempt = leases.slots[0].lease.attempt;
+  report.where = {1, peer(3), false, 0};
+  BOOST_REQUIRE(world.schedule.slot_reported(report, world.now).ok());
+  for (size_t i = 1; i < 4; ++i) world.carry(0, leases.slots[i].lease);
+  leases = world.schedule.lease(peer(50, "trainer"), 64, 1e9);
+  BOOST_REQUIRE(leases.slots.size() == 1u);
+  BOOST_TEST(leases.slots[0].avoid.size() == 1u);
+  report.attempt = leases.slots[0].lease.attempt;
+  auto skipped = world.schedule.slot_reported(report, world.now);
+  BOOST_REQUIRE(skipped.ok());
+  BOOST_TEST(noted<facts::SlotSkipped>(*skipped).size() == 1u);
+  BOOST_TEST(close_of(*skipped, 0).samples == 6u);
+}
+
+BOOST_AUTO_TEST_CASE(a_step_whose_every_slot_is_skipped_is_said_once_and_never_closed) {
+  World world;
+  world.open(0);
+  Orders all;
+  for (int tries = 0; tries < 2; ++tries)
+    for (const auto& slot : world.schedule.lease(peer(50, "trainer"), 64, 1e9).slots) {
+      SlotReport report;
+      report.what = SlotReport::What::kNonFinite;
+      report.slot = slot.lease.slot;
+      report.attempt = slot.lease.attempt;
+      report.where = {1, peer(3), false, 0};
+      auto orders = world.schedule.slot_reported(report, world.now);
+      BOOST_REQUIRE(orders.ok());
+      World::append(all, *orders);
+    }
+  World::append(all, world.tick());
+  BOOST_TEST(noted<facts::Diverged>(all).size() == 1u);
+  BOOST_TEST(!has<orders::CloseStep>(all));
+}
+
+BOOST_AUTO_TEST_CASE(a_report_of_another_step_is_refused_by_what_it_is) {
+  World world;
+  world.all_at(4);
+  world.open(4);
+  SlotReport report;
+  report.step = 5;
+  BOOST_TEST(world.schedule.slot_reported(report, world.now).code() == ErrorCode::kNotReady);
+  report.step = 3;
+  BOOST_TEST(world.schedule.slot_reported(report, world.now).code() == ErrorCode::kStaleStep);
+}
+
+BOOST_AUTO_TEST_CASE(the_end_is_declared_once_the_last_snapshot_is_durable_in_every_stage) {
+  World world;
+  const auto ended = reach_the_end(world);
+  BOOST_TEST((world.schedule.frame().phase == Frame::Phase::kFinished));
+  Orders orders = ended;
+  for (auto& [id, peer] : world.roster.peers()) peer.snapshots = {10};
+  if (!has<orders::SaveAll>(orders))
+    orders = world.schedule.resume({orders::Later::What::kSaveFinal}, world.now += 100ms);
+  BOOST_REQUIRE(has<orders::SaveAll>(orders));
+  BOOST_TEST(!world.schedule.frame().over);
+  const auto saved = world.schedule.saved({}, world.now);
+  BOOST_TEST(noted<facts::Finished>(saved).size() == 1u);
+  BOOST_TEST(has<orders::EndLeases>(saved));
+  BOOST_TEST(world.schedule.frame().over);
+}
+
+BOOST_AUTO_TEST_CASE(a_stage_that_dies_before_its_last_snapshot_is_durable_is_trained_again) {
+  World world;
+  reach_the_end(world);
+  for (uint32_t n : {3u, 4u}) world.lose(n);
+  const auto orders = world.schedule.resume({orders::Later::What::kSaveFinal}, world.now += 100ms);
+  BOOST_TEST(gather_reason(orders).find("stage 1") != std::string::npos);
+  BOOST_TEST(!world.schedule.frame().over);
+}
+
+BOOST_AUTO_TEST_CASE(the_last_snapshot_waits_until_a_slower_stage_has_matched_the_one_before) {
+  World world;
+  world.all_at(8);
+  world.open(8);
+  const auto committed = world.close_all(world.carry_all());  // goes to step 9: not saved
+  world.commit_all(committed);
+  const auto last = world.close_all(world.carry_all());  // to step 10: saved with the commit
+  BOOST_TEST(all_of<orders::CommitStep>(last)[0].save);
+  world.commit_all(last);
+  const auto ended = world.carry_all();
+  BOOST_TEST(!has<orders::SaveAll>(ended));
+  BOOST_TEST(has<orders::Later>(ended));
+  for (auto& [id, peer] : world.roster.peers()) peer.snapshots = {10};
+  BOOST_TEST(has<orders::SaveAll>(
+      world.schedule.resume({orders::Later::What::kSaveFinal}, world.now += 100ms)));
+}
+
+BOOST_AUTO_TEST_CASE(who_comes_back_after_the_end_without_the_last_snapshot_is_asked_for_one_once) {
+  World world;
+  reach_the_end(world);
+  for (auto& [id, peer] : world.roster.peers()) peer.snapshots = {10};
+  world.schedule.saved({}, world.now);
+  world.facts(2).snapshots = {8};
+  Orders orders;
+  world.schedule.admit(peer(2), orders, world.now);
+  BOOST_TEST(has<orders::SaveLate>(orders));
+  world.schedule.admit(peer(2), orders, world.now);
+  BOOST_TEST(!has<orders::SaveLate>(orders));
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_that_nobody_delivers_is_free_again) {
+  World world;
+  world.open(0);
+  const double deadline_s = std::chrono::duration<double>(world.now).count() + 1;
+  world.schedule.lease(peer(50, "trainer"), 64, deadline_s);
+  BOOST_TEST(noted<facts::LeaseExpired>(world.tick(2s)).size() == 4u);
+  BOOST_TEST(world.schedule.lease(peer(51, "trainer"), 64, 1e9).slots.size() == 4u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
