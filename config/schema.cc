@@ -218,6 +218,12 @@ void add_roles(ExperimentBuilder& b) {
         "How often an overloaded or missing successor is tried again.");
   b.add("max_samples", AT(base.stage_server.max_samples), in(1, 1 << 24),
         "Largest microbatch accepted.");
+  b.add("disk_limit_ms", AT(base.stage_server.disk_limit), in(1, 24 * kHourMs),
+        "A disk that says nothing about a snapshot for so long hangs: the snapshot has failed.");
+  b.add("device_limit_ms", AT(base.stage_server.device_limit), in(1, 24 * kHourMs),
+        "A device that is busy with one job for so long hangs: the peer ends and starts again.");
+  b.add("transfer_limit_ms", AT(base.stage_server.transfer_limit), in(1, 24 * kHourMs),
+        "An averaging round or a download of state that takes longer has failed.");
   b.section("averager", false);
   b.add("topology", AT(base.averager.topology),
         one_of({std::begin(actors::kTopologyNames), std::end(actors::kTopologyNames)}),

@@ -40,6 +40,13 @@ struct StageServerOptions {
   std::chrono::milliseconds retry_every{50};
   routing::PeerEstimatesOptions estimates;
   uint32_t max_samples = 4'096;  ///< Largest microbatch accepted.
+  // A neighbour in the same node that says nothing for so long hangs.
+  /// The disk, about one snapshot: beyond it the snapshot counts as failed.
+  std::chrono::milliseconds disk_limit{120'000};
+  /// The device, about one job and those before it: beyond it the peer ends and is started again.
+  std::chrono::milliseconds device_limit{600'000};
+  /// The averager, about one round or one state from neighbours, which have deadlines of their own.
+  std::chrono::milliseconds transfer_limit{3'600'000};
 };
 
 struct CheckpointOptions {

@@ -1,10 +1,6 @@
 #include "actors/stage/local_updater.h"
 
-#include "actors/node/options.h"
-
 namespace swarm::actors {
-
-tensor::AveragedPart averaged_part(const TrainingOptions& training) { return training.average; }
 
 LocalUpdates LocalUpdater::added(tensor::Stage& stage, uint64_t samples, uint64_t updates_before,
                                  uint64_t lr_position) {

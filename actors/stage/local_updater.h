@@ -10,9 +10,6 @@
 
 namespace swarm::actors {
 
-struct TrainingOptions;
-tensor::AveragedPart averaged_part(const TrainingOptions& training);
-
 /// What became of one microbatch's gradient.
 struct LocalUpdates {
   /// Of every microbatch in the update: updates at this peer between its forward and this one.

@@ -1,5 +1,7 @@
 #include "actors/stage/stage_client.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <caf/send.hpp>
 #include <cmath>
@@ -136,8 +138,8 @@ void StageClient::try_send(uint64_t id) {
   auto left = duration_cast<milliseconds>(sending.give_up_at - now());
   if (left.count() <= 0) {
     auto code = router_.size() == 0 ? ErrorCode::kNoLivePeer : ErrorCode::kPeerTimeout;
-    return finish(id, Error{code, "no peer of stage " + std::to_string(deps_.stage) +
-                                      " answered within the budget"});
+    return finish(id, Error{code, fmt::format("no peer of stage {} answered within the budget",
+                                              deps_.stage)});
   }
   auto samples = static_cast<int64_t>(sending.head().samples());
   auto picked = sending.tries.next(router_, samples);

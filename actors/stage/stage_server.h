@@ -3,20 +3,30 @@
 ///
 ///   mail (Mail)       reply             errors
 ///   ForwardRequest    ForwardReply      kShapeMismatch, kInvalidArgument, kStaleStep, kOverloaded,
-///                                       kNotReady, kCancelled, kPeerTimeout, kNoLivePeer
+///                                       kNotReady, kCancelled, kPeerTimeout, kNoLivePeer,
+///                                       kShuttingDown
 ///   CancelAttempt     -                 (unknown attempts are ignored)
-///   CloseStep         CloseStepReply    kStaleTerm, kStaleStep, kNotReady, whatever failed the
-///                                       round
-///   CommitStep        CommitStepReply   kStaleTerm, kStaleStep, kNotFound (no such average)
-///   EndPeriod         EndPeriodReply    kStaleTerm, kStaleStep, kNotReady, kOverloaded (still
-///                                       averages an earlier round), whatever failed the round
+///   CloseStep         CloseStepReply    kStaleTerm, kStaleStep, kNotReady, kNotFound (no such
+///                                       average), kInvalidArgument, whatever failed the round
+///   CommitStep        CommitStepReply   kStaleTerm, kStaleStep, kNotReady, kNotFound (no such
+///                                       average), kNonFinite
+///   EndPeriod         EndPeriodReply    kStaleTerm, kStaleStep (the round is over), kNotReady,
+///                                       kOverloaded (another round is under way),
+///                                       kInvalidArgument, whatever failed the round
 ///   Restore           Ack               kStaleTerm
-///   SaveCheckpoint    Ack               kNotReady, kIo
+///   SaveCheckpoint    Ack               kNotReady, kIo, kPeerTimeout (the disk hangs)
 ///   local             reply
 ///   (freeze_atom)     FrozenState       kNotReady; from the state transfer, for a neighbour
 ///   (describe_atom)   std::string
 ///   (drain_atom)      bool              after the last snapshot is durable
 ///
+/// CloseStep and CommitStep are of the modes with steps, EndPeriod is of the one with periods; the
+/// kinds of another mode are answered kInvalidArgument.
+///
+/// Parts   Microbatches (from arrival to answer), StageUpdates (StepUpdates or PeriodUpdates: how
+///         the parameters change), StateKeeper (loading, snapshots). They share a StageContext;
+///         what they decide is in routing/ (MicrobatchDesk, MicrobatchWindow, Contributions,
+///         PeerPhase, SnapshotList).
 /// States  kStarting -> kRegistering -> (kLoading ->) kServing -> kDraining; kServing falls back to
 ///         kRegistering when a commit was missed or the swarm goes back. docs/training_protocol.md
 ///         draws it.

@@ -1,6 +1,6 @@
 #include "routing/steps/microbatch_window.h"
 
-#include <string>
+#include <fmt/format.h>
 
 namespace swarm::routing {
 
@@ -15,13 +15,12 @@ MicrobatchWindow period_window(uint64_t period, uint64_t open_periods) {
 
 Status admits(const MicrobatchWindow& window, uint64_t min_attempt, const MicrobatchKey& key) {
   if (key.step < window.oldest)
-    return Error{ErrorCode::kStaleStep,
-                 "the peer is past step " + std::to_string(window.oldest - 1)};
+    return Error{ErrorCode::kStaleStep, fmt::format("the peer is past step {}", window.oldest - 1)};
   if (key.attempt < min_attempt)
     return Error{ErrorCode::kStaleStep, "the attempt was leased before the swarm gathered"};
   if (key.step > window.newest)
     return Error{ErrorCode::kNotReady,
-                 "the peer is behind, it takes steps up to " + std::to_string(window.newest), 20};
+                 fmt::format("the peer is behind, it takes steps up to {}", window.newest), 20};
   return {};
 }
 

@@ -1,0 +1,47 @@
+/// The compute actor as its stage server uses it, with a watch over jobs that never end.
+#pragma once
+
+#include <caf/event_based_actor.hpp>
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include "actors/stage/compute.h"
+
+namespace swarm::actors {
+
+/// Part of the state of one actor; used only from its handlers. A job that was begun is never given
+/// up by itself: it may still change the stage. Whoever finds one overdue ends the actor.
+class Device {
+ public:
+  Device(caf::event_based_actor* self, caf::actor compute)
+      : self_(self), compute_(std::move(compute)) {}
+
+  /// As compute(): `work(stage)` there, then `done(Result<R>, seconds)` here.
+  template <class R, class Work, class Done>
+  void run(Work work, Done done, int passes = 0) {
+    const uint64_t job = next_job_++;
+    begun_[job] = self_->clock().now();
+    compute<R>(
+        self_, compute_, std::move(work),
+        [this, job, done = std::move(done)](Result<R> result, double seconds) mutable {
+          begun_.erase(job);
+          done(std::move(result), seconds);
+        },
+        passes);
+  }
+
+  /// How long the oldest job has been under way, waiting for its turn included; 0 without one.
+  std::chrono::duration<double> longest_wait() const {
+    if (begun_.empty()) return {};
+    return self_->clock().now() - begun_.begin()->second;
+  }
+
+ private:
+  caf::event_based_actor* self_;
+  caf::actor compute_;
+  uint64_t next_job_ = 1;
+  std::map<uint64_t, std::chrono::steady_clock::time_point> begun_;
+};
+
+}  // namespace swarm::actors

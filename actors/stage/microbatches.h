@@ -1,0 +1,93 @@
+/// The microbatches of a stage server: carries them from arrival through forward, the next stage
+/// and backward to the answer, in the order that a MicrobatchDesk decides.
+#pragma once
+
+#include <caf/response_promise.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "actors/stage/microbatch.h"
+#include "actors/stage/stage_client.h"
+#include "actors/stage/stage_context.h"
+#include "actors/stage/stage_updates.h"
+#include "routing/steps/answer_cache.h"
+#include "routing/steps/microbatch_desk.h"
+#include "routing/steps/slot_fault.h"
+
+namespace swarm::actors {
+
+/// Part of the state of a StageServer; used only from its handlers.
+class Microbatches {
+ public:
+  Microbatches(StageContext& context, StageUpdates& updates);
+
+  caf::result<Mail> on_forward(const Mail& mail);
+  void on_cancel(const proto::CancelAttempt& message);
+  /// Attempts below were leased before the swarm gathered last. It only rises.
+  void refuse_attempts_below(uint64_t attempt);
+
+  /// Starts what is due, if nothing is computed.
+  void compute_next();
+  /// Nobody waits for microbatches whose budget is long used up. Call on a timer.
+  void end_late_ones();
+  void end_before(uint64_t step, const Error& error);
+  void forget_answers() { answers_.clear(); }
+
+  /// Null at the last stage.
+  StageClient* next_stage() { return next_stage_.get(); }
+  /// What a newcomer would wait here [s].
+  double load_s() const { return mean_compute_s_ * static_cast<double>(desk_.size()); }
+  std::string describe() const;
+
+ private:
+  using Key = MicrobatchKey;
+  struct Work {  ///< Between arrival and answer.
+    Microbatch microbatch;
+    Promises promises;  ///< A repeat joins the first.
+    bool kept = false;  ///< The stage keeps something under the key.
+    uint64_t sending = 0;
+    double compute_s = 0;
+    std::optional<Downstream> downstream;
+  };
+  struct Pass {  ///< Of a compute job.
+    tensor::EncodedTensor tensor;
+    double loss_sum = 0;
+    LocalUpdates updates;
+  };
+  struct Adding {  ///< Whether a backward adds to the sum, and to which.
+    bool enters = false, adds = false;
+    uint64_t epoch = 0;
+  };
+  using Desk = routing::MicrobatchDesk<Work>;
+
+  caf::result<Mail> refuse_overload();
+  void run_forward(const Key& key, Work& work);
+  void run_last_stage(const Key& key, Work& work);
+  void run_backward(const Key& key, Work& work);
+  Adding decide_adding(const Microbatch& microbatch);
+  bool injected_non_finite(const Key& key) const;
+  void forward_done(const Key& key, Result<Pass> pass, double seconds);
+  void send_on(const Key& key, Work& work, const tensor::EncodedTensor& activations);
+  void gradient_back(const Key& key, Result<StageClient::Outcome> outcome);
+  void backward_done(const Key& key, const Adding& adding, Result<Pass> pass, double seconds);
+  Mail make_reply(const Work& work, double loss_sum, const tensor::EncodedTensor& gradient,
+                  bool held) const;
+  void answer(const Key& key, const Result<Mail>& reply);
+  void answer_error(const Key& key, const Error& error);
+  void answer_non_finite(const Key& key, const proto::RouteHop& where);
+
+  StageContext& context_;
+  StageUpdates& updates_;
+  MicrobatchLimits limits_;
+  std::optional<routing::SlotFault> non_finite_;  ///< A defect: see FaultOptions.non_finite.
+  std::unique_ptr<StageClient> next_stage_;
+  Desk desk_;
+  routing::AnswerCache<Key, Mail> answers_;
+  uint64_t min_attempt_ = 0;
+  bool computing_ = false;
+  double mean_compute_s_ = 0;  ///< Per microbatch, forward and backward, EMA.
+  uint64_t forwards_ = 0, refused_ = 0, stale_ = 0;
+};
+
+}  // namespace swarm::actors

@@ -1,0 +1,194 @@
+#include "actors/stage/period_updates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <caf/send.hpp>
+
+#include "actors/net/requests.h"
+#include "common/names.h"
+
+namespace swarm::actors {
+
+PeriodUpdates::PeriodUpdates(StageContext& context)
+    : context_(context),
+      updater_(std::make_shared<LocalUpdater>(context.deps.training.local_update_every)) {}
+
+// -- microbatches
+
+routing::MicrobatchWindow PeriodUpdates::window() const {
+  return routing::period_window(context_.at.open_step, kOpenPeriods);
+}
+
+/// Replicas stay equal after the last averaging.
+bool PeriodUpdates::adds(const MicrobatchKey&) const {
+  return context_.at.open_step < context_.deps.training.steps;
+}
+
+void PeriodUpdates::updated(const LocalUpdates& updates) {
+  if (updates.refused) context_.record(records::UpdateRefused{updates.refused->detail});
+  if (updates.staleness.empty()) return;
+  ++updates_made_;
+  context_.checksum = 0;  // of parameters that are no more
+  for (uint64_t staleness : updates.staleness) {
+    staleness_.add(staleness);
+    period_staleness_.add(staleness);
+  }
+}
+
+// -- periods
+
+/// The period gives snapshots their number and says which microbatches are too old.
+void PeriodUpdates::enter_period(uint64_t period) {
+  auto& at = context_.at;
+  at.open_step = at.applied = at.computed_on = std::max(at.open_step, period);
+}
+
+proto::EndPeriodReply PeriodUpdates::reply() {
+  proto::EndPeriodReply reply;
+  period_staleness_.write(reply);
+  period_staleness_ = {};
+  for (uint64_t bytes : context_.bytes_sent) reply.add_bytes_sent(bytes);
+  return reply;
+}
+
+caf::result<Mail> PeriodUpdates::on_mail(const Mail& mail) {
+  if (mail.kind == proto::KIND_END_PERIOD) return on_end_period(mail.as<proto::EndPeriod>());
+  return to_caf(ErrorCode::kInvalidArgument, "the mode has periods, no steps");
+}
+
+Result<AverageRound> PeriodUpdates::decode(const proto::EndPeriod& message) const {
+  AverageRound round;
+  round.round = message.round();
+  round.total_samples = static_cast<uint64_t>(message.members_size());
+  bool is_member = false;
+  for (const auto& member : message.members()) {
+    auto peer = from_proto(member);
+    if (!peer) return peer.error();
+    if (peer->id == context_.deps.id) {
+      is_member = true;
+      round.self = static_cast<uint32_t>(round.members.size());
+    }
+    round.members.push_back({beside(peer->id, Role::kAverager), peer->endpoint, /*samples=*/1});
+  }
+  if (!is_member) return Error{ErrorCode::kInvalidArgument, "this peer is no member"};
+  return round;
+}
+
+Status PeriodUpdates::check_round(uint64_t id) const {
+  if (averaging_ && id != round_.id)
+    return Error{ErrorCode::kOverloaded, "an earlier round is under way", 100};
+  // Taken again, a round's average would take back the updates made since.
+  if (!averaging_ && id <= round_.id) return Error{ErrorCode::kStaleStep, "the round is over here"};
+  return {};
+}
+
+caf::result<Mail> PeriodUpdates::on_end_period(const proto::EndPeriod& message) {
+  if (auto ruled = context_.accept(message.term()); !ruled) return to_caf(ruled.error());
+  if (!context_.phase.serves()) return to_caf(context_.phase.refusal());
+  enter_period(message.period() + 1);
+  if (message.members_size() == 0) {
+    if (message.save_checkpoint()) context_.host->save_snapshot();
+    return make_mail(reply());
+  }
+  if (auto valid = check_round(message.round()); !valid) return to_caf(valid.error());
+  auto average = decode(message);
+  if (!average) return to_caf(average.error());
+  auto promise = context_.self->make_response_promise();
+  if (averaging_) {  // a repeat
+    round_.promises.push_back(promise);
+    return promise;
+  }
+  Round round;
+  round.id = message.round();
+  round.promises.push_back(promise);
+  round.blocking = message.blocking();
+  round.save_afterwards = message.save_checkpoint();
+  begin(std::move(round), std::move(*average));
+  return promise;
+}
+
+// -- rounds of weights
+
+void PeriodUpdates::begin(Round round, AverageRound average) {
+  round_ = std::move(round);
+  round_.began_s = context_.now_s();
+  averaging_ = true;
+  stalled_ = round_.blocking;
+  context_.device.run<Buffer>(
+      [part = context_.deps.training.average](tensor::Stage& stage) {
+        return stage.to_average(part);
+      },
+      [this, average = std::move(average)](Result<Buffer> sent, double seconds) mutable {
+        round_.sent_s = seconds;
+        if (!sent) return end(sent.error());
+        average.gradient = *sent;
+        average.n = sent->size() / sizeof(float);
+        request_average(
+            context_, std::move(average),
+            [this, sent = *sent](Result<AverageResult> result) { take(sent, std::move(result)); });
+      });
+}
+
+void PeriodUpdates::take(const Buffer& sent, Result<AverageResult> result) {
+  if (!result) return end(result.error());
+  if (round_.abandoned || !context_.phase.serves())
+    return end(Error{ErrorCode::kCancelled, "the round was given up"});
+  context_.device.run<uint64_t>(
+      [part = context_.deps.training.average, mean = result->mean, sent,
+       blocking = round_.blocking](tensor::Stage& stage) -> Result<uint64_t> {
+        if (auto taken = stage.take_average(part, mean, sent); !taken) return taken.error();
+        return blocking ? stage.checksum() : 0;
+      },
+      [this](Result<uint64_t> checksum, double seconds) {
+        if (!checksum) return end(checksum.error());
+        proto::EndPeriodReply taken = reply();
+        taken.set_round_s(context_.now_s() - round_.began_s);
+        taken.set_stall_s(round_.blocking ? taken.round_s() : round_.sent_s + seconds);
+        taken.set_checksum(*checksum);
+        if (*checksum != 0) context_.checksum = *checksum;
+        end(std::move(taken));
+      });
+}
+
+void PeriodUpdates::end(Result<proto::EndPeriodReply> reply) {
+  averaging_ = stalled_ = false;
+  if (reply) {
+    deliver(round_.promises, make_mail(std::move(*reply)));
+  } else {
+    context_.record(records::RoundFailed{round_.id, reply.error()});
+    deliver(round_.promises, about_others(reply.error()));
+  }
+  if (round_.save_afterwards && context_.at.has_state) context_.host->save_snapshot();
+  context_.host->compute_next();
+}
+
+// -- membership
+
+void PeriodUpdates::describe_to(proto::RegisterPeer& message) const {
+  message.set_round(round_.id);
+}
+
+bool PeriodUpdates::go_on(const proto::RegisterPeerReply& verdict) {
+  if (!context_.at.has_state) return false;
+  enter_period(verdict.open_step());
+  return true;
+}
+
+void PeriodUpdates::stop(const std::string& reason) {
+  if (round_.id == 0) return;
+  caf::anon_send(context_.deps.averager, abandon_atom::value, round_.id);
+  deliver(round_.promises, Error{ErrorCode::kCancelled, "the round was abandoned: " + reason});
+  round_.abandoned = true;
+}
+
+/// Slots that are in an update stay so: they are not to make another.
+void PeriodUpdates::loaded() { context_.contributions.begin_epoch(); }
+
+std::string PeriodUpdates::describe() const {
+  return fmt::format("local updates {}, gradients' staleness {}{}{}, round {}", updates_made_,
+                     staleness_.text(), averaging_ ? ", averaging" : "",
+                     stalled_ ? ", stalled" : "", round_.id);
+}
+
+}  // namespace swarm::actors

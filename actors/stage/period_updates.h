@@ -1,0 +1,60 @@
+/// Periods (asynchronous mode, docs/asynchronous.md): every peer updates its own parameters after
+/// its backward passes; at the end of a period replicas may average their weights (EndPeriod).
+#pragma once
+
+#include "actors/coordinator/staleness.h"
+#include "actors/stage/stage_updates.h"
+
+namespace swarm::actors {
+
+class PeriodUpdates final : public StageUpdates {
+ public:
+  explicit PeriodUpdates(StageContext& context);
+
+  routing::MicrobatchWindow window() const override;
+  bool pauses() const override { return stalled_; }
+  bool adds(const MicrobatchKey& key) const override;
+  std::shared_ptr<LocalUpdater> updater() const override { return updater_; }
+  void updated(const LocalUpdates& updates) override;
+
+  caf::result<Mail> on_mail(const Mail& mail) override;
+
+  void describe_to(proto::RegisterPeer& message) const override;
+  bool go_on(const proto::RegisterPeerReply& verdict) override;
+  void stop(const std::string& reason) override;
+  void loaded() override;
+
+  std::optional<uint64_t> number_of_state() const override { return context_.at.open_step; }
+  std::string describe() const override;
+
+ private:
+  struct Round {  ///< Of weights.
+    uint64_t id = 0;
+    Promises promises;
+    bool abandoned = false;
+    bool blocking = false;  ///< Nothing is computed until it is over.
+    bool save_afterwards = false;
+    double began_s = 0;
+    double sent_s = 0;  ///< Of copying what this peer contributes.
+  };
+
+  caf::result<Mail> on_end_period(const proto::EndPeriod& message);
+  Status check_round(uint64_t id) const;
+  Result<AverageRound> decode(const proto::EndPeriod& message) const;
+  void begin(Round round, AverageRound average);
+  void take(const Buffer& sent, Result<AverageResult> result);
+  void end(Result<proto::EndPeriodReply> reply);
+  void enter_period(uint64_t period);
+  proto::EndPeriodReply reply();
+
+  StageContext& context_;
+  std::shared_ptr<LocalUpdater> updater_;  ///< Shared with compute jobs, used only there.
+  uint64_t updates_made_ = 0;
+  Staleness staleness_;         ///< Since the start, for people.
+  Staleness period_staleness_;  ///< Since the last report.
+  Round round_;                 ///< The latest; no other begins before it has ended.
+  bool averaging_ = false;      ///< It is under way.
+  bool stalled_ = false;
+};
+
+}  // namespace swarm::actors

@@ -1,0 +1,68 @@
+/// What the parts of one StageServer share: where the stage is, and what they ask of the actor.
+#pragma once
+
+#include <array>
+#include <caf/event_based_actor.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "actors/coordinator/coordinator_client.h"
+#include "actors/stage/device.h"
+#include "actors/stage/stage_server.h"
+#include "common/names.h"
+#include "routing/membership/peer_phase.h"
+#include "routing/steps/contributions.h"
+#include "swarm/train.pb.h"
+
+namespace swarm::actors {
+
+/// The actor, to its parts.
+class StageHost {
+ public:
+  virtual ~StageHost() = default;
+  /// From serving back to registering.
+  virtual void stop_serving(const std::string& reason) = 0;
+  /// Tells the coordinator how things are now.
+  virtual void register_peer() = 0;
+  virtual void save_snapshot() = 0;
+  /// Something to compute may have become due.
+  virtual void compute_next() = 0;
+  /// Microbatches of steps before `step` are answered with `error`; the answers kept for repeats
+  /// are forgotten.
+  virtual void end_steps_before(uint64_t step, const Error& error) = 0;
+  virtual void forget_answers() = 0;
+};
+
+struct StageContext {
+  StageContext(caf::event_based_actor* actor, StageHost* the_host, StageServerDeps the_deps)
+      : self(actor), host(the_host), deps(std::move(the_deps)), device(actor, deps.compute) {}
+
+  caf::event_based_actor* self;
+  StageHost* host;
+  StageServerDeps deps;
+  Device device;
+  std::unique_ptr<CoordinatorClient> coordinator;
+  routing::PeerPhase phase;
+  routing::PeerProgress at;
+  routing::Contributions contributions;  ///< To the sum of the open step, or to updates.
+  uint64_t checksum = 0;                 ///< Of the parameters; 0: not known.
+  uint64_t num_parameters = 0;
+  std::array<uint64_t, kTrafficClasses> bytes_sent{};
+
+  bool is_last() const { return deps.stage + 1 == deps.num_stages; }
+  std::string stream() const { return stage_key(deps.stage); }
+  double now_s() const {
+    return std::chrono::duration<double>(self->clock().now().time_since_epoch()).count();
+  }
+  /// Errors: kStaleTerm.
+  Status accept(uint64_t term) const;
+  /// This peer, in a route.
+  proto::RouteHop hop() const;
+  template <class Event>
+  void record(const Event& event) const {
+    deps.events->record(deps.stage, static_cast<int64_t>(at.open_step), event);
+  }
+};
+
+}  // namespace swarm::actors

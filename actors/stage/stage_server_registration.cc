@@ -1,0 +1,99 @@
+// StageServer, registration: what the coordinator is told, and what its verdict makes of the peer.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <caf/send.hpp>
+
+#include "actors/net/local.h"
+#include "actors/net/requests.h"
+#include "actors/stage/stage_server_state.h"
+
+namespace swarm::actors {
+
+using std::chrono::milliseconds;
+
+/// With delayed updates: what the last close left, an update applied and a sum that is gone, means
+/// nothing to another coordinator; SERVE then makes the peer collapse.
+void StageServerState::coordinator_changed() {
+  if (context_->at.computed_ahead()) stop_serving("another coordinator");
+  register_peer();
+}
+
+void StageServerState::register_peer() {
+  const auto& deps = context_->deps;
+  const auto& at = context_->at;
+  const bool may = context_->phase.registers() && !registering_ && !updates_->committing();
+  if (!may || !context_->coordinator->known()) return;
+  proto::RegisterPeer message;
+  *message.mutable_peer() = to_proto(deps.id, deps.endpoint, deps.node_name);
+  message.set_stage(deps.stage);
+  message.set_has_state(at.has_state);
+  message.set_step(at.applied);
+  message.set_checksum(context_->checksum);
+  message.set_swarm_peers(swarm_peers_);
+  message.set_open_step(at.open_step);
+  message.set_foreign_term(context_->coordinator->foreign_term());
+  for (uint64_t step : keeper_->snapshots().readable()) message.add_snapshots(step);
+  updates_->describe_to(message);
+  registering_ = true;
+  context_->coordinator->request(
+      make_mail(std::move(message), {}, milliseconds(3'000)),
+      [this, as_of = at.applied](Result<Mail> reply) { registered(as_of, std::move(reply)); });
+}
+
+/// `as_of`: updates applied, as the registration said.
+void StageServerState::registered(uint64_t as_of, Result<Mail> reply) {
+  registering_ = false;
+  if (!reply || reply->kind != proto::KIND_REGISTER_PEER_REPLY) return;  // the tick asks again
+  const auto& verdict = reply->as<proto::RegisterPeerReply>();
+  if (!context_->phase.registers() || !context_->accept(verdict.term())) return;
+  if (!updates_->committing()) obey(as_of, verdict);
+}
+
+void StageServerState::obey(uint64_t as_of, const proto::RegisterPeerReply& verdict) {
+  using Reply = proto::RegisterPeerReply;
+  switch (verdict.verdict()) {
+    case Reply::VERDICT_SERVE:
+      return serve(verdict);
+    case Reply::VERDICT_INITIALIZE:
+      enter(At::kLoading, "a fresh run");
+      return keeper_->initialize();
+    case Reply::VERDICT_RESTORE:
+      enter(At::kLoading, fmt::format("own snapshot of step {}", verdict.step()));
+      return keeper_->restore_own(verdict.step());
+    case Reply::VERDICT_FETCH:
+      if (context_->at.applied == as_of) fetch(verdict);  // else overtaken by a commit
+      return;
+    case Reply::VERDICT_WAIT:
+      stop_serving(verdict.reason());
+      return register_later(
+          milliseconds(std::clamp<uint32_t>(verdict.retry_after_ms(), 20, 2'000)));
+    default:
+      return;
+  }
+}
+
+void StageServerState::serve(const proto::RegisterPeerReply& verdict) {
+  if (!updates_->go_on(verdict)) return;
+  microbatches_->refuse_attempts_below(verdict.min_attempt());
+  swarm_peers_ = verdict.peers();
+  if (context_->phase.serves()) return;
+  keeper_->forget_newer_snapshots();
+  enter(At::kServing, verdict.reason());
+  if (was_serving_)
+    context_->record(records::Resumed{verdict.reason()});
+  else
+    context_->record(records::Joined{verdict.reason()});
+  was_serving_ = true;
+  announce();
+}
+
+void StageServerState::fetch(const proto::RegisterPeerReply& verdict) {
+  if (keeper_->fetch(verdict)) enter(At::kLoading, "fetching the state: " + verdict.reason());
+}
+
+void StageServerState::register_later(milliseconds pause) {
+  self_->delayed_send(self_, pause, run_later_atom::value, LocalTask([this] { register_peer(); }));
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,55 @@
+#include "actors/stage/stage_updates.h"
+
+#include <fmt/format.h>
+
+#include "actors/net/requests.h"
+#include "actors/stage/period_updates.h"
+#include "actors/stage/step_updates.h"
+
+namespace swarm::actors {
+
+std::unique_ptr<StageUpdates> make_stage_updates(StageContext& context) {
+  if (context.deps.training.asynchronous()) return std::make_unique<PeriodUpdates>(context);
+  return std::make_unique<StepUpdates>(context);
+}
+
+void deliver(Promises& promises, const Result<Mail>& reply) {
+  for (auto& promise : std::exchange(promises, {})) {
+    if (reply)
+      promise.deliver(*reply);
+    else
+      promise.deliver(to_caf(reply.error()));
+  }
+}
+
+void request_average(StageContext& context, AverageRound round,
+                     std::function<void(Result<AverageResult>)> done) {
+  context.self
+      ->request(context.deps.averager, context.deps.options.transfer_limit, average_atom::value,
+                std::move(round))
+      .then([done](const AverageResult& result) { done(result); },
+            [done](const caf::error& error) { done(from_caf(error)); });
+}
+
+Error about_others(Error error) {
+  if (error.code == ErrorCode::kLinkLost || error.code == ErrorCode::kNotFound ||
+      error.code == ErrorCode::kShuttingDown || error.code == ErrorCode::kPeerTimeout)
+    error.code = ErrorCode::kCancelled;
+  return error;
+}
+
+// -- what all parts share
+
+Status StageContext::accept(uint64_t term) const {
+  if (coordinator->accept(term)) return {};
+  return Error{ErrorCode::kStaleTerm, fmt::format("term {} rules", coordinator->term())};
+}
+
+proto::RouteHop StageContext::hop() const {
+  proto::RouteHop here;
+  here.set_stage(deps.stage);
+  *here.mutable_peer() = to_proto(deps.id, deps.endpoint, deps.node_name);
+  return here;
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,202 @@
+#include "actors/stage/state_keeper.h"
+
+#include <caf/send.hpp>
+
+#include "actors/net/requests.h"
+#include "actors/state/checkpointer.h"
+#include "common/names.h"
+#include "tensor/core/state_format.h"
+
+namespace swarm::actors {
+
+using std::chrono::milliseconds;
+
+StateKeeper::StateKeeper(StageContext& context, StageUpdates& updates, Done done)
+    : context_(context), updates_(updates), done_(std::move(done)) {}
+
+std::string StateKeeper::Origin::name() const {
+  switch (kind) {
+    case Kind::kSeed:
+      return "seed";
+    case Kind::kOwnSnapshot:
+      return "own_snapshot";
+    case Kind::kNeighbour:
+      return neighbour;
+  }
+  return "";
+}
+
+// -- loading
+
+void StateKeeper::initialize() {
+  context_.device.run<Loaded>(
+      [updater = updates_.updater()](tensor::Stage& stage) -> Result<Loaded> {
+        if (updater) updater->clear();
+        stage.initialize();
+        return Loaded{0, stage.checksum()};
+      },
+      [this](Result<Loaded> made, double) {
+        const std::string reason = "initialised from the seed";
+        if (!made) {
+          context_.at = {};
+          failed("seed", made.error());
+          return done_(reason, milliseconds(0));
+        }
+        loaded(*made, {});
+        context_.record(records::Initialized{});
+        save([this, reason](const Status&) { done_(reason, milliseconds(0)); });
+      });
+}
+
+void StateKeeper::restore_own(uint64_t step) {
+  context_.self
+      ->request(context_.deps.checkpointer, context_.deps.options.disk_limit, load_atom::value,
+                context_.stream(), step)
+      .then(
+          [this](const Buffer& state) {
+            load(state, {Origin::Kind::kOwnSnapshot, {}, 0});
+          },
+          [this, step](const caf::error& error) {
+            failed("own_snapshot", from_caf(error));
+            snapshots_.spoiled(step);  // fall back to an older one or a neighbour
+            done_("the snapshot could not be read", milliseconds(0));
+          });
+}
+
+bool StateKeeper::fetch(const proto::RegisterPeerReply& verdict) {
+  FetchState fetch;
+  fetch.stage = context_.deps.stage;
+  fetch.max_bytes = tensor::max_state_bytes(context_.deps.optimizer.kind, context_.num_parameters);
+  if (verdict.exact()) fetch.exact_step = verdict.step();
+  for (const auto& source : verdict.sources()) {
+    auto peer = from_proto(source);
+    if (peer && peer->id != context_.deps.id)
+      fetch.sources.push_back({beside(peer->id, Role::kState), peer->endpoint});
+  }
+  if (fetch.sources.empty()) return false;
+  context_.self
+      ->request(context_.deps.state_transfer, context_.deps.options.transfer_limit,
+                fetch_atom::value, std::move(fetch))
+      .then(
+          [this, wanted = verdict.step()](const FetchedState& fetched) {
+            if (fetched.step < wanted)  // the neighbours are about to apply the update
+              return done_("the neighbours are not yet there", milliseconds(50));
+            load(fetched.state, {Origin::Kind::kNeighbour, fetched.source, fetched.seconds});
+          },
+          [this](const caf::error& error) {
+            failed("neighbours", from_caf(error));
+            done_("the neighbours could not supply the state", milliseconds(200));
+          });
+  return true;
+}
+
+void StateKeeper::load(const Buffer& state, const Origin& origin) {
+  context_.device.run<Loaded>(
+      [state, updater = updates_.updater()](tensor::Stage& stage) -> Result<Loaded> {
+        if (updater) updater->clear();
+        auto loaded = stage.load_state(state);
+        if (!loaded) return loaded.error();
+        stage.clear_gradients();
+        return Loaded{stage.step(), stage.checksum()};
+      },
+      [this, origin](Result<Loaded> state, double) {
+        if (state) {
+          loaded(*state, origin);
+          const bool fetched = origin.kind == Origin::Kind::kNeighbour;
+          // What is stored under its number may be an earlier state of the period.
+          if (updates_.states_change() && fetched) snapshots_.spoiled(state->step);
+          context_.record(records::Restored{
+              origin.name(),
+              fetched ? std::optional(records::seconds_as_millis(origin.seconds)) : std::nullopt});
+        } else {
+          failed(origin.name(), state.error());
+        }
+        done_("the state is loaded", milliseconds(0));
+      });
+}
+
+void StateKeeper::loaded(const Loaded& state, const Origin& origin) {
+  context_.at = {true, state.step, state.step, state.step};
+  context_.checksum = state.checksum;
+  updates_.loaded();
+  context_.host->forget_answers();
+  const auto& deps = context_.deps;
+  deps.events->loaded(
+      {deps.stage, deps.id, deps.node_name, state.step, state.checksum, origin.name()});
+}
+
+void StateKeeper::failed(const std::string& source, const Error& error) {
+  context_.record(records::LoadFailed{source, error});
+}
+
+// -- snapshots
+
+/// With local updates the state is numbered by the period, within which it goes on.
+std::function<Result<FrozenState>(tensor::Stage&)> StateKeeper::freeze_job() const {
+  return [number = updates_.number_of_state()](tensor::Stage& stage) -> Result<FrozenState> {
+    if (number)
+      if (auto set = stage.set_step(*number); !set) return set.error();
+    return FrozenState{stage.save_state(), stage.step()};
+  };
+}
+
+void StateKeeper::save(std::function<void(Status)> done) {
+  context_.device.run<FrozenState>(
+      freeze_job(), [this, done = std::move(done)](Result<FrozenState> frozen, double) {
+        if (!frozen) return done(frozen.error());
+        write(*frozen, done);
+      });
+}
+
+void StateKeeper::write(const FrozenState& frozen, std::function<void(Status)> done) {
+  context_.self
+      ->request(context_.deps.checkpointer, context_.deps.options.disk_limit, save_atom::value,
+                context_.stream(), frozen.step, frozen.state,
+                /*replace=*/updates_.states_change())
+      .then(
+          [this, done, began_s = context_.now_s()](uint64_t saved) {
+            snapshots_.saved(saved);
+            context_.deps.events->record(
+                context_.deps.stage, static_cast<int64_t>(saved),
+                records::Checkpointed{records::seconds_as_millis(context_.now_s() - began_s)});
+            list_snapshots();
+            context_.host->register_peer();  // the coordinator waits for it before the next one
+            done({});
+          },
+          [this, done](const caf::error& error) {
+            const Error why = from_caf(error);
+            context_.record(records::CheckpointFailed{why});
+            done(why);
+          });
+}
+
+caf::result<FrozenState> StateKeeper::freeze() {
+  if (!context_.at.has_state) return to_caf(context_.phase.refusal());
+  auto promise = context_.self->make_response_promise();
+  context_.device.run<FrozenState>(freeze_job(),
+                                   [promise](Result<FrozenState> frozen, double) mutable {
+                                     if (frozen)
+                                       promise.deliver(*frozen);
+                                     else
+                                       promise.deliver(to_caf(frozen.error()));
+                                   });
+  return promise;
+}
+
+void StateKeeper::list_snapshots() {
+  context_.self
+      ->request(context_.deps.checkpointer, context_.deps.options.disk_limit, list_atom::value,
+                context_.stream())
+      .then([this](const std::vector<uint64_t>& steps) { snapshots_.listed(steps); },
+            [this](const caf::error& error) {
+              context_.record(records::CheckpointFailed{from_caf(error)});
+            });
+}
+
+void StateKeeper::forget_newer_snapshots() {
+  caf::anon_send(context_.deps.checkpointer, forget_newer_atom::value, context_.stream(),
+                 context_.at.applied);
+  list_snapshots();
+}
+
+}  // namespace swarm::actors

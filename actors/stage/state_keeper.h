@@ -1,0 +1,68 @@
+/// The state of a stage server: where it comes from (the seed, an own snapshot, a neighbour) and
+/// where it goes (snapshots, neighbours).
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "actors/stage/stage_context.h"
+#include "actors/stage/stage_updates.h"
+#include "actors/state/state_messages.h"
+#include "routing/membership/snapshot_list.h"
+
+namespace swarm::actors {
+
+/// Part of the state of a StageServer; used only from its handlers. Every loading ends in `done`,
+/// with why it is over and how long to wait before registering again; nothing else of the peer's
+/// life is decided here.
+class StateKeeper {
+ public:
+  using Done = std::function<void(const std::string& reason, std::chrono::milliseconds pause)>;
+
+  StateKeeper(StageContext& context, StageUpdates& updates, Done done);
+
+  /// A fresh run. No step is begun before its stage can come back to it, so this ends when the
+  /// first snapshot is durable: were all its peers killed before, the others could never go on.
+  void initialize();
+  /// One that cannot be read is not offered again.
+  void restore_own(uint64_t step);
+  /// From those that the verdict names; false if there is none.
+  bool fetch(const proto::RegisterPeerReply& verdict);
+
+  void save(std::function<void(Status)> done);
+  /// A copy for a neighbour. Errors: kNotReady.
+  caf::result<FrozenState> freeze();
+
+  /// Asks the disk anew.
+  void list_snapshots();
+  /// The swarm goes on from `applied`: newer ones belong to a history that was given up.
+  void forget_newer_snapshots();
+  const routing::SnapshotList& snapshots() const { return snapshots_; }
+
+ private:
+  /// Where a loaded state is from.
+  struct Origin {
+    enum class Kind { kSeed, kOwnSnapshot, kNeighbour };
+    Kind kind = Kind::kSeed;
+    std::string neighbour;
+    double seconds = 0;  ///< Of the transfer.
+
+    std::string name() const;
+  };
+  struct Loaded {
+    uint64_t step = 0, checksum = 0;
+  };
+
+  void load(const Buffer& state, const Origin& origin);
+  void loaded(const Loaded& state, const Origin& origin);
+  void failed(const std::string& source, const Error& error);
+  std::function<Result<FrozenState>(tensor::Stage&)> freeze_job() const;
+  void write(const FrozenState& frozen, std::function<void(Status)> done);
+
+  StageContext& context_;
+  StageUpdates& updates_;
+  Done done_;
+  routing::SnapshotList snapshots_;
+};
+
+}  // namespace swarm::actors

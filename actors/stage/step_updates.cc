@@ -1,0 +1,354 @@
+#include "actors/stage/step_updates.h"
+
+#include <fmt/format.h>
+
+#include <caf/send.hpp>
+
+#include "actors/net/requests.h"
+#include "common/names.h"
+
+namespace swarm::actors {
+
+StepUpdates::StepUpdates(StageContext& context)
+    : context_(context), dropped_(routing::parse_slot_fault(context.deps.faults.drop_gradient)) {}
+
+routing::MicrobatchWindow StepUpdates::window() const {
+  return routing::step_window(context_.at.open_step,
+                              round_.result || context_.deps.training.delayed_updates);
+}
+
+bool StepUpdates::adds(const MicrobatchKey& key) const {
+  return !dropped_ || !dropped_->hits(key, context_.deps.stage);
+}
+
+caf::result<Mail> StepUpdates::on_mail(const Mail& mail) {
+  if (mail.kind == proto::KIND_CLOSE_STEP) return on_close(mail.as<proto::CloseStep>());
+  if (mail.kind == proto::KIND_COMMIT_STEP) return on_commit(mail.as<proto::CommitStep>());
+  return to_caf(ErrorCode::kInvalidArgument, "the mode has steps, no periods");
+}
+
+// -- closing
+
+StepUpdates::Commit StepUpdates::decode(const proto::CommitStep& message) {
+  return {message.step(), message.round(), message.gradient_norm(), message.save_checkpoint()};
+}
+
+Result<StepUpdates::Close> StepUpdates::decode(const proto::CloseStep& message) const {
+  Close close;
+  close.step = message.step();
+  close.abandons = message.members_size() == 0;
+  close.go_on = message.go_on();
+  if (message.has_commit()) close.commit = decode(message.commit());
+  close.average.round = message.round();
+  close.average.n = context_.num_parameters;
+  close.average.total_samples = message.step_samples();
+  for (const auto& member : message.members()) {
+    auto peer = from_proto(member.peer());
+    if (!peer) return peer.error();
+    if (peer->id == context_.deps.id) {
+      close.is_member = true;
+      close.average.self = static_cast<uint32_t>(close.average.members.size());
+      close.counted.insert(member.counted_slots().begin(), member.counted_slots().end());
+    }
+    close.average.members.push_back(
+        {beside(peer->id, Role::kAverager), peer->endpoint, member.samples()});
+  }
+  return close;
+}
+
+Status StepUpdates::check(const Close& close) const {
+  const auto& at = context_.at;
+  const uint64_t round = close.average.round;
+  if (!context_.phase.serves() || (committing_ && !close.abandons)) return context_.phase.refusal();
+  const bool repeat = round == round_.id;
+  if (close.step != at.open_step && !(repeat && close.go_on && close.step + 1 == at.open_step))
+    return Error{close.step < at.open_step ? ErrorCode::kStaleStep : ErrorCode::kNotReady,
+                 fmt::format("the peer is at step {}", at.open_step)};
+  if (close.abandons) return {};
+  if (!close.is_member) return Error{ErrorCode::kInvalidArgument, "this peer is no member"};
+  if (round < round_.id) return Error{ErrorCode::kStaleStep, "a later round has begun"};
+  if (repeat || !close.commit) return {};
+  if (close.commit->step != at.applied || !round_.result || round_.id != close.commit->round)
+    return Error{ErrorCode::kNotFound, fmt::format("no average of round {}", close.commit->round)};
+  return {};
+}
+
+caf::result<Mail> StepUpdates::on_close(const proto::CloseStep& message) {
+  if (auto ruled = context_.accept(message.term()); !ruled) return to_caf(ruled.error());
+  auto close = decode(message);
+  if (!close) return to_caf(close.error());
+  if (auto valid = check(*close); !valid) return to_caf(valid.error());
+  const uint64_t id = close->average.round;
+  if (close->abandons) {
+    if (round_.id == id) abandon_round("the coordinator abandoned it");
+    return make_mail(proto::CloseStepReply());
+  }
+  const bool repeat = round_.id == id;
+  if (!repeat && holds_more(*close)) {
+    proto::CloseStepReply reply;
+    reply.set_holds_more(true);
+    return make_mail(std::move(reply));
+  }
+  auto promise = context_.self->make_response_promise();
+  if (!repeat) {
+    begin(*close, promise);
+    return promise;
+  }
+  round_.promises.push_back(promise);
+  if (round_.result) round_done(id, *round_.result);
+  return promise;
+}
+
+/// Then it drops all: which of them were counted cannot be told apart in a sum.
+bool StepUpdates::holds_more(const Close& close) {
+  std::set<uint32_t> mine;
+  for (const auto& held : context_.contributions.of_step(context_.at.open_step))
+    mine.insert(held.slot);
+  if (mine == close.counted) return false;
+  drop_sum(fmt::format("held {} slots, counted {}", mine.size(), close.counted.size()));
+  return true;
+}
+
+/// Takes the sum; with delayed updates, applies the update that waited and goes on with the next
+/// step. Then the averager averages the sum.
+void StepUpdates::begin(const Close& close, caf::response_promise promise) {
+  if (!close.commit || !round_.result)
+    abandon_round(fmt::format("round {} replaces it", close.average.round));
+  Round before = std::exchange(round_, Round{});
+  round_.id = close.average.round;
+  round_.held = context_.contributions.of_step(context_.at.open_step);
+  round_.promises.push_back(std::move(promise));
+  committing_ = close.commit || close.go_on;
+  double scale = 0;
+  Buffer mean;
+  if (close.commit) {
+    scale = tensor::clip_scale(context_.deps.optimizer, close.commit->gradient_norm);
+    mean = before.result->mean;
+  }
+  auto work = [mean, scale, go_on = close.go_on,
+               update = close.commit.has_value()](tensor::Stage& stage) -> Result<Closed> {
+    Closed closed{stage.gradient_sum()};
+    if (update) {
+      if (auto applied = stage.apply(mean, scale); !applied) return applied.error();
+      closed.checksum = stage.checksum();
+    }
+    if (go_on) stage.clear_gradients();
+    return closed;
+  };
+  context_.device.run<Closed>(
+      std::move(work), [this, close, before = std::move(before)](Result<Closed> result, double) {
+        closed(close, before, std::move(result));
+      });
+}
+
+void StepUpdates::closed(const Close& close, const Round& before, Result<Closed> result) {
+  committing_ = false;
+  const uint64_t id = close.average.round;
+  if (!result) {
+    round_done(id, result.error());
+    return context_.host->compute_next();
+  }
+  if (close.commit) applied(*close.commit, before, result->checksum);
+  if (close.go_on) enter_step(context_.at.open_step + 1);
+  if (round_.id == id && !round_.abandoned) {
+    if (close.commit) round_.committed = commit_reply();
+    start_round(close.average, result->sum);
+  }
+  context_.host->compute_next();
+}
+
+void StepUpdates::start_round(AverageRound round, const Buffer& sum) {
+  round.gradient = sum;
+  request_average(context_, std::move(round), [this, id = round_.id](Result<AverageResult> result) {
+    round_done(id, std::move(result));
+  });
+}
+
+void StepUpdates::round_done(uint64_t round, Result<AverageResult> result) {
+  if (round_.id != round || round_.abandoned) return;
+  if (!result) {
+    context_.record(records::RoundFailed{round, result.error()});
+    round_.result.reset();
+    return deliver(round_.promises, about_others(result.error()));
+  }
+  if (!round_.result)
+    context_.record(records::Averaged{round, records::seconds_as_millis(result->seconds)});
+  round_.result = *result;
+  proto::CloseStepReply reply;
+  reply.set_squared_norm(result->squared_norm);
+  reply.set_digest(result->digest);
+  if (round_.committed) *reply.mutable_committed() = *round_.committed;
+  deliver(round_.promises, make_mail(std::move(reply)));
+}
+
+void StepUpdates::abandon_round(const std::string& reason) {
+  if (round_.id == 0) return;
+  if (!round_.result) caf::anon_send(context_.deps.averager, abandon_atom::value, round_.id);
+  deliver(round_.promises, Error{ErrorCode::kCancelled, "the round was abandoned: " + reason});
+  round_.abandoned = true;
+  round_.result.reset();  // the id stays: an earlier round never starts again
+}
+
+// -- committing
+
+Status StepUpdates::check(const Commit& commit) const {
+  const auto& at = context_.at;
+  // Also while registering: a new coordinator finishes the commit of the old one before all serve.
+  const bool may = context_.phase.serves() || (context_.phase.registers() && at.has_state);
+  if (!may) return context_.phase.refusal();
+  if (commit.step != at.applied)
+    return Error{ErrorCode::kStaleStep, fmt::format("the peer has applied {}", at.applied)};
+  if (!round_.result || round_.id != commit.round || committing_)
+    return Error{ErrorCode::kNotFound, fmt::format("no average of round {}", commit.round)};
+  return {};
+}
+
+caf::result<Mail> StepUpdates::on_commit(const proto::CommitStep& message) {
+  if (auto ruled = context_.accept(message.term()); !ruled) return to_caf(ruled.error());
+  const Commit commit = decode(message);
+  const bool repeat = commit.step + 1 == context_.at.applied && commit.round == last_round_;
+  if (repeat && context_.phase.registers() && context_.at.has_state)
+    return make_mail(commit_reply());
+  if (auto valid = check(commit); !valid) {
+    if (valid.code() == ErrorCode::kNotFound && !committing_)
+      context_.host->stop_serving("a commit without the average");
+    return to_caf(valid.error());
+  }
+  committing_ = true;
+  auto promise = context_.self->make_response_promise();
+  const double scale = tensor::clip_scale(context_.deps.optimizer, commit.gradient_norm);
+  context_.device.run<uint64_t>(
+      [mean = round_.result->mean, scale](tensor::Stage& stage) -> Result<uint64_t> {
+        auto applied = stage.apply(mean, scale);
+        if (!applied) return applied.error();
+        return stage.checksum();
+      },
+      [this, commit, promise](Result<uint64_t> checksum, double) {
+        committed(commit, promise, std::move(checksum));
+      });
+  return promise;
+}
+
+void StepUpdates::committed(const Commit& commit, caf::response_promise promise,
+                            Result<uint64_t> checksum) {
+  committing_ = false;
+  if (!checksum) {
+    context_.host->stop_serving("the update failed: " + to_string(checksum.error()));
+    return promise.deliver(to_caf(checksum.error()));
+  }
+  applied(commit, round_, *checksum);
+  round_ = Round{};
+  round_.id = last_round_;
+  enter_step(context_.at.applied);
+  promise.deliver(make_mail(commit_reply()));
+  context_.host->compute_next();
+}
+
+/// `commit`, of the average that `round` gave, is in the parameters.
+void StepUpdates::applied(const Commit& commit, const Round& round, uint64_t checksum) {
+  CommittedStep line;
+  line.step = commit.step;
+  line.stage = context_.deps.stage;
+  line.round = commit.round;
+  line.digest = round.result->digest;
+  line.checksum = checksum;
+  line.held.peer = context_.deps.id;
+  line.held.node_name = context_.deps.node_name;
+  for (const auto& held : round.held) {
+    line.held.slots.push_back(held.slot);
+    line.held.attempts.push_back(held.attempt);
+  }
+  context_.deps.events->committed(line);
+  ++context_.at.applied;
+  context_.checksum = checksum;
+  last_round_ = commit.round;
+  last_gradient_norm_ = commit.gradient_norm;
+  if (commit.save) context_.host->save_snapshot();
+}
+
+/// The open step is over for this peer: its sum has been taken or applied.
+void StepUpdates::enter_step(uint64_t step) {
+  context_.at.open_step = step;
+  context_.at.computed_on = context_.at.applied;
+  context_.contributions.clear();
+  context_.host->end_steps_before(
+      step, {ErrorCode::kStaleStep, fmt::format("step {} is over", step - 1)});
+}
+
+proto::CommitStepReply StepUpdates::commit_reply() const {
+  proto::CommitStepReply reply;
+  reply.set_step(context_.at.applied);
+  reply.set_checksum(context_.checksum);
+  for (uint64_t bytes : context_.bytes_sent) reply.add_bytes_sent(bytes);
+  return reply;
+}
+
+// -- membership
+
+void StepUpdates::describe_to(proto::RegisterPeer& message) const {
+  message.set_has_average(round_.result.has_value());
+  message.set_round(round_.id);
+  message.set_last_gradient_norm(last_gradient_norm_);
+  const auto& at = context_.at;
+  if (at.open_step != at.applied || at.computed_ahead()) return;  // of no use to a new coordinator
+  for (const auto& slot : context_.contributions.of_step(at.open_step)) {
+    auto* held = message.add_held();
+    held->set_slot(slot.slot);
+    held->set_attempt(slot.attempt);
+    held->set_loss_sum(slot.loss_sum);
+    held->set_samples(slot.samples);
+  }
+}
+
+bool StepUpdates::go_on(const proto::RegisterPeerReply& verdict) {
+  switch (routing::serve_in_steps(context_.at, context_.phase.serves(), verdict.step(),
+                                  verdict.open_step())) {
+    case routing::Serve::kIgnore:
+      return false;
+    case routing::Serve::kCollapse:
+      collapse(verdict.reason());
+      break;
+    case routing::Serve::kServe:
+      break;
+  }
+  if (!verdict.keep_held() && context_.contributions.size() > 0)
+    drop_sum("the coordinator says so");
+  return true;
+}
+
+/// The swarm goes on from the updates applied: what was computed ahead of them is given up.
+void StepUpdates::collapse(const std::string& reason) {
+  context_.record(records::Collapsed{context_.at.applied, reason});
+  abandon_round(reason);
+  drop_sum(reason);
+  context_.at.open_step = context_.at.computed_on = context_.at.applied;
+}
+
+void StepUpdates::drop_sum(const std::string& reason) {
+  context_.record(records::SumDropped{context_.contributions.size(), reason});
+  context_.contributions.clear();
+  context_.host->forget_answers();
+  context_.device.run<bool>(
+      [](tensor::Stage& stage) -> Result<bool> {
+        stage.clear_gradients();
+        return true;
+      },
+      [](const Result<bool>&, double) {});
+}
+
+/// An average in hand is kept: a new coordinator may have to finish the commit of the old one.
+void StepUpdates::stop(const std::string& reason) {
+  if (!round_.result) abandon_round(reason);
+}
+
+void StepUpdates::loaded() {
+  context_.contributions.clear();
+  round_.result.reset();
+}
+
+std::string StepUpdates::describe() const {
+  return fmt::format("slots held {}, round {}{}", context_.contributions.size(), round_.id,
+                     round_.result ? " averaged" : "");
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,86 @@
+/// Steps: the gradient sums of a stage are averaged (CloseStep) and applied (CommitStep); with
+/// delayed updates one step later (docs/training_protocol.md).
+#pragma once
+
+#include <set>
+
+#include "actors/stage/stage_updates.h"
+#include "routing/steps/slot_fault.h"
+
+namespace swarm::actors {
+
+class StepUpdates final : public StageUpdates {
+ public:
+  explicit StepUpdates(StageContext& context);
+
+  routing::MicrobatchWindow window() const override;
+  bool pauses() const override { return committing_; }
+  bool adds(const MicrobatchKey& key) const override;
+
+  caf::result<Mail> on_mail(const Mail& mail) override;
+
+  bool committing() const override { return committing_; }
+  void describe_to(proto::RegisterPeer& message) const override;
+  bool go_on(const proto::RegisterPeerReply& verdict) override;
+  void stop(const std::string& reason) override;
+  void loaded() override;
+
+  std::string describe() const override;
+
+ private:
+  struct Commit {  ///< CommitStep, decoded.
+    uint64_t step = 0, round = 0;
+    double gradient_norm = 0;
+    bool save = false;
+  };
+  struct Close {  ///< CloseStep, decoded.
+    uint64_t step = 0;
+    bool abandons = false;  ///< Has no members.
+    bool is_member = false;
+    bool go_on = false;
+    std::optional<Commit> commit;
+    std::set<uint32_t> counted;  ///< Slots of this peer.
+    AverageRound average;        ///< Without the gradient.
+  };
+  /// A round of this stage for the open step.
+  struct Round {
+    uint64_t id = 0;
+    Promises promises;
+    std::optional<AverageResult> result;
+    bool abandoned = false;
+    std::vector<routing::Contributions::Held> held;   ///< In the sum that it averages.
+    std::optional<proto::CommitStepReply> committed;  ///< Of the update that came with it.
+  };
+  struct Closed {  ///< What the compute job of a close gives.
+    Buffer sum;
+    uint64_t checksum = 0;  ///< After Close.commit.
+  };
+
+  static Commit decode(const proto::CommitStep& message);
+  Result<Close> decode(const proto::CloseStep& message) const;
+  caf::result<Mail> on_close(const proto::CloseStep& message);
+  caf::result<Mail> on_commit(const proto::CommitStep& message);
+  Status check(const Close& close) const;
+  Status check(const Commit& commit) const;
+  bool holds_more(const Close& close);
+  void begin(const Close& close, caf::response_promise promise);
+  void closed(const Close& close, const Round& before, Result<Closed> result);
+  void start_round(AverageRound round, const Buffer& sum);
+  void round_done(uint64_t round, Result<AverageResult> result);
+  void abandon_round(const std::string& reason);
+  void committed(const Commit& commit, caf::response_promise promise, Result<uint64_t> checksum);
+  void applied(const Commit& commit, const Round& round, uint64_t checksum);
+  void enter_step(uint64_t step);
+  void drop_sum(const std::string& reason);
+  void collapse(const std::string& reason);
+  proto::CommitStepReply commit_reply() const;
+
+  StageContext& context_;
+  std::optional<routing::SlotFault> dropped_;  ///< A defect: see FaultOptions.drop_gradient.
+  Round round_;
+  bool committing_ = false;
+  uint64_t last_round_ = 0;  ///< Round of the commit that led to the open step.
+  double last_gradient_norm_ = 0;
+};
+
+}  // namespace swarm::actors

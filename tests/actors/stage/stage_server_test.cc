@@ -1,0 +1,116 @@
+// One stage server within a small swarm: its life, its neighbours in the node that hang.
+#include "actors/stage/stage_server.h"
+
+#include <boost/test/unit_test.hpp>
+#include <caf/event_based_actor.hpp>
+
+#include "actors/net/errors.h"
+#include "actors/net/local.h"
+#include "tests/support/ids.h"
+#include "tests/support/sim_swarm.h"
+
+namespace swarm {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct OneStage : test::SimSwarm {
+  OneStage() {
+    num_stages = 1;
+    add_trainer("trainer");
+  }
+  void add(const sim::MachineTimes& times) {
+    Swarm::add_peer("peer", 0, times);
+    start("peer");
+  }
+  bool joins_within(std::chrono::seconds limit) {
+    return system.advance_until([this] { return events->count("joined") > 0; }, limit, 10ms);
+  }
+  std::string phase() { return describe(nodes["peer"].stage_server); }
+  bool is(const std::string& phase_name) {
+    return phase().find(", " + phase_name + ",") != std::string::npos;
+  }
+  /// Counts up when the peer says that its node may be ended.
+  std::shared_ptr<int> drain() {
+    auto answers = std::make_shared<int>(0);
+    system->spawn([answers, target = nodes["peer"].stage_server](caf::event_based_actor* self) {
+      self->request(target, caf::infinite, actors::drain_atom::value).then([answers](bool) {
+        ++*answers;
+      });
+    });
+    system.run();
+    return answers;
+  }
+  ErrorCode refusal(const actors::Mail& mail) {
+    auto outcome = std::make_shared<ErrorCode>(ErrorCode::kNone);
+    system->spawn([=, target = nodes["peer"].stage_server](caf::event_based_actor* self) {
+      self->request(target, caf::infinite, mail)
+          .then([](const actors::Mail&) {},
+                [outcome](const caf::error& e) { *outcome = actors::from_caf(e).code; });
+    });
+    system.run();
+    return *outcome;
+  }
+};
+
+BOOST_AUTO_TEST_SUITE(StageServerTest)
+
+// It waited for the disk for ever, and so did the swarm.
+BOOST_FIXTURE_TEST_CASE(a_disk_that_hangs_leaves_no_peer_loading, OneStage) {
+  stage_options.disk_limit = 2s;
+  add({1ms, 10h});
+  BOOST_TEST(joins_within(10s));
+  BOOST_TEST(events->count("checkpoint_failed") > 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_device_that_hangs_ends_the_peer, OneStage) {
+  stage_options.device_limit = 2s;
+  add({10h, 0ms});
+  BOOST_TEST(system.advance_until([this] { return events->count("failed") > 0; }, 10s, 10ms));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_device_that_is_slow_does_not, OneStage) {
+  stage_options.device_limit = 2s;
+  add({300ms, 0ms});
+  BOOST_TEST(run_to_step(1));
+  BOOST_TEST(events->count("failed") == 0u);
+}
+
+// The second asker was told at once that the node may be ended.
+BOOST_FIXTURE_TEST_CASE(nobody_may_end_a_node_before_its_last_snapshot_is_durable, OneStage) {
+  add({1ms, 3s});
+  BOOST_TEST(joins_within(10s));
+  auto first = drain();
+  system.advance(1s);
+  auto second = drain();
+  system.advance(1s);
+  BOOST_TEST(*first == 0);
+  BOOST_TEST(*second == 0);
+  system.advance(5s);
+  BOOST_TEST(*first == 1);
+  BOOST_TEST(*second == 1);
+  BOOST_TEST(*drain() == 1);
+}
+
+// The end of the loading made it register, and it served again.
+BOOST_FIXTURE_TEST_CASE(told_to_leave_while_it_loads_it_does_not_serve, OneStage) {
+  add({1ms, 3s});
+  BOOST_TEST(system.advance_until([this] { return is("loading"); }, 10s, 10ms));
+  auto left = drain();
+  system.advance(20s);
+  BOOST_TEST(is("draining"), phase());
+  BOOST_TEST(*left == 1);
+  BOOST_TEST(events->count("joined") == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(mail_of_another_mode_is_refused, OneStage) {
+  add({});
+  BOOST_TEST(joins_within(10s));
+  BOOST_TEST(refusal(actors::make_mail(proto::EndPeriod())) == ErrorCode::kInvalidArgument);
+  BOOST_TEST(refusal(actors::make_mail(proto::Lease())) == ErrorCode::kInvalidArgument);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace swarm
