@@ -73,8 +73,10 @@ std::optional<Event> parse_event(const std::string& line) {
   return event;
 }
 
-std::string text(const Event& event) {
-  std::string out = event.node + ": " + event.name;
+std::string text(const Event& event) { return event.node + ": " + what(event); }
+
+std::string what(const Event& event) {
+  std::string out = event.name;
   if (event.stage >= 0) out += " stage=" + std::to_string(event.stage);
   if (event.step >= 0) out += " step=" + std::to_string(event.step);
   if (!event.fields.empty()) out += " " + text(event.fields);

@@ -23,11 +23,14 @@ struct Event {
   bool is() const {
     return name == T::kInfo.name;
   }
-  /// Its fields, if it is that event; those that are missing or of another type have defaults.
+  /// Its fields, if it is that event and has them all: nothing is guessed.
   template <class T>
   std::optional<T> as() const {
-    if (!is<T>()) return std::nullopt;
-    return read_fields<T>(fields);
+    std::string fault;
+    std::optional<T> out;
+    if (is<T>()) out = read_fields<T>(fields, &fault);
+    if (!fault.empty()) out.reset();
+    return out;
   }
   /// Why; empty for events that give no reason.
   std::string reason() const;
@@ -46,6 +49,8 @@ std::optional<Event> parse_event(const std::string& line);
 
 /// "stage1-a: lost stage=1 step=133 peer=stage1-b reason=..." for people.
 std::string text(const Event& event);
+/// The same without the node: "lost stage=1 step=133 ..."
+std::string what(const Event& event);
 /// "peer=stage1-b reason=..."
 std::string text(const Object& fields);
 

@@ -75,6 +75,20 @@ const char* Reader::read(const Value& value, PeerId& member) {
   return nullptr;
 }
 
+const char* Reader::read(const Value& value, NodeId& member) {
+  const auto id = NodeId::from_hex(value.text() != nullptr ? *value.text() : std::string());
+  if (!id) return "is not 32 hex digits";
+  member = *id;
+  return nullptr;
+}
+
+const char* Reader::read(const Value& value, Endpoint& member) {
+  const auto endpoint = Endpoint::parse(value.text() != nullptr ? *value.text() : std::string());
+  if (!endpoint) return "is not HOST:PORT";
+  member = *endpoint;
+  return nullptr;
+}
+
 const char* Reader::read_whole(const Value& value, int64_t least, uint64_t most, uint64_t& member) {
   const char* wrong = "is no whole number in its range";
   if (const auto* found = std::get_if<int64_t>(&value.data)) {

@@ -6,7 +6,8 @@
 ///     }
 ///
 /// and Writer, Reader and Lister visit that list. Types of members: whole numbers, double, bool,
-/// text, Millis, Hex, PeerId, Error, std::optional and std::vector of these, structs with fields().
+/// text, Millis, Hex, PeerId, NodeId, Endpoint, Error, std::optional and std::vector of these, structs
+/// with fields().
 ///
 ///   type       in JSON
 ///   double     a number; null when it is not finite
@@ -14,6 +15,8 @@
 ///   Millis     a number of milliseconds, to the microsecond; keys end with _ms
 ///   Hex        16 hex digits
 ///   PeerId     "NODE_ID/ACTOR"
+///   NodeId     32 hex digits
+///   Endpoint   "HOST:PORT"
 ///   Error      two members: its key, with the code's name, and `reason`, with its detail
 #pragma once
 
@@ -65,6 +68,8 @@ class Writer {
       out_.emplace_back(key, value(member));
     }
   }
+  /// A checksum or digest that is kept as a bare number.
+  void hex(const char* key, uint64_t member) { (*this)(key, Hex{member}); }
   Object take() { return std::move(out_); }
 
  private:
@@ -74,6 +79,8 @@ class Writer {
   static Value value(Millis member);
   static Value value(Hex member);
   static Value value(const PeerId& member);
+  static Value value(const NodeId& member) { return {member.hex()}; }
+  static Value value(const Endpoint& member) { return {member.text()}; }
   template <class T>
   static Value value(const T& member) {
     if constexpr (IsOptional<T>::value) {
@@ -119,6 +126,12 @@ class Reader {
     }
   }
 
+  void hex(const char* key, uint64_t& member) {
+    Hex digits{member};
+    (*this)(key, digits);
+    member = digits.value;
+  }
+
   /// "has no `step`"; empty when all went well.
   const std::string& fault() const { return fault_; }
 
@@ -142,6 +155,8 @@ class Reader {
   const char* read(const Value& value, Millis& member);
   const char* read(const Value& value, Hex& member);
   const char* read(const Value& value, PeerId& member);
+  const char* read(const Value& value, NodeId& member);
+  const char* read(const Value& value, Endpoint& member);
   const char* read_whole(const Value& value, int64_t least, uint64_t most, uint64_t& member);
   template <class T>
   const char* read(const Value& value, T& member) {
@@ -177,7 +192,8 @@ class Reader {
     std::vector<T> out;
     for (const Value& item : *list) {
       T one{};
-      if (const char* wrong = read(item, one)) return wrong;
+      const char* wrong = read(item, one);
+      if (wrong != nullptr && !IsOptional<T>::value) return wrong;  // an optional one stays empty
       out.push_back(std::move(one));
     }
     member = std::move(out);
@@ -220,6 +236,8 @@ class Lister {
     if constexpr (std::is_same_v<T, Millis>) return "ms";
     if constexpr (std::is_same_v<T, Hex>) return "16 hex digits";
     if constexpr (std::is_same_v<T, PeerId>) return "NODE_ID/ACTOR";
+    if constexpr (std::is_same_v<T, NodeId>) return "32 hex digits";
+    if constexpr (std::is_same_v<T, Endpoint>) return "HOST:PORT";
     if constexpr (std::is_same_v<T, Error>) return "error code";
     return "object";
   }

@@ -30,7 +30,8 @@ void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
   const auto& training = deps_.training;
   records_ = std::make_unique<CoordinatorRecords>(
       CoordinatorRecordsOptions{deps_.num_stages, training.steps, training.batch,
-                                training.microbatch, static_cast<uint64_t>(deps_.sequence)},
+                                training.microbatch, static_cast<uint64_t>(deps_.sequence),
+                                parts.open_together},
       deps_.events, book_);
   leases_ = std::make_unique<LeaseCounter>(self_);
   mail_ = std::make_unique<StepMail>(self_, book_, training.microbatch, mail_hooks());

@@ -46,7 +46,7 @@ CoordinatorParts make_parts(const CoordinatorDeps& deps, routing::Roster& roster
   const auto gathers = gathering_options(deps);
   if (deps.training.asynchronous())
     return {std::make_unique<routing::AsyncSchedule>(steps, roster),
-            std::make_unique<routing::GatheringByPeriod>(gathers, roster)};
+            std::make_unique<routing::GatheringByPeriod>(gathers, roster), kOpenPeriods};
   auto gathering = std::make_unique<routing::Gathering>(gathers, roster);
   if (deps.training.delayed_updates)
     return {std::make_unique<routing::DelayedSchedule>(steps, roster), std::move(gathering)};

@@ -2,6 +2,7 @@
 /// Gathering it asks (design Sec. 9).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "actors/coordinator/coordinator.h"
@@ -14,6 +15,7 @@ namespace swarm::actors {
 struct CoordinatorParts {
   std::unique_ptr<routing::Schedule> schedule;
   std::unique_ptr<routing::Gathering> gathering;
+  uint32_t open_together = 1;  ///< Steps or periods that may be open at once.
 };
 
 /// `roster` outlives both.

@@ -50,6 +50,7 @@ void CoordinatorState::obey(const Order& order) {
 
 void CoordinatorState::gather(const std::string& reason, std::optional<uint64_t> applied) {
   schedule_->close();
+  records_->swarm_gathers();
   carry_out(gathering_->begin(reason, applied, now()));
 }
 

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <utility>
 #include <variant>
 
 #include "actors/net/log.h"
+#include "actors/net/traffic.h"
 #include "records/catalogue.h"
 
 namespace swarm::actors {
@@ -119,25 +119,27 @@ void CoordinatorRecords::write(const routing::orders::WriteMetrics& from, uint64
   StepMetrics line;
   line.step = from.step;
   line.seconds = std::chrono::duration<double>(from.took).count();
-  line.train_loss = from.train_loss.value_or(std::numeric_limits<double>::quiet_NaN());
+  line.train_loss = from.train_loss;
+  if (from.train_loss) line.tokens_per_second = token_rate_.closed(step_tokens, line.seconds);
   line.tokens = (from.step + (from.train_loss ? 1 : 0)) * step_tokens;
-  if (from.train_loss && line.seconds > 0)
-    line.tokens_per_second = static_cast<double>(step_tokens) / line.seconds;
-  line.live_peers = from.live_peers;
+  line.live_peers.assign(from.live_peers.begin(), from.live_peers.end());
   line.validation_loss = from.validation_loss;
   line.slots = from.slots;
   line.attempts = from.attempts;
   line.term = term;
   line.gradient_norm = from.gradient_norm;
-  const auto sent = traffic_.since_last(line.bytes_sent.size());
-  std::copy(sent.begin(), sent.end(), line.bytes_sent.begin());
-  for (const Staleness& stage : staleness_)
-    line.staleness.push_back({stage.histogram, stage.mean(), stage.max});
+  const auto sent = traffic_.since_last(kTrafficClasses);
+  for (size_t i = 0; i < sent.size(); ++i) line.bytes_sent[i] = sent[i];
+  for (const Staleness& stage : staleness_) {
+    line.staleness.emplace_back();
+    if (!stage.histogram.empty())
+      line.staleness.back() = StageStaleness{stage.histogram, stage.mean(), stage.max};
+  }
   staleness_.clear();
   events_->metrics(line);
   if (!from.train_loss) return;
-  last_loss_ = line.train_loss;
-  tokens_per_second_ = line.tokens_per_second;
+  last_loss_ = *line.train_loss;
+  tokens_per_second_ = line.tokens_per_second.value_or(0);
 }
 
 void CoordinatorRecords::add_staleness(uint32_t stage, const Staleness& staleness) {

@@ -9,6 +9,7 @@
 #include "actors/coordinator/peer_book.h"
 #include "actors/coordinator/staleness.h"
 #include "actors/node/event_log.h"
+#include "records/token_rate.h"
 #include "routing/membership/roster.h"
 #include "routing/steps/orders.h"
 
@@ -16,17 +17,21 @@ namespace swarm::actors {
 
 struct CoordinatorRecordsOptions {
   uint32_t num_stages = 1;
-  uint64_t steps = 0;       ///< Of the run.
-  uint32_t batch = 0;       ///< Samples of a step.
-  uint32_t microbatch = 0;  ///< Samples of a slot.
-  uint64_t sequence = 0;    ///< Tokens of a sample.
+  uint64_t steps = 0;          ///< Of the run.
+  uint32_t batch = 0;          ///< Samples of a step.
+  uint32_t microbatch = 0;     ///< Samples of a slot.
+  uint64_t sequence = 0;       ///< Tokens of a sample.
+  uint32_t open_together = 1;  ///< Steps or periods that may be open at once.
 };
 
 class CoordinatorRecords {
  public:
   CoordinatorRecords(const CoordinatorRecordsOptions& options, std::shared_ptr<EventLog> events,
                      const PeerBook& book)
-      : options_(options), events_(std::move(events)), book_(book) {}
+      : options_(options),
+        events_(std::move(events)),
+        book_(book),
+        token_rate_(options.open_together) {}
 
   /// stage -1: does not apply.
   template <class Event>
@@ -37,6 +42,8 @@ class CoordinatorRecords {
   void write(const routing::orders::WriteAudit& line, uint64_t term);
   void write(const routing::orders::WriteMetrics& line, uint64_t term);
 
+  /// What was measured of the speed so far is of another time.
+  void swarm_gathers() { token_rate_.clear(); }
   /// Bytes that the nodes have sent, for the next line of metrics.
   routing::NodeTraffic& traffic() { return traffic_; }
   /// Asynchronous mode: what a stage's peer says of its updates since it said so last.
@@ -51,6 +58,7 @@ class CoordinatorRecords {
   const PeerBook& book_;
   routing::NodeTraffic traffic_;
   std::vector<Staleness> staleness_;  ///< By stage, since the last line of metrics.
+  records::TokenRate token_rate_;
   double last_loss_ = 0, tokens_per_second_ = 0;
 };
 

@@ -14,6 +14,7 @@
 #include "actors/node/node_supervisor.h"
 #include "common/hex.h"
 #include "common/names.h"
+#include "common/numbers.h"
 #include "common/text_table.h"
 #include "swarm/dht.pb.h"
 
@@ -34,12 +35,6 @@ const char* const kHelp =
     "checkpoint    every peer writes a snapshot now\n"
     "kill NODE     ends a node of the swarm at once (no hand-over)\n"
     "quit          leaves the console (also Ctrl-D)\n";
-
-std::string fixed(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
 
 class ConsoleState {
  public:

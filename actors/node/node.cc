@@ -129,7 +129,7 @@ class RunningNode : public Node {
     std::filesystem::create_directories(folder, error);
     if (error) return Error{ErrorCode::kIo, "cannot make " + folder + ": " + error.message()};
     open_log(folder + "/log.txt", options_.log_level, options_.name);
-    auto events = open_event_log(folder, options_.name);
+    auto events = records::open_event_log(folder, options_.name);
     if (!events) return events.error();
     events_ = *events;
     if (options_.stages.empty()) return {};

@@ -6,16 +6,16 @@
 #include <tuple>
 
 #include "apps/launch/lineage.h"
-#include "common/detail_word.h"
 #include "common/hex.h"
 
 namespace swarm::launch {
 namespace {
 
-using actors::ClosedStep;
-using actors::CommittedStep;
-using actors::HeldSlots;
-using actors::LoadedState;
+using records::ClosedStep;
+using records::CommittedStep;
+using records::Event;
+using records::HeldSlots;
+using records::LoadedState;
 using Closed = Recorded<ClosedStep>;
 using Committed = Recorded<CommittedStep>;
 using Loaded = Recorded<LoadedState>;
@@ -74,33 +74,29 @@ class Auditor {
   }
 
  private:
-  void violation(const std::string& text) { report_.violations.push_back(text); }
-  void note(const std::string& text) { report_.notes.push_back(text); }
+  void violation(const std::string& what) { report_.violations.push_back(what); }
+  void note(const std::string& what) { report_.notes.push_back(what); }
 
   void count_events() {
     auto& totals = report_.totals;
-    for (const EventLine& event : context_.events) {
-      totals.kills += event.has_action("kill");
-      totals.pauses += event.has_action("pause");
-      totals.crashes += event.event == "process_lost";
-      if (event.event == "coordinator") takeovers_.push_back(&event);
-      totals.recoveries += event.event == "recovered";
-      totals.abandoned += event.event == "round_abandoned";
-      if (event.event == "finished") report_.finished = true;
-      if (event.event == "run_resumed") report_.finished = false;
-      if (event.event == "recompute") totals.lost += slots_of(event.detail);
-      if (event.event == "sum_dropped") totals.dropped += slots_of(event.detail);
-      if (event.event == "replicas_differ" || event.event == "averages_differ")
-        violation(event.text());
-      if (event.event == "audit_line_damaged") note(event.text() + ": torn at its writer's death");
+    for (const Event& event : context_.events) {
+      totals.kills += has_action(event, "kill");
+      totals.pauses += has_action(event, "pause");
+      totals.crashes += event.is<records::ProcessLost>();
+      totals.recoveries += event.is<records::Recovered>();
+      totals.abandoned += event.is<records::RoundAbandoned>();
+      if (event.is<records::CoordinatorActive>()) takeovers_.push_back(&event);
+      if (event.is<records::RunFinished>()) report_.finished = true;
+      if (event.is<records::RunResumed>()) report_.finished = false;
+      if (const auto recompute = event.as<records::Recompute>()) totals.lost += recompute->slots;
+      if (const auto sum = event.as<records::SumDropped>()) totals.dropped += sum->slots;
+      if (event.is<records::ReplicasDiffer>() || event.is<records::AveragesDiffer>())
+        violation(text(event));
+      if (event.is<records::AuditLineDamaged>()) note(text(event) + ": torn at its writer's death");
     }
     if (log_.torn_end) note("the last line has no end (its writer died at it) and was left out");
     if (log_.unknown > 0)
       note(std::to_string(log_.unknown) + " lines are of a kind that this program does not know");
-  }
-
-  static uint64_t slots_of(const std::string& detail) {
-    return std::strtoull(detail_word(detail, "slots").c_str(), nullptr, 10);
   }
 
   void index() {
@@ -141,11 +137,12 @@ class Auditor {
   /// of a divided network may count the same.
   Reign reign_of(const Closed& line) const {
     Reign reign{0, line.record.term, line.node};
-    const std::string term = "term=" + std::to_string(line.record.term);
-    for (const EventLine* event : takeovers_)
-      if (event->node == line.node && event->detail == term &&
+    for (const Event* event : takeovers_) {
+      const auto coordinator = event->as<records::CoordinatorActive>();
+      if (event->node == line.node && coordinator && coordinator->term == line.record.term &&
           event->time_s <= line.time_s + kSameClock_s)
         std::get<0>(reign) = std::max(std::get<0>(reign), event->time_s);
+    }
     return reign;
   }
 
@@ -371,8 +368,9 @@ class Auditor {
     const double took_over = std::get<0>(reigns_.at(&after));
     if (reigns_.at(&before) != reigns_.at(&after) && took_over > 0)
       earliest = std::min(earliest, took_over);
-    return std::any_of(context_.events.begin(), context_.events.end(), [&](const EventLine& event) {
-      return event.event == "recovered" && event.step <= static_cast<int64_t>(after.record.step) &&
+    return std::any_of(context_.events.begin(), context_.events.end(), [&](const Event& event) {
+      return event.is<records::Recovered>() &&
+             event.step <= static_cast<int64_t>(after.record.step) &&
              event.time_s >= earliest - kClocks_s && event.time_s <= after.time_s + kClocks_s;
     });
   }
@@ -486,7 +484,7 @@ class Auditor {
   const AuditContext& context_;
   AuditReport report_;
   std::vector<const Closed*> closings_;  ///< In the order of their rounds.
-  std::vector<const EventLine*> takeovers_;
+  std::vector<const Event*> takeovers_;
   std::map<const Closed*, Reign> reigns_;
   std::map<std::pair<StageStep, uint64_t>, std::vector<const Closed*>> rounds_;
   std::map<const CommittedStep*, const Closed*> round_of_;

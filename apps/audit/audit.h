@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "apps/launch/audit_log.h"
-#include "apps/launch/run_state.h"
+#include "records/catalogue.h"
 
 namespace swarm::launch {
 
@@ -25,7 +25,7 @@ struct AuditContext {
   uint64_t steps = 0;  ///< That the run wants.
   uint32_t num_stages = 0, batch = 0, microbatch = 0;
   bool delayed_updates = false;
-  std::vector<EventLine> events;
+  std::vector<records::Event> events;
 };
 
 struct AuditReport {

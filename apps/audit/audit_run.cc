@@ -37,15 +37,15 @@ const Number kNumbers[] = {
     {"replicas_compared", "updates with replicas to compare", &Totals::checksums},
 };
 
-Result<std::vector<EventLine>> read_events(const std::string& path) {
+Result<std::vector<records::Event>> read_events(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return Error{ErrorCode::kNotFound, "cannot open " + path};
-  std::vector<EventLine> out;
+  std::vector<records::Event> out;
   size_t number = 0;
   for (std::string line; std::getline(stream, line);) {
     ++number;
     if (stream.eof()) break;  // torn: it has no end
-    auto event = parse_event(line);
+    auto event = records::parse_event(line);
     if (!event)
       return Error{ErrorCode::kInvalidArgument,
                    path + ":" + std::to_string(number) + ": the line is no event"};

@@ -2,7 +2,6 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,8 @@
 #include "apps/launch/line_tail.h"
 #include "apps/launch/run_folder.h"
 #include "config/experiment.h"
+#include "records/catalogue.h"
+#include "records/metrics.h"
 
 namespace swarm::apps {
 namespace {
@@ -21,17 +22,16 @@ using Clock = std::chrono::steady_clock;
 std::vector<double> step_times(const std::string& folder) {
   std::vector<double> times;
   for (const auto& line : launch::LineTail(folder + "/metrics.jsonl").poll()) {
-    const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    const auto time = json.is_object() ? json.find("time") : json.end();
-    if (time != json.end() && time->is_number()) times.push_back(time->get<double>());
+    const auto step = records::parse_metrics(line);
+    if (step && step->time_s) times.push_back(*step->time_s);
   }
   return times;
 }
 
-std::vector<launch::EventLine> events(const std::string& folder) {
-  std::vector<launch::EventLine> all;
+std::vector<records::Event> events(const std::string& folder) {
+  std::vector<records::Event> all;
   for (const auto& line : launch::LineTail(folder + "/events.jsonl").poll())
-    if (auto event = launch::parse_event(line)) all.push_back(*event);
+    if (auto event = records::parse_event(line)) all.push_back(*event);
   return all;
 }
 

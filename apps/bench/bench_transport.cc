@@ -21,6 +21,7 @@
 #include "common/names.h"
 #include "common/statistics.h"
 #include "config/experiment.h"
+#include "records/files.h"
 
 namespace swarm::apps {
 namespace {
@@ -132,7 +133,7 @@ Result<launch::NodeFile> start_echo_node(const std::string& folder, launch::Chil
   std::filesystem::create_directories(node_folder);
   auto loaded = config::parse_experiment("[data]\ntrain = [\"none\"]\n", "bench transport");
   auto written =
-      launch::write_atomically(folder + "/config.toml", config::to_toml(*loaded.experiment));
+      records::write_atomically(folder + "/config.toml", config::to_toml(*loaded.experiment));
   if (!written) return written.error();
   auto process = launch::ChildProcess::start(
       {"/proc/self/exe", "node", folder + "/config.toml", "--name", "echo", "--run-folder", folder},

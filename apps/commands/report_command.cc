@@ -11,6 +11,7 @@
 #include "apps/report/csv.h"
 #include "apps/report/page.h"
 #include "apps/report/read_run.h"
+#include "records/files.h"
 
 namespace swarm::apps {
 namespace {
@@ -35,13 +36,9 @@ void make_names_unique(std::vector<report::Run>& runs) {
 
 Status write_csv(const std::string& path, const std::vector<report::Run>& runs,
                  const std::vector<report::Group>& groups) {
-  const std::string temporary = path + ".new";
-  std::ofstream stream(temporary, std::ios::binary);
-  report::write_csv(runs, groups, [&](const std::string& text) { stream << text; });
-  stream.close();
-  if (!stream || std::rename(temporary.c_str(), path.c_str()) != 0)
-    return Error{ErrorCode::kIo, "cannot write " + path};
-  return {};
+  return records::write_atomically(path, [&](std::ostream& stream) {
+    report::write_csv(runs, groups, [&](const std::string& text) { stream << text; });
+  });
 }
 
 Status write_tensorboard(const report::Run& run) {
@@ -82,7 +79,7 @@ int make_report(const Arguments& a) {
   const bool only_others = a.output.empty() && (!a.csv.empty() || a.tensorboard);
   if (only_others) return 0;
   const std::string path = a.output.empty() ? "report.html" : a.output;
-  const auto done = launch::write_atomically(path, report::html_page(runs, groups));
+  const auto done = records::write_atomically(path, report::html_page(runs, groups));
   if (!done) return refuse(to_string(done.error()), 1);
   std::printf("report           %s (%zu runs, %zu experiments)\n", path.c_str(), runs.size(),
               groups.size());

@@ -8,6 +8,8 @@
 #include "apps/launch/launcher.h"
 #include "apps/launch/run_folder.h"
 #include "apps/launch/summary.h"
+#include "common/numbers.h"
+#include "records/files.h"
 #include "tensor/data/bigram.h"
 
 namespace swarm::apps {
@@ -38,7 +40,7 @@ std::string take_over(const std::string& folder, const config::Experiment& exper
   if (before.experiment->base.config_fingerprint != experiment.base.config_fingerprint)
     return "--set would change what the snapshots in " + folder + " were made with";
   const auto written =
-      launch::write_atomically(folder + "/config.toml", config::to_toml(experiment));
+      records::write_atomically(folder + "/config.toml", config::to_toml(experiment));
   return written ? "" : to_string(written.error());
 }
 
@@ -50,9 +52,10 @@ std::optional<double> bigram(const config::Experiment& experiment) {
 
 void print_result(const launch::RunReport& report, const launch::RunState& state,
                   const std::optional<double>& baseline, const std::string& folder) {
-  std::printf("%s after %.0f s, %llu steps, %.0f tokens/s", to_string(report.outcome),
-              report.seconds, static_cast<unsigned long long>(state.steps_closed()),
-              state.tokens_per_second());
+  const auto rate = state.tokens_per_second();
+  std::printf("%s after %.0f s, %llu steps, %s tokens/s", to_string(report.outcome), report.seconds,
+              static_cast<unsigned long long>(state.steps_closed()),
+              rate ? fixed(*rate, 0).c_str() : "-");
   std::printf("%s%s\n", report.reason.empty() ? "" : ": ", report.reason.c_str());
   if (state.validation_loss())
     std::printf("validation loss  %.4f nats per byte\n", *state.validation_loss());
@@ -91,14 +94,14 @@ int run(const Arguments& a) {
   options.folder = folder;
   options.resume = !a.resume.empty();
   options.on_progress = [&](const std::string& line) { display.progress(line); };
-  options.on_event = [&](const launch::EventLine& event) { display.event(event); };
+  options.on_event = [&](const records::Event& event) { display.event(event); };
   if (!a.quiet) std::printf("run folder %s/, %zu nodes\n", folder.c_str(), experiment.nodes.size());
   std::fflush(stdout);
   launch::Launcher launcher(experiment, options);
   const auto report = launcher.run();
   display.finish();
   const auto summary = launch::summary_json(experiment, launcher.state(), report, baseline);
-  const auto written = launch::write_atomically(folder + "/summary.json", summary);
+  const auto written = records::write_atomically(folder + "/summary.json", summary);
   print_result(report, launcher.state(), baseline, folder);
   if (report.outcome == launch::Outcome::kInterrupted) return 130;
   return report.outcome == launch::Outcome::kFinished && written ? 0 : 1;

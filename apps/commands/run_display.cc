@@ -19,10 +19,10 @@ void RunDisplay::progress(const std::string& line) {
   }
 }
 
-void RunDisplay::event(const launch::EventLine& event) {
+void RunDisplay::event(const records::Event& event) {
   if (quiet_) return;
   if (terminal_) std::printf("\r\033[K");
-  print("  " + event.text());
+  print("  " + text(event));
   if (terminal_) {
     std::printf("%s", line_.c_str());
     std::fflush(stdout);

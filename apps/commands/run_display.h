@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "apps/launch/run_state.h"
+#include "records/event.h"
 
 namespace swarm::apps {
 
@@ -11,7 +11,7 @@ class RunDisplay {
  public:
   explicit RunDisplay(bool quiet);
   void progress(const std::string& line);
-  void event(const launch::EventLine& event);
+  void event(const records::Event& event);
   /// Ends the updating line.
   void finish();
 

@@ -38,7 +38,7 @@ Result<double> swarm(config::Experiment experiment) {
   const auto report = launcher.run();
   if (report.outcome != launch::Outcome::kFinished)
     return Error{ErrorCode::kInternal, report.reason + "; see " + *folder};
-  return launcher.state().tokens_per_second();
+  return launcher.state().tokens_per_second().value_or(0);
 }
 
 /// A synchronous pipeline of S stages idles (S - 1) / (M + S - 1) of a step of M microbatches, so

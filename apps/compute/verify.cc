@@ -18,6 +18,7 @@
 #include "apps/launch/run_folder.h"
 #include "apps/launch/summary.h"
 #include "config/experiment.h"
+#include "records/files.h"
 #include "storage/run_snapshots.h"
 #include "tensor/reference/one_process.h"
 #include "tensor/torch/threads.h"
@@ -57,7 +58,7 @@ Result<std::string> train_swarm(config::Experiment experiment) {
   launch::Launcher launcher(experiment, options);
   const auto report = launcher.run();
   display.finish();
-  auto written = launch::write_atomically(
+  auto written = records::write_atomically(
       *folder + "/summary.json",
       launch::summary_json(experiment, launcher.state(), report, std::nullopt));
   if (!written) return written.error();

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "actors/coordinator/audit_record.h"
 #include "common/result.h"
+#include "records/audit.h"
 
 namespace swarm::launch {
 
@@ -20,9 +20,9 @@ struct Recorded {
 };
 
 struct AuditLog {
-  std::vector<Recorded<actors::ClosedStep>> closed;
-  std::vector<Recorded<actors::CommittedStep>> committed;
-  std::vector<Recorded<actors::LoadedState>> loaded;
+  std::vector<Recorded<records::ClosedStep>> closed;
+  std::vector<Recorded<records::CommittedStep>> committed;
+  std::vector<Recorded<records::LoadedState>> loaded;
   size_t lines = 0;
   size_t unknown = 0;     ///< Lines of a kind that this program does not know.
   bool torn_end = false;  ///< The writer died in the last line, which does not count.

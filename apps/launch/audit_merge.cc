@@ -1,7 +1,8 @@
 #include "apps/launch/audit_merge.h"
 
 #include <functional>
-#include <nlohmann/json.hpp>
+
+#include "records/value.h"
 
 namespace swarm::launch {
 
@@ -15,8 +16,7 @@ AuditMerge::Verdict AuditMerge::take(const std::string& line) {
     --before->second;
     return Verdict::kMergedBefore;
   }
-  const bool good = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false).is_object();
-  return good ? Verdict::kNew : Verdict::kDamaged;
+  return records::parse_object(line) ? Verdict::kNew : Verdict::kDamaged;
 }
 
 }  // namespace swarm::launch

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
+
+#include "records/metrics.h"
 
 namespace swarm::launch {
 
@@ -13,13 +14,9 @@ Result<RunCurve> read_curve(const std::string& folder) {
   RunCurve curve;
   double first_s = 0, last_s = 0, first_tokens = 0, last_tokens = 0;
   for (std::string text; std::getline(stream, text);) {
-    const auto line = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-    auto number = [&](const char* key) {
-      return line.is_object() && line.contains(key) && line[key].is_number();
-    };
-    if (!number("step") || !number("train_loss") || !number("time") || !number("tokens")) continue;
-    if (!line["step"].is_number_unsigned()) continue;
-    const auto time_s = line["time"].get<double>(), tokens = line["tokens"].get<double>();
+    const auto line = records::parse_metrics(text);
+    if (!line || !line->train_loss || !line->time_s) continue;
+    const double time_s = *line->time_s, tokens = static_cast<double>(line->tokens);
     if (curve.losses.empty() || time_s < first_s) {
       first_s = time_s;
       first_tokens = tokens;
@@ -28,7 +25,7 @@ Result<RunCurve> read_curve(const std::string& folder) {
       last_s = time_s;
       last_tokens = tokens;
     }
-    curve.losses.emplace(line["step"].get<uint64_t>(), line["train_loss"].get<double>());
+    curve.losses.emplace(line->step, *line->train_loss);
   }
   if (curve.losses.size() < 2)
     return Error{ErrorCode::kInvalidArgument, folder + "/metrics.jsonl has less than two steps"};

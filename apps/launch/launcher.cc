@@ -8,6 +8,7 @@
 
 #include "apps/launch/run_folder.h"
 #include "apps/launch/timeline.h"
+#include "records/files.h"
 
 namespace swarm::launch {
 namespace {
@@ -20,11 +21,6 @@ constexpr size_t kMaxJoin = 4;
 volatile std::sig_atomic_t g_interrupts = 0;
 
 void on_interrupt(int) { g_interrupts = g_interrupts + 1; }
-
-double unix_now_s() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
-}
 
 }  // namespace
 
@@ -90,7 +86,8 @@ RunReport Launcher::run() {
   poll_files();
   for (const auto& node : nodes_)
     if (node->audit.unfinished())
-      record("audit_line_damaged", node->spec.name, "no end in " + node->folder + "/audit.jsonl");
+      record(node->spec.name,
+             records::AuditLineDamaged{node->folder + "/audit.jsonl", 0});
   report_.seconds = seconds_since_start();
   return report_;
 }
@@ -166,8 +163,7 @@ void Launcher::poll_children() {
       if (!file || file->pid != node->process->pid()) continue;
       node->listening = true;
       node->endpoint = file->endpoint;
-      record("process_started", node->spec.name,
-             "pid=" + std::to_string(file->pid) + " endpoint=" + file->endpoint.text());
+      record(node->spec.name, records::ProcessStarted{file->pid, file->endpoint.text()});
     }
   }
 }
@@ -177,10 +173,10 @@ void Launcher::on_exit(Node& node) {
   const bool never_listened = !node.listening;
   node.listening = false;
   if (node.stop_expected || over_) {
-    record("process_ended", node.spec.name, how);
+    record(node.spec.name, records::ProcessEnded{how});
     return;
   }
-  record("process_lost", node.spec.name, how);
+  record(node.spec.name, records::ProcessLost{how});
   if (never_listened && node.process->exit()->signal == 0)
     return fail(node.spec.name + " did not start (" + how + "): " + last_output(node));
   std::set<std::string> alive;
@@ -207,8 +203,7 @@ void Launcher::follow_timeline() {
 void Launcher::act(size_t index) {
   const auto& entry = experiment_.timeline[index];
   Node* node = find(entry.node);
-  record("timeline", entry.node,
-         "index=" + std::to_string(index) + " action=" + config::to_string(entry.action));
+  record(entry.node, records::TimelineAct{index, config::to_string(entry.action)});
   if (node != nullptr && node->process) apply(*node, entry.action);
 }
 
@@ -304,14 +299,10 @@ std::string Launcher::last_output(const Node& node) const {
   return out.empty() ? "see " + node.folder : out;
 }
 
-void Launcher::record(const std::string& event, const std::string& node,
-                      const std::string& detail) {
-  EventLine line;
-  line.time_s = unix_now_s();
-  line.event = event;
-  line.node = node;
-  line.detail = detail;
-  merge_event(line.json());
+void Launcher::record_event(const std::string& node, records::Event event) {
+  event.time_s = records::unix_now_s();
+  event.node = node;
+  merge_event(to_json(event));
 }
 
 void Launcher::fail(const std::string& reason) {

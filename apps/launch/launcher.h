@@ -22,6 +22,7 @@
 #include "apps/launch/tensorboard.h"
 #include "common/ids.h"
 #include "config/experiment.h"
+#include "records/catalogue.h"
 
 namespace swarm::launch {
 
@@ -33,7 +34,7 @@ struct LaunchOptions {
   /// Called with the progress line whenever it may have changed; may be empty.
   std::function<void(const std::string&)> on_progress;
   /// Called with each event that a person should see; may be empty.
-  std::function<void(const EventLine&)> on_event;
+  std::function<void(const records::Event&)> on_event;
 };
 
 enum class Outcome { kFinished, kFailed, kInterrupted };
@@ -87,7 +88,11 @@ class Launcher {
   void stop_all();
   bool any_running() const;
   std::string last_output(const Node& node) const;
-  void record(const std::string& event, const std::string& node, const std::string& detail);
+  template <class Event>
+  void record(const std::string& node, const Event& event) {
+    record_event(node, records::make_event(-1, -1, event));
+  }
+  void record_event(const std::string& node, records::Event event);
   void fail(const std::string& reason);
   double seconds_since_start() const;
   Node* find(const std::string& name);

@@ -24,7 +24,7 @@ void Launcher::follow_chaos() {
   for (auto& [name, back] : returns_) {
     if (back.done || now_s < back.due_s) continue;
     back.done = true;
-    record("chaos", name, std::string("action=") + config::to_string(back.action));
+    record(name, records::ChaosAct{{}, config::to_string(back.action), false});
     if (Node* node = find(name); node != nullptr && node->process) apply(*node, back.action);
     if (over_) return;
   }
@@ -35,13 +35,12 @@ void Launcher::follow_chaos() {
 void Launcher::take(size_t index, double now_s) {
   const ChaosEvent& event = chaos_[index];
   const std::string name = event.node == kTheCoordinator ? state_.coordinator() : event.node;
-  const std::string what =
-      "index=" + std::to_string(index) + " action=" + config::to_string(event.action);
   Node* node = find(name);
   const auto gone = missing(now_s);
   if (node == nullptr || gone.count(name) > 0 || (event.spares && spared(*node, gone)))
-    return record("chaos_spared", name, "index=" + std::to_string(index));
-  record("chaos", name, what + (event.node == kTheCoordinator ? " target=coordinator" : ""));
+    return record(name, records::ChaosSpared{index});
+  record(name,
+         records::ChaosAct{index, config::to_string(event.action), event.node == kTheCoordinator});
   apply(*node, event.action);
   const auto back =
       event.action == TimelineAction::kPause ? TimelineAction::kResume : TimelineAction::kStart;

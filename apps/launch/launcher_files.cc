@@ -1,26 +1,14 @@
 // The launcher's part that merges what the nodes write into the run's own files.
 #include "apps/launch/launcher.h"
-#include "apps/launch/run_folder.h"
+#include "records/files.h"
 
 namespace swarm::launch {
-namespace {
-
-/// Events that people want to see while a run goes on.
-bool is_remarkable(const EventLine& line) {
-  static const std::set<std::string> names = {
-      "timeline",     "chaos",       "process_lost",  "process_started",   "recovered",
-      "restored",     "lost",        "trainer_lost",  "coordinator",       "replicas_differ",
-      "cannot_go_on", "load_failed", "commit_failed", "checkpoint_failed", "failed",
-      "finished",     "run_resumed"};
-  return names.count(line.event) > 0;
-}
-
-}  // namespace
 
 /// The merged files say what earlier runs did; nodes' files are read again and known lines skipped.
 void Launcher::load_history() {
   for (const char* name : {"/events.jsonl", "/metrics.jsonl", "/audit.jsonl"})
-    if (auto done = drop_torn_end(options_.folder + name); !done) fail(to_string(done.error()));
+    if (auto done = records::drop_torn_end(options_.folder + name); !done)
+      fail(to_string(done.error()));
   auto lines = [&](const char* name) { return LineTail(options_.folder + name).poll(); };
   for (const auto& line : lines("/events.jsonl")) state_.take_event(line);
   for (const auto& line : lines("/metrics.jsonl")) state_.take_metrics(line);
@@ -29,7 +17,7 @@ void Launcher::load_history() {
   steps_before_ = state_.steps_closed();
   last_closings_ = state_.closings();
   state_.forget_end();
-  record("run_resumed", "run", "steps_closed=" + std::to_string(state_.steps_closed()));
+  record("run", records::RunResumed{state_.steps_closed()});
 }
 
 void Launcher::poll_files() {
@@ -42,9 +30,9 @@ void Launcher::poll_files() {
 
 void Launcher::merge_metrics(const std::string& line) {
   if (!state_.take_metrics(line)) return;
-  static_cast<void>(append_line(options_.folder + "/metrics.jsonl", line));
+  static_cast<void>(records::append_line(options_.folder + "/metrics.jsonl", line));
   if (options_.on_progress) options_.on_progress(state_.progress());
-  const auto metrics = parse_metrics(line);
+  const auto metrics = records::parse_metrics(line);
   if (!metrics || !experiment_.run.tensorboard || tensorboard_broken_) return;
   Status done;
   if (!tensorboard_) {
@@ -55,17 +43,16 @@ void Launcher::merge_metrics(const std::string& line) {
   if (done) done = tensorboard_->append(*metrics);
   if (done) return;
   tensorboard_broken_ = true;  // nothing that a run should end for
-  record("tensorboard_failed", "run", to_string(done.error()));
+  record("run", records::TensorboardFailed{done.error()});
 }
 
 void Launcher::merge_audit(Node& node) {
   for (const auto& line : node.audit.poll()) {
     const auto verdict = audit_.take(line);
     if (verdict == AuditMerge::Verdict::kDamaged)
-      record("audit_line_damaged", node.spec.name,
-             std::to_string(line.size()) + " bytes in " + node.folder + "/audit.jsonl");
+      record(node.spec.name, records::AuditLineDamaged{node.folder + "/audit.jsonl", line.size()});
     if (verdict != AuditMerge::Verdict::kNew) continue;
-    const auto written = append_line(options_.folder + "/audit.jsonl", line);
+    const auto written = records::append_line(options_.folder + "/audit.jsonl", line);
     if (!written && !over_) fail("cannot merge the audit: " + to_string(written.error()));
   }
 }
@@ -77,14 +64,16 @@ void Launcher::end_torn_lines(Node& node) {
   const std::pair<const LineTail*, const char*> files[] = {
       {&node.events, "events"}, {&node.metrics, "metrics"}, {&node.audit, "audit"}};
   for (const auto& [tail, name] : files)
-    if (tail->unfinished()) static_cast<void>(append_line(node.folder + "/" + name + ".jsonl", ""));
+    if (tail->unfinished())
+      static_cast<void>(records::append_line(node.folder + "/" + name + ".jsonl", ""));
 }
 
 void Launcher::merge_event(const std::string& line) {
   if (!state_.take_event(line)) return;
-  static_cast<void>(append_line(options_.folder + "/events.jsonl", line));
-  const auto event = parse_event(line);
-  if (event && is_remarkable(*event) && options_.on_event) options_.on_event(*event);
+  static_cast<void>(records::append_line(options_.folder + "/events.jsonl", line));
+  const auto event = records::parse_event(line);
+  const auto* info = event ? records::info_of(event->name) : nullptr;
+  if (info != nullptr && info->remarkable() && options_.on_event) options_.on_event(*event);
 }
 
 }  // namespace swarm::launch

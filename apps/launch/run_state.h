@@ -9,22 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "records/catalogue.h"
+
 namespace swarm::launch {
-
-/// An events.jsonl line (docs/run_folder.md).
-struct EventLine {
-  double time_s = 0;
-  std::string event, node, detail;
-  int64_t stage = -1, step = -1;
-
-  std::string json() const;
-  /// "27: stage1-a: restored (stage 1, step 26): ..." for people.
-  std::string text() const;
-  /// Whether the launcher (timeline, chaos) did this to the node: kill, stop, start, pause, resume.
-  bool has_action(const std::string& action) const;
-};
-/// Nothing for what is not such a line.
-std::optional<EventLine> parse_event(const std::string& line);
 
 class RunState {
  public:
@@ -54,8 +41,8 @@ class RunState {
   std::optional<double> train_loss() const { return train_loss_; }
   std::optional<double> validation_loss() const { return validation_loss_; }
   uint64_t tokens() const { return tokens_; }
-  /// Mean over the closed steps but the first, by time.
-  double tokens_per_second() const;
+  /// Over the closed steps but the first: their tokens through their seconds.
+  std::optional<double> tokens_per_second() const;
   const std::map<std::string, uint64_t>& events() const { return events_; }
   uint64_t recoveries() const;
   /// Indexes of timeline entries that were carried out, in this process or before a resume.
@@ -73,14 +60,16 @@ class RunState {
   std::string progress() const;
 
  private:
-  void take_coordinator(const EventLine& event);
+  void take_end(const records::Event& event);
+  void take_schedule(const records::Event& event);
 
   uint32_t num_stages_;
   uint64_t steps_;
   std::set<uint64_t> seen_steps_;
   std::set<size_t> seen_events_;  ///< Hashes.
   uint64_t steps_closed_ = 0, closings_ = 0, tokens_ = 0;
-  double trained_seconds_ = 0, trained_tokens_ = 0, last_tokens_per_second_ = 0;
+  double trained_seconds_ = 0, trained_tokens_ = 0;
+  std::optional<double> last_tokens_per_second_;
   std::optional<double> train_loss_, validation_loss_;
   std::vector<int64_t> live_peers_;
   bool finished_ = false;

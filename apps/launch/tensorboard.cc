@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <boost/crc.hpp>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 
+#include "records/files.h"
 #include "swarm/tensorboard.pb.h"
 
 namespace swarm::launch {
@@ -23,11 +23,6 @@ const char* const kPrefix = "events.out.tfevents.";
 template <class T>
 void append_little_endian(std::string& out, T value) {
   for (size_t i = 0; i < sizeof value; ++i) out += static_cast<char>((value >> (8 * i)) & 0xff);
-}
-
-double unix_now_s() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
 }
 
 std::string host_name() {
@@ -59,12 +54,10 @@ std::string tfrecord(const std::string& data) {
   return out;
 }
 
-std::vector<TensorboardScalar> tensorboard_scalars(const MetricsLine& line) {
+std::vector<TensorboardScalar> tensorboard_scalars(const records::StepMetrics& line) {
   std::vector<TensorboardScalar> out;
-  if (line.train_loss) out.push_back({"loss/train", *line.train_loss});
-  if (line.validation_loss) out.push_back({"loss/validation", *line.validation_loss});
-  if (line.tokens_per_s > 0) out.push_back({"tokens_per_second", line.tokens_per_s});
-  if (line.gradient_norm) out.push_back({"gradient_norm", *line.gradient_norm});
+  for (const auto& column : records::metric_columns())
+    if (const auto value = column.value(line)) out.push_back({column.tag, *value});
   for (size_t i = 0; i < line.live_peers.size(); ++i)
     if (line.live_peers[i] >= 0)
       out.push_back(
@@ -72,7 +65,8 @@ std::vector<TensorboardScalar> tensorboard_scalars(const MetricsLine& line) {
   for (size_t i = 0; i < line.staleness.size(); ++i) {
     if (!line.staleness[i]) continue;
     out.push_back({"staleness_mean/stage" + std::to_string(i), line.staleness[i]->mean});
-    out.push_back({"staleness_max/stage" + std::to_string(i), line.staleness[i]->max});
+    out.push_back(
+        {"staleness_max/stage" + std::to_string(i), static_cast<double>(line.staleness[i]->max)});
   }
   return out;
 }
@@ -84,7 +78,7 @@ std::string tensorboard_header(double unix_time_s) {
   return tfrecord(event.SerializeAsString());
 }
 
-std::string tensorboard_record(const MetricsLine& line, double unix_time_s) {
+std::string tensorboard_record(const records::StepMetrics& line, double unix_time_s) {
   const auto scalars = tensorboard_scalars(line);
   if (scalars.empty()) return {};
   proto::TensorboardEvent event;
@@ -113,7 +107,7 @@ Result<std::unique_ptr<TensorboardFile>> TensorboardFile::create(const std::stri
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Error{ErrorCode::kIo, "cannot make " + folder + ": " + error.message()};
-  const double time_s = std::max(0.0, begin_s.value_or(unix_now_s()));
+  const double time_s = std::max(0.0, begin_s.value_or(records::unix_now_s()));
   const std::string host = host_name();
   std::string path;
   int fd = -1;
@@ -130,8 +124,8 @@ Result<std::unique_ptr<TensorboardFile>> TensorboardFile::create(const std::stri
 
 TensorboardFile::~TensorboardFile() { ::close(fd_); }
 
-Status TensorboardFile::append(const MetricsLine& line) {
-  return write(tensorboard_record(line, unix_now_s()));
+Status TensorboardFile::append(const records::StepMetrics& line) {
+  return write(tensorboard_record(line, records::unix_now_s()));
 }
 
 Status TensorboardFile::write(const std::string& bytes) {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/launch/metrics_line.h"
 #include "common/result.h"
+#include "records/metrics.h"
 
 namespace swarm::launch {
 
@@ -28,13 +28,13 @@ struct TensorboardScalar {
   double value = 0;
 };
 /// The tags and numbers of a metrics line; what the line lacks is left out.
-std::vector<TensorboardScalar> tensorboard_scalars(const MetricsLine& line);
+std::vector<TensorboardScalar> tensorboard_scalars(const records::StepMetrics& line);
 
 /// The frame that a file begins with.
 std::string tensorboard_header(double unix_time_s);
 /// The frame of a step; empty if the line has no number to show. A line without a time is given
 /// `unix_time_s`.
-std::string tensorboard_record(const MetricsLine& line, double unix_time_s);
+std::string tensorboard_record(const records::StepMetrics& line, double unix_time_s);
 
 /// "events.out.tfevents.TIME.HOST": TIME in whole seconds, HOST without odd characters.
 std::string tensorboard_file_name(uint64_t unix_time_s, const std::string& host);
@@ -51,7 +51,7 @@ class TensorboardFile {
 
   /// One write(2) for the line; after kIo the file may end in half a frame, which TensorBoard
   /// takes for the end: write nothing more. Errors: kIo.
-  Status append(const MetricsLine& line);
+  Status append(const records::StepMetrics& line);
   const std::string& path() const { return path_; }
 
  private:

@@ -21,16 +21,13 @@ std::string by_stage(const std::vector<T>& stages, F text) {
   return out;
 }
 
-using Staleness = std::optional<launch::StageStaleness>;
+using Staleness = std::optional<records::StageStaleness>;
 
-std::string csv_line(const Run& run, const launch::MetricsLine& line) {
+std::string csv_line(const Run& run, const records::StepMetrics& line) {
   std::string out = fmt::format("{},", line.step);
   out += number(line.time_s ? std::optional(run.clock.seconds(*line.time_s)) : std::nullopt) + ",";
-  out += number(line.train_loss) + "," + number(line.validation_loss) + ",";
-  out += fmt::format("{},", line.tokens);
-  out += (line.tokens_per_s > 0 ? shortest(line.tokens_per_s, kDigits) : "") + ",";
-  out += number(line.gradient_norm) + ",";
-  out += fmt::format("{},{},", line.slots, line.attempts);
+  for (const auto& column : records::metric_columns()) out += number(column.value(line)) + ",";
+  out += fmt::format("{},{},{},", line.tokens, line.slots, line.attempts);
   out +=
       by_stage(line.live_peers,
                [](int64_t peers) { return peers < 0 ? std::string("-") : std::to_string(peers); }) +
@@ -41,7 +38,7 @@ std::string csv_line(const Run& run, const launch::MetricsLine& line) {
                   }) +
          ",";
   return out + by_stage(line.staleness, [](const Staleness& stage) {
-           return stage ? shortest(stage->max) : std::string("-");
+           return stage ? std::to_string(stage->max) : std::string("-");
          });
 }
 
@@ -57,9 +54,9 @@ std::string csv_cell(const std::string& text) {
 
 void write_csv(const std::vector<Run>& runs, const std::vector<Group>& groups,
                const std::function<void(const std::string&)>& write) {
-  write(
-      "run,group,seed,step,seconds,train_loss,validation_loss,tokens,tokens_per_second,"
-      "gradient_norm,slots,attempts,live_peers,staleness_mean,staleness_max\n");
+  std::string header = "run,group,seed,step,seconds,";
+  for (const auto& column : records::metric_columns()) header += column.key + std::string(",");
+  write(header + "tokens,slots,attempts,live_peers,staleness_mean,staleness_max\n");
   for (const auto& group : groups)
     for (const size_t index : group.runs) {
       const Run& run = runs[index];

@@ -92,10 +92,10 @@ Marks marks_of(const Run& run, Range time) {
     const double x = run.clock.seconds(event.time_s);
     const double share = width > 0 ? (x - time.low) / width : 0;
     const auto column = static_cast<size_t>(share * (kMarkColumns - 1));
-    Mark& mark = out[static_cast<size_t>(*lane_of(event))][column];
+    Mark& mark = out[static_cast<size_t>(*records::lane_of(event))][column];
     if (++mark.events > kNamed) continue;
     mark.text +=
-        (mark.text.empty() ? "" : "\n") + fixed(x, 1) + " s " + clip(event.text(), kLongestEvent);
+        (mark.text.empty() ? "" : "\n") + fixed(x, 1) + " s " + clip(text(event), kLongestEvent);
   }
   return out;
 }
@@ -113,7 +113,7 @@ std::string events_row(const std::map<size_t, Mark>& marks, Lane lane, double to
         fixed(x, 1), fixed(top + 2, 1), fixed(kCurve - 4, 1), escape(text));
   }
   return fmt::format("<g class=\"lane-{}\">{}{}</g>\n", static_cast<size_t>(lane),
-                     row_label(top, to_string(lane), std::to_string(all)), out);
+                     row_label(top, records::to_string(lane), std::to_string(all)), out);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "apps/report/chart.h"
 #include "apps/report/frame.h"
@@ -16,14 +15,13 @@ namespace {
 
 constexpr size_t kLivesOpen = 4;  // more runs than this are folded at first
 
-using launch::MetricsLine;
-using Value = std::function<std::optional<double>(const MetricsLine&)>;
+using Value = std::optional<double> (*)(const records::StepMetrics&);
 
 enum class Axis { kStep, kSeconds };
 
 /// One line for each group, of what `value` finds.
 std::vector<Line> lines_of(const std::vector<Run>& runs, const std::vector<Group>& groups,
-                           Axis axis, const Value& value) {
+                           Axis axis, Value value) {
   std::vector<Line> out;
   for (size_t i = 0; i < groups.size(); ++i) {
     Line line{groups[i].label, i, {}};
@@ -44,34 +42,18 @@ std::vector<Line> lines_of(const std::vector<Run>& runs, const std::vector<Group
 }
 
 std::string charts(const std::vector<Run>& runs, const std::vector<Group>& groups) {
-  struct Chart {
-    const char *title, *unit;
-    Axis axis;
-    Value value;
-    bool from_zero = false;
-  };
-  const char* const nats = "nats per token";
-  const Value train = [](const MetricsLine& l) { return l.train_loss; };
-  const Value validation = [](const MetricsLine& l) { return l.validation_loss; };
-  const Value norm = [](const MetricsLine& l) { return l.gradient_norm; };
-  const Value rate = [](const MetricsLine& l) {
-    return l.tokens_per_s > 0 ? std::optional(l.tokens_per_s) : std::nullopt;
-  };
-  const Chart all[] = {{"Training loss by step", nats, Axis::kStep, train},
-                       {"Training loss by time", nats, Axis::kSeconds, train},
-                       {"Validation loss by step", nats, Axis::kStep, validation},
-                       {"Validation loss by time", nats, Axis::kSeconds, validation},
-                       {"Throughput", "tokens/s of each step", Axis::kSeconds, rate, true},
-                       {"Gradient norm before clipping", "", Axis::kStep, norm, true}};
   std::string out;
-  for (const auto& chart : all) {
-    const bool by_step = chart.axis == Axis::kStep;
-    const auto svg =
-        line_chart({chart.title, by_step ? "step" : "seconds since the first step began",
-                    chart.unit, chart.from_zero},
-                   lines_of(runs, groups, chart.axis, chart.value));
-    if (!svg.empty()) out += "<figure>" + svg + "</figure>\n";
-  }
+  for (const auto& column : records::metric_columns())
+    for (const Axis axis : {Axis::kStep, Axis::kSeconds}) {
+      const bool by_step = axis == Axis::kStep;
+      if (!(by_step ? column.by_step : column.by_time)) continue;
+      std::string title = column.title;
+      if (column.by_step && column.by_time) title += by_step ? " by step" : " by time";
+      const auto svg = line_chart({title, by_step ? "step" : "seconds since the first step began",
+                                   column.unit, column.from_zero},
+                                  lines_of(runs, groups, axis, column.value));
+      if (!svg.empty()) out += "<figure>" + svg + "</figure>\n";
+    }
   return out;
 }
 
@@ -106,7 +88,7 @@ std::string staleness_chart(const std::vector<Run>& runs, const Group& group, si
 std::string staleness(const std::vector<Run>& runs, const std::vector<Group>& groups) {
   std::string out;
   for (const auto& group : groups) {
-    launch::StalenessTotals sums;
+    records::StalenessTotals sums;
     for (const size_t index : group.runs) sums.add(runs[index].staleness);
     const size_t stages = std::min(sums.stages.size(), kMostStagesShown);
     out += staleness_chart(runs, group, stages);

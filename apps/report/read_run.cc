@@ -4,9 +4,10 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "apps/launch/line_tail.h"
+#include "records/files.h"
+#include "records/summary.h"
 
 namespace swarm::report {
 namespace {
@@ -50,10 +51,10 @@ std::string read_status(const std::string& folder) {
   std::error_code error;
   if (!is_file(path) || std::filesystem::file_size(path, error) > kMostSummaryBytes || error)
     return {};
-  std::ifstream stream(path, std::ios::binary);
-  const auto json = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("status") || !json["status"].is_string()) return {};
-  const auto status = json["status"].get<std::string>();
+  const auto text = records::read_file(path);
+  const auto summary = text ? records::parse_summary(*text) : std::nullopt;
+  if (!summary) return {};
+  const std::string& status = summary->status;
   const bool known = status == "finished" || status == "failed" || status == "interrupted";
   return known ? status : std::string();
 }

@@ -8,46 +8,11 @@
 namespace swarm::report {
 namespace {
 
-using launch::EventLine;
-using launch::MetricsLine;
+using records::StepMetrics;
 
-bool plausible(double time_s) { return std::abs(time_s) <= launch::kMostPlausible; }
+bool plausible(double time_s) { return std::abs(time_s) <= records::kMostPlausible; }
 
 }  // namespace
-
-const char* to_string(Lane lane) {
-  static const char* const kNames[kLanes] = {"kills",      "pauses",       "lost",    "joined",
-                                             "recoveries", "coordinators", "trouble", "run"};
-  return kNames[static_cast<size_t>(lane)];
-}
-
-std::optional<Lane> lane_of(const EventLine& event) {
-  static const std::map<std::string, Lane> kByName = {{"process_lost", Lane::kLoss},
-                                                      {"lost", Lane::kLoss},
-                                                      {"trainer_lost", Lane::kLoss},
-                                                      {"joined", Lane::kJoin},
-                                                      {"trainer_joined", Lane::kJoin},
-                                                      {"recovered", Lane::kRecovery},
-                                                      {"restored", Lane::kRecovery},
-                                                      {"coordinator", Lane::kCoordinator},
-                                                      {"stepped_down", Lane::kCoordinator},
-                                                      {"replicas_differ", Lane::kTrouble},
-                                                      {"diverged", Lane::kTrouble},
-                                                      {"cannot_go_on", Lane::kTrouble},
-                                                      {"load_failed", Lane::kTrouble},
-                                                      {"checkpoint_failed", Lane::kTrouble},
-                                                      {"commit_failed", Lane::kTrouble},
-                                                      {"non_finite", Lane::kTrouble},
-                                                      {"slot_skipped", Lane::kTrouble},
-                                                      {"suspended", Lane::kTrouble},
-                                                      {"tensorboard_failed", Lane::kTrouble},
-                                                      {"run_resumed", Lane::kRun},
-                                                      {"finished", Lane::kRun}};
-  if (event.has_action("kill") || event.has_action("stop")) return Lane::kKill;
-  if (event.has_action("pause")) return Lane::kPause;
-  const auto found = kByName.find(event.event);
-  return found == kByName.end() ? std::nullopt : std::optional(found->second);
-}
 
 RunClock::RunClock(double zero_s, std::vector<double> times_s, const std::vector<double>& resumes_s)
     : zero_s_(zero_s) {
@@ -73,7 +38,7 @@ double RunClock::seconds(double unix_time_s) const {
 
 RunTotals totals(const Run& run) {
   RunTotals out;
-  const MetricsLine *first = nullptr, *last = nullptr;
+  const StepMetrics *first = nullptr, *last = nullptr;
   for (const auto& line : run.lines) {
     if (line.train_loss) {
       out.train_loss = line.train_loss;
@@ -91,22 +56,22 @@ RunTotals totals(const Run& run) {
     if (took_s > 0) out.tokens_per_s = static_cast<double>(last->tokens - first->tokens) / took_s;
   }
   for (const auto& event : run.events) {
-    const auto lane = lane_of(event);
+    const auto lane = records::lane_of(event);
     out.kills += lane == Lane::kKill;
     out.pauses += lane == Lane::kPause;
   }
-  auto count = [&](const char* name) {
-    const auto found = run.event_counts.find(name);
+  auto count = [&](const records::EventInfo& event) {
+    const auto found = run.event_counts.find(event.name);
     return found == run.event_counts.end() ? uint64_t{0} : found->second;
   };
-  out.crashes = count("process_lost");
-  out.recoveries = count("recovered") + count("restored");
-  out.coordinators = count("coordinator");
+  out.crashes = count(records::ProcessLost::kInfo);
+  out.recoveries = count(records::Recovered::kInfo) + count(records::Restored::kInfo);
+  out.coordinators = count(records::CoordinatorActive::kInfo);
   return out;
 }
 
 void RunBuilder::take_metrics(const std::string& line) {
-  auto parsed = launch::parse_metrics(line);
+  auto parsed = records::parse_metrics(line);
   if (!parsed) {
     ++damaged_metrics_;
     return;
@@ -120,15 +85,15 @@ void RunBuilder::take_metrics(const std::string& line) {
 }
 
 void RunBuilder::take_event(const std::string& line) {
-  auto event = launch::parse_event(line);
+  auto event = records::parse_event(line);
   if (!event || !plausible(event->time_s)) {
     ++damaged_events_;
     return;
   }
-  ++run_.event_counts[event->event];
+  ++run_.event_counts[event->name];
   times_s_.push_back(event->time_s);
-  if (event->event == "run_resumed") resumes_s_.push_back(event->time_s);
-  if (lane_of(*event)) run_.events.push_back(std::move(*event));
+  if (event->is<records::RunResumed>()) resumes_s_.push_back(event->time_s);
+  if (records::lane_of(*event)) run_.events.push_back(std::move(*event));
 }
 
 void RunBuilder::take_settings(const config::Experiment& experiment) {

@@ -8,18 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "apps/launch/metrics_line.h"
-#include "apps/launch/run_state.h"
 #include "config/experiment.h"
+#include "records/catalogue.h"
+#include "records/metrics.h"
 
 namespace swarm::report {
 
-/// What events are drawn as, one row each.
-enum class Lane : uint8_t { kKill, kPause, kLoss, kJoin, kRecovery, kCoordinator, kTrouble, kRun };
-constexpr size_t kLanes = 8;
-const char* to_string(Lane lane);
-/// Nothing for routine events.
-std::optional<Lane> lane_of(const launch::EventLine& event);
+using records::kLanes;
+using records::Lane;
 
 /// Seconds of a run's life: 0 when its first step was opened. The time between the death of one
 /// `swarm run` and the `--resume` of the next is left out.
@@ -41,13 +37,13 @@ class RunClock {
 };
 
 struct Run {
-  std::string folder;                      ///< As named on the command line.
-  std::string name;                        ///< For people; unique in a report.
-  std::string status;                      ///< "finished", "failed", "interrupted", "not finished".
-  std::vector<launch::MetricsLine> lines;  ///< By step, each once; histograms moved to the totals.
-  std::vector<launch::EventLine> events;   ///< Those with a lane, by time.
+  std::string folder;  ///< As named on the command line.
+  std::string name;    ///< For people; unique in a report.
+  std::string status;  ///< "finished", "failed", "interrupted", "not finished".
+  std::vector<records::StepMetrics> lines;  ///< By step, each once; histograms moved to the totals.
+  std::vector<records::Event> events;       ///< Those with a lane, by time.
   std::map<std::string, uint64_t> event_counts;  ///< Counts all events, drawn or not.
-  launch::StalenessTotals staleness;             ///< Over the whole run.
+  records::StalenessTotals staleness;            ///< Over the whole run.
   std::map<std::string, std::string> settings;   ///< "model.layers" -> "4"; empty: unknown.
   std::vector<std::string> notes;                ///< What a reader of the report must know.
   RunClock clock;
@@ -59,7 +55,7 @@ struct RunTotals {
   std::optional<double> train_loss, validation_loss;  ///< The last ones [nats per token].
   double seconds = 0;                                 ///< By the clock, until the last line.
   /// Between the first closed step and the last, everything in between included.
-  double tokens_per_s = 0;
+  std::optional<double> tokens_per_s;
   uint64_t tokens = 0;
   uint64_t kills = 0, pauses = 0, crashes = 0;  ///< crashes: process_lost
   uint64_t recoveries = 0;                      ///< `recovered` and `restored`

@@ -11,17 +11,6 @@ namespace {
 
 constexpr size_t kMaxOpenRequests = 1'000;
 
-/// Events that tell of something refused or failed: each must say why.
-bool needs_reason(const std::string& name) {
-  auto ends_with = [&](const std::string& end) {
-    return name.size() >= end.size() &&
-           name.compare(name.size() - end.size(), end.size(), end) == 0;
-  };
-  return ends_with("_failed") || name == "lost" || name == "rerouted" || name == "suspended" ||
-         name == "recovered" || name == "cannot_go_on" || name == "sum_dropped" ||
-         name == "stepped_down";
-}
-
 }  // namespace
 
 void Checks::report(const std::string& invariant, const std::string& text) {
@@ -52,15 +41,19 @@ void Checks::noted(const std::string& node, const ArithmeticStage& stage, const 
   if (asynchronous()) periods_.noted(node, stage, note);
 }
 
-void Checks::event(const std::string& node, const actors::Event& event) {
+void Checks::event(const std::string& node, const records::Event& event) {
   periods_.event(event);
-  context_.events.push_back({time_s(), event.name, node, event.detail, event.stage, event.step});
-  if (event.name == "replicas_differ")
+  context_.events.push_back(event);
+  context_.events.back().time_s = time_s();
+  context_.events.back().node = node;
+  if (event.is<records::ReplicasDiffer>())
     report("I2", fmt::format("{} found replicas of stage {} that differ: {}", node, event.stage,
-                             event.detail));
-  if (needs_reason(event.name) && event.detail.empty())
+                             text(event.fields)));
+  const records::EventInfo* info = records::info_of(event.name);
+  if (info == nullptr) report("I9", node + ": event " + event.name + " is not in the catalogue");
+  if (info != nullptr && info->needs_reason() && event.reason().empty())
     report("I9", node + ": event " + event.name + " says no reason");
-  if (event.name == "recovered" && event.step >= 0) {
+  if (event.is<records::Recovered>() && event.step >= 0) {
     const auto step = static_cast<uint64_t>(event.step);
     if (last_committed_ && *last_committed_ >= step) {
       if (step == 0)
@@ -75,11 +68,11 @@ double Checks::time_s() const {
   return std::chrono::duration<double>(swarm_.system.now().time_since_epoch()).count();
 }
 
-void Checks::closed(const std::string& node, const actors::ClosedStep& step) {
+void Checks::closed(const std::string& node, const records::ClosedStep& step) {
   audit_.closed.push_back({step, time_s(), ++audit_.lines, node});
 }
 
-void Checks::committed(const std::string& node, const actors::CommittedStep& step) {
+void Checks::committed(const std::string& node, const records::CommittedStep& step) {
   audit_.committed.push_back({step, time_s(), ++audit_.lines, node});
   const std::tuple round(step.stage, step.step, step.round, step.digest);
   if (rounds_.try_emplace(round, step.checksum).first->second != step.checksum)
@@ -89,7 +82,7 @@ void Checks::committed(const std::string& node, const actors::CommittedStep& ste
   reached_[{step.stage, step.step + 1}].insert(step.checksum);
 }
 
-void Checks::loaded(const std::string& node, const actors::LoadedState& state) {
+void Checks::loaded(const std::string& node, const records::LoadedState& state) {
   audit_.loaded.push_back({state, time_s(), ++audit_.lines, node});
   if (asynchronous()) return periods_.loaded(node, state);
   auto& reached = reached_[{state.stage, state.step}];
@@ -118,7 +111,7 @@ void Checks::at_end() {
   if (!verdict.passed()) report("audit", verdict.violations.front());
 }
 
-void Checks::metrics(const actors::StepMetrics& line) {
+void Checks::metrics(const records::StepMetrics& line) {
   if (asynchronous()) return periods_.metrics(line);
   if (line.term < highest_term_) return;  // of one that was replaced; its peers refuse it
   highest_term_ = line.term;

@@ -49,11 +49,11 @@ class Checks {
 
   void parameters(const std::string& node, const ArithmeticStage& stage, const char* how);
   void noted(const std::string& node, const ArithmeticStage& stage, const StageNote& note);
-  void event(const std::string& node, const actors::Event& event);
-  void closed(const std::string& node, const actors::ClosedStep& step);
-  void committed(const std::string& node, const actors::CommittedStep& step);
-  void loaded(const std::string& node, const actors::LoadedState& state);
-  void metrics(const actors::StepMetrics& line);
+  void event(const std::string& node, const records::Event& event);
+  void closed(const std::string& node, const records::ClosedStep& step);
+  void committed(const std::string& node, const records::CommittedStep& step);
+  void loaded(const std::string& node, const records::LoadedState& state);
+  void metrics(const records::StepMetrics& line);
   void snapshot(const std::string& node, const std::string& stream, uint64_t step, bool dropped);
 
   /// A node that was down is about to start: its disk is as the crash left it.

@@ -98,13 +98,14 @@ void PeriodChecks::parameters(const std::string& node, const ArithmeticStage& st
   check_values(node, stage, "a load");
 }
 
-void PeriodChecks::event(const actors::Event& event) {
-  if (event.name == "recovered") recovered_ = ever_recovered_ = true;
-  if (event.name == "round_failed" || event.name == "member_failed" || event.name == "suspended")
+void PeriodChecks::event(const records::Event& event) {
+  if (event.is<records::Recovered>()) recovered_ = ever_recovered_ = true;
+  if (event.is<records::RoundFailed>() || event.is<records::MemberFailed>() ||
+      event.is<records::Suspended>())
     exact_ = false;
 }
 
-void PeriodChecks::loaded(const std::string& node, const actors::LoadedState& state) {
+void PeriodChecks::loaded(const std::string& node, const records::LoadedState& state) {
   if (state.source == "seed") return;
   exact_ = false;
   if (stages_[state.stage].saved.count(state.checksum) == 0)
@@ -118,7 +119,7 @@ void PeriodChecks::before_start(const std::string& node) {
   exact_ = false;
 }
 
-void PeriodChecks::metrics(const actors::StepMetrics& line) {
+void PeriodChecks::metrics(const records::StepMetrics& line) {
   for (uint32_t stage = 0; stage < swarm_.num_stages && line.step < swarm_.training.steps; ++stage)
     for (uint32_t slot = 0; slot < slots(); ++slot)
       if (stages_[stage].trained.count({line.step, slot}) == 0)
@@ -129,7 +130,7 @@ void PeriodChecks::metrics(const actors::StepMetrics& line) {
   if (line.term >= highest_term_) check_order(line);  // others were replaced; peers refuse them
 }
 
-void PeriodChecks::check_order(const actors::StepMetrics& line) {
+void PeriodChecks::check_order(const records::StepMetrics& line) {
   const bool same = line.term == highest_term_;
   if (last_closed_ && !recovered_) {
     const std::string what =

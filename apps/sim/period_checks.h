@@ -32,9 +32,9 @@ class PeriodChecks {
   void noted(const std::string& node, const ArithmeticStage& stage, const StageNote& note);
   /// The parameters were initialized or loaded.
   void parameters(const std::string& node, const ArithmeticStage& stage);
-  void event(const actors::Event& event);
-  void loaded(const std::string& node, const actors::LoadedState& state);
-  void metrics(const actors::StepMetrics& line);
+  void event(const records::Event& event);
+  void loaded(const std::string& node, const records::LoadedState& state);
+  void metrics(const records::StepMetrics& line);
   /// What the node had in memory is gone.
   void before_start(const std::string& node);
   /// The swarm has settled.
@@ -52,7 +52,7 @@ class PeriodChecks {
   void trained(const std::string& node, Stage& stage, const Slot& slot);
   void averaged(const std::string& node, const Stage& stage, const StageNote& note);
   void check_values(const std::string& node, const ArithmeticStage& stage, const char* how);
-  void check_order(const actors::StepMetrics& line);
+  void check_order(const records::StepMetrics& line);
   uint32_t slots() const { return swarm_.training.batch / swarm_.training.microbatch; }
 
   Swarm& swarm_;

@@ -6,6 +6,7 @@
 
 #include "apps/sim/journal.h"
 #include "common/check.h"
+#include "common/numbers.h"
 
 namespace swarm::sim {
 namespace {
@@ -125,28 +126,25 @@ class Simulation {
 
   void observe() {
     auto& observer = swarm_.observer;
-    observer.event = [this](const std::string& node, const actors::Event& event) {
-      std::string text = event.name;
-      if (event.stage >= 0) text += " stage=" + std::to_string(event.stage);
-      if (event.step >= 0) text += " step=" + std::to_string(event.step);
-      log(node, text + (event.detail.empty() ? "" : " " + event.detail));
-      finished_ |= event.name == "finished";
-      recoveries_ += event.name == "recovered" ? 1 : 0;
+    observer.event = [this](const std::string& node, const records::Event& event) {
+      log(node, what(event));
+      finished_ |= event.is<records::RunFinished>();
+      recoveries_ += event.is<records::Recovered>() ? 1 : 0;
       checks_.event(node, event);
     };
-    observer.closed = [this](const std::string& node, const actors::ClosedStep& step) {
+    observer.closed = [this](const std::string& node, const records::ClosedStep& step) {
       checks_.closed(node, step);
     };
-    observer.committed = [this](const std::string& node, const actors::CommittedStep& step) {
+    observer.committed = [this](const std::string& node, const records::CommittedStep& step) {
       checks_.committed(node, step);
     };
-    observer.loaded = [this](const std::string& node, const actors::LoadedState& state) {
+    observer.loaded = [this](const std::string& node, const records::LoadedState& state) {
       checks_.loaded(node, state);
     };
-    observer.metrics = [this](const std::string& node, const actors::StepMetrics& line) {
+    observer.metrics = [this](const std::string& node, const records::StepMetrics& line) {
       log(node, "step=" + std::to_string(line.step) + " term=" + std::to_string(line.term) +
                     " attempts=" + std::to_string(line.attempts) +
-                    " loss=" + std::to_string(line.train_loss));
+                    " loss=" + (line.train_loss ? fixed(*line.train_loss, 6) : std::string("-")));
       checks_.metrics(line);
     };
     observer.parameters = [this](const std::string& node, const ArithmeticStage& stage,

@@ -17,23 +17,23 @@ namespace {
 constexpr int32_t kSequence = 4;
 
 /// Passes on what one process of a node records, as long as it runs.
-class NodeLog : public actors::EventLog {
+class NodeLog : public records::EventLog {
  public:
   NodeLog(std::string node, std::shared_ptr<bool> running, const SwarmObserver& observer)
       : node_(std::move(node)), running_(std::move(running)), observer_(observer) {}
-  void record(const actors::Event& event) override {
+  void write(const records::Event& event) override {
     if (*running_ && observer_.event) observer_.event(node_, event);
   }
-  void metrics(const actors::StepMetrics& line) override {
+  void metrics(const records::StepMetrics& line) override {
     if (*running_ && observer_.metrics) observer_.metrics(node_, line);
   }
-  void closed(const actors::ClosedStep& step) override {
+  void closed(const records::ClosedStep& step) override {
     if (*running_ && observer_.closed) observer_.closed(node_, step);
   }
-  void committed(const actors::CommittedStep& step) override {
+  void committed(const records::CommittedStep& step) override {
     if (*running_ && observer_.committed) observer_.committed(node_, step);
   }
-  void loaded(const actors::LoadedState& state) override {
+  void loaded(const records::LoadedState& state) override {
     if (*running_ && observer_.loaded) observer_.loaded(node_, state);
   }
 

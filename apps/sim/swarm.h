@@ -28,11 +28,11 @@ struct MachineTimes {
 /// Told of everything that can be seen from outside. Called from within actors: do not act on the
 /// swarm here, note it down.
 struct SwarmObserver {
-  std::function<void(const std::string& node, const actors::Event&)> event;
-  std::function<void(const std::string& node, const actors::StepMetrics&)> metrics;
-  std::function<void(const std::string& node, const actors::ClosedStep&)> closed;
-  std::function<void(const std::string& node, const actors::CommittedStep&)> committed;
-  std::function<void(const std::string& node, const actors::LoadedState&)> loaded;
+  std::function<void(const std::string& node, const records::Event&)> event;
+  std::function<void(const std::string& node, const records::StepMetrics&)> metrics;
+  std::function<void(const std::string& node, const records::ClosedStep&)> closed;
+  std::function<void(const std::string& node, const records::CommittedStep&)> committed;
+  std::function<void(const std::string& node, const records::LoadedState&)> loaded;
   std::function<void(const std::string& node, const ArithmeticStage&, const char* how)> parameters;
   std::function<void(const std::string& node, const ArithmeticStage&, const StageNote&)> noted;
   /// A snapshot was acknowledged as durable (`dropped` false), or all newer ones are to go.

@@ -1,31 +1,16 @@
 // Of one run and over several: numbers from files. Their text is sweep_table.cc.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
-#include <nlohmann/json.hpp>
 
-#include "apps/launch/metrics_line.h"
 #include "apps/sweep/sweep_table.h"
 #include "common/statistics.h"
 #include "records/catalogue.h"
+#include "records/metrics.h"
+#include "records/summary.h"
 
 namespace swarm::sweep {
 namespace {
-
-using Json = nlohmann::json;
-
-std::optional<double> number(const Json& json, const char* key) {
-  const auto at = json.find(key);
-  if (at == json.end() || !at->is_number()) return std::nullopt;
-  const auto value = at->get<double>();
-  return std::isfinite(value) ? std::optional<double>(value) : std::nullopt;
-}
-
-std::string text(const Json& json, const char* key) {
-  const auto at = json.find(key);
-  return at != json.end() && at->is_string() ? at->get<std::string>() : "";
-}
 
 /// A metrics line that trained something.
 struct StepLine {
@@ -97,13 +82,13 @@ struct MetricsFigures {
   std::vector<StepLine> steps;  ///< Without the line of the final validation.
   double retries = 0;
   std::optional<double> validation;
-  launch::StalenessTotals staleness;
+  records::StalenessTotals staleness;
 };
 
 MetricsFigures read_metrics(const std::vector<std::string>& lines) {
   MetricsFigures out;
   for (const auto& text : lines) {
-    const auto line = launch::parse_metrics(text);
+    const auto line = records::parse_metrics(text);
     if (!line) continue;
     if (line->validation_loss) out.validation = line->validation_loss;
     out.staleness.add(*line);  // the last updates are reported with the final validation
@@ -132,12 +117,11 @@ double trained_seconds(const std::vector<StepLine>& steps, const std::vector<dou
 RunFigures read_figures(const std::string& summary_json, const std::vector<std::string>& metrics,
                         const std::vector<std::string>& events) {
   RunFigures out;
-  const Json summary = Json::parse(summary_json, nullptr, false);
-  if (summary.is_object()) {
-    out.status = text(summary, "status");
-    out.reason = text(summary, "reason");
-    out.tokens_per_second = number(summary, "tokens_per_second");
-    out.run_seconds = number(summary, "seconds").value_or(0);
+  if (const auto summary = records::parse_summary(summary_json)) {
+    out.status = summary->status;
+    out.reason = summary->reason.value_or("");
+    out.tokens_per_second = summary->tokens_per_second;
+    out.run_seconds = summary->seconds;
   }
   const MetricsFigures measured = read_metrics(metrics);
   out.validation_loss = measured.validation;

@@ -3,38 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
+
+#include "common/numbers.h"
 
 namespace swarm::sweep {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-std::string print(const char* format, double value) {
-  char buffer[64];
-  std::snprintf(buffer, sizeof buffer, format, value);
-  return buffer;
-}
-
-/// Reads back as exactly `value`; 100 and not 1e+02.
-std::string number(double value) {
-  std::string text = print("%.15g", value);
-  return std::strtod(text.c_str(), nullptr) == value ? text : print("%.17g", value);
-}
-
 /// Losses need their digits, rates and times do not.
-const char* format_of(size_t column) {
-  static const char* const formats[] = {"%.4f", "%.4f", "%.1f", "%.0f",
-                                        "%.1f", "%.2f", "%.4f", "%.5f"};
-  return formats[column];
+int decimals_of(size_t column) {
+  static const int decimals[] = {4, 4, 1, 0, 1, 2, 4, 5};
+  return decimals[column];
 }
 
-std::string in_markdown(const std::optional<Spread>& column, const char* format) {
+std::string in_markdown(const std::optional<Spread>& column, int decimals) {
   if (!column) return "-";
-  std::string out = print(format, column->mean);
-  if (column->count > 1) out += " ± " + print(format, column->deviation);
+  std::string out = fixed(column->mean, decimals);
+  if (column->count > 1) out += " ± " + fixed(column->deviation, decimals);
   return out;
 }
 
@@ -58,7 +45,7 @@ std::string csv_field(const std::string& text) {
   return out + "\"";
 }
 
-std::string csv_number(const std::optional<double>& value) { return value ? number(*value) : ""; }
+std::string csv_number(const std::optional<double>& value) { return value ? exact(*value) : ""; }
 
 std::string csv_line(const std::vector<std::string>& fields) {
   std::string out;
@@ -95,7 +82,7 @@ std::string to_markdown(const std::vector<Row>& rows) {
   for (const auto& row : rows) {
     cells.push_back({escaped(row.setting), fmt::format("{}/{}", row.finished, row.runs)});
     for (size_t i = 0; i < row.columns.size(); ++i)
-      cells.back().push_back(in_markdown(row.columns[i], format_of(i)));
+      cells.back().push_back(in_markdown(row.columns[i], decimals_of(i)));
   }
   std::vector<size_t> widths(cells[0].size(), 3);
   for (const auto& line : cells)
@@ -123,8 +110,8 @@ std::string to_csv(const std::vector<Row>& rows) {
     std::vector<std::string> fields = {row.setting, std::to_string(row.runs),
                                        std::to_string(row.finished)};
     for (const auto& column : row.columns) {
-      fields.push_back(column ? number(column->mean) : "");
-      fields.push_back(column && column->count > 1 ? number(column->deviation) : "");
+      fields.push_back(column ? exact(column->mean) : "");
+      fields.push_back(column && column->count > 1 ? exact(column->deviation) : "");
     }
     out += csv_line(fields);
   }

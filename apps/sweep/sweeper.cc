@@ -12,6 +12,7 @@
 
 #include "apps/launch/line_tail.h"
 #include "apps/launch/run_folder.h"
+#include "records/files.h"
 
 namespace swarm::sweep {
 namespace {
@@ -22,13 +23,6 @@ constexpr int kPollMs = 100;
 volatile std::sig_atomic_t g_interrupts = 0;
 
 void on_interrupt(int) { g_interrupts = g_interrupts + 1; }
-
-std::string read_file(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
 
 std::string last_line(const std::string& path) {
   const auto lines = launch::LineTail(path).poll();
@@ -70,8 +64,10 @@ Result<SweepReport> Sweeper::run() {
 
 Result<SweepState> Sweeper::read_state() const {
   const std::string path = options_.folder + "/state.json";
-  if (!fs::exists(path)) return SweepState();
-  auto state = parse_state(read_file(path));
+  const auto text = records::read_file(path);
+  if (text.code() == ErrorCode::kNotFound) return SweepState();
+  if (!text) return text.error();
+  auto state = parse_state(*text);
   if (!state) return Error{state.code(), path + " is " + state.error().detail};
   if (const std::string changed = changed_cells(*state, plan_); !changed.empty())
     return Error{ErrorCode::kInvalidArgument,
@@ -96,7 +92,7 @@ Status Sweeper::open() {
 }
 
 Status Sweeper::save() {
-  return launch::write_atomically(options_.folder + "/state.json", to_json(state_));
+  return records::write_atomically(options_.folder + "/state.json", to_json(state_));
 }
 
 Status Sweeper::run_cell(const Cell& cell, Action action) {
@@ -173,7 +169,8 @@ void Sweeper::read_run(const Cell& cell, const CellState& state) {
   RunFigures figures;
   if (!state.folder.empty()) {
     const std::string folder = run_folder(cell, state);
-    figures = read_figures(read_file(folder + "/summary.json"),
+    const auto summary = records::read_file(folder + "/summary.json");
+    figures = read_figures(summary ? *summary : std::string(),
                            launch::LineTail(folder + "/metrics.jsonl").poll(),
                            launch::LineTail(folder + "/events.jsonl").poll());
   }
@@ -202,7 +199,7 @@ Status Sweeper::write_tables(const std::vector<Row>& rows) const {
                                                        {"runs.csv", runs_csv(plan_, figures_)},
                                                        {"table.json", to_json(plan_, figures_)}};
   for (const auto& [name, content] : files)
-    if (auto done = launch::write_atomically(options_.folder + "/" + name, content); !done)
+    if (auto done = records::write_atomically(options_.folder + "/" + name, content); !done)
       return done;
   return {};
 }

@@ -112,7 +112,7 @@ struct AuditLineDamaged {
   template <class Visitor>
   void fields(Visitor& v) {
     v("file", file, "where it stands");
-    v("bytes", bytes, "its length");
+    v("bytes", bytes, "its length; 0: unknown");
   }
 };
 

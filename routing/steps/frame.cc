@@ -73,7 +73,7 @@ void Frame::dropped(const PeerId& id) {
   order(orders::ServeLeases{});
 }
 
-void Frame::write_metrics(const OpenStep& closing, double gradient_norm) {
+void Frame::write_metrics(const OpenStep& closing, std::optional<double> gradient_norm) {
   const bool trained = closing.step < options.steps;
   orders::WriteMetrics line;
   line.step = closing.step;

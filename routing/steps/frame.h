@@ -76,7 +76,7 @@ struct Frame {
   void send_back(const PeerId& id, const std::string& reason);
   /// The peer's attempts leased before do not count.
   void dropped(const PeerId& id);
-  void write_metrics(const OpenStep& closing, double gradient_norm);
+  void write_metrics(const OpenStep& closing, std::optional<double> gradient_norm);
   void note_replicas(uint32_t stage, uint64_t step, const ReplicaComparison& found);
 
   // -- the end

@@ -156,7 +156,7 @@ struct WriteMetrics {
   std::optional<double> train_loss;  ///< None: nothing was trained in this step.
   std::optional<double> validation_loss;
   uint32_t slots = 0, attempts = 0;
-  double gradient_norm = 0;
+  std::optional<double> gradient_norm;  ///< None: no update of the whole model was made.
   std::vector<uint32_t> live_peers;  ///< By stage.
 };
 /// The swarm must agree on a step anew: begin a Gathering.

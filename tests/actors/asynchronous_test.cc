@@ -67,7 +67,8 @@ struct AsyncSwarm : testing::SimSwarm {
   }
   bool admitted(const std::string& node) const {
     return std::any_of(events->events.begin(), events->events.end(), [&](const auto& event) {
-      return event.name == "admitted" && event.detail == "peer=" + node;
+      const auto admitted = event.as<records::PeerAdmitted>();
+      return admitted && admitted->peer == node;
     });
   }
   int replicas_;
@@ -124,7 +125,7 @@ BOOST_FIXTURE_TEST_CASE(averaging_falls_due_by_samples, AsyncSwarm) {
   check_sums();
   // Of each of the 6 peers: after 3 periods and after 6.
   size_t averaged = 0;
-  for (const auto& event : events->events) averaged += event.name == "member_averaged";
+  for (const auto& event : events->events) averaged += event.is<records::MemberAveraged>();
   BOOST_TEST(averaged == 12u);
 }
 
@@ -134,15 +135,31 @@ BOOST_FIXTURE_TEST_CASE(gradients_are_staler_the_further_from_the_end, AloneSwar
   BOOST_TEST(run_to_end());
   std::vector<double> sum(num_stages), updates(num_stages);
   for (const auto& line : events->steps)
-    for (size_t stage = 0; stage < line.staleness.size(); ++stage)
-      for (size_t k = 0; k < line.staleness[stage].histogram.size(); ++k) {
-        updates[stage] += static_cast<double>(line.staleness[stage].histogram[k]);
-        sum[stage] += static_cast<double>(k * line.staleness[stage].histogram[k]);
+    for (size_t stage = 0; stage < line.staleness.size(); ++stage) {
+      if (!line.staleness[stage]) continue;
+      const auto& histogram = line.staleness[stage]->histogram;
+      for (size_t k = 0; k < histogram.size(); ++k) {
+        updates[stage] += static_cast<double>(histogram[k]);
+        sum[stage] += static_cast<double>(k * histogram[k]);
       }
+    }
   for (double count : updates) BOOST_TEST(count > 0.8 * 12 * 8);  // the last period's come too late
   BOOST_TEST(sum[2] == 0);
   BOOST_TEST(sum[1] > 0);
   BOOST_TEST(sum[0] > sum[1]);
+}
+
+/// Periods that were open together may close in the same moment.
+BOOST_FIXTURE_TEST_CASE(no_period_claims_a_rate_that_the_swarm_cannot_have, AsyncSwarm) {
+  training.steps = 24;
+  start_all();
+  const auto start = system.now();
+  BOOST_TEST(run_to_end());
+  const double tokens = static_cast<double>(events->steps.back().tokens);
+  const double mean = tokens / std::chrono::duration<double>(system.now() - start).count();
+  for (const auto& line : events->steps)
+    if (line.tokens_per_second)
+      BOOST_TEST(*line.tokens_per_second < 50 * mean, "period " << line.step);
 }
 
 BOOST_FIXTURE_TEST_CASE(several_microbatches_make_one_update, AloneSwarm) {
@@ -212,7 +229,7 @@ BOOST_FIXTURE_TEST_CASE(who_misses_the_end_fetches_and_saves_it, AsyncSwarm) {
   start("stage1b");
   system.advance(10s);
   check_equal_replicas();
-  auto saved = [&](const actors::Event& event) {
+  auto saved = [&](const records::Event& event) {
     return event.name == "checkpointed" && event.stage == 1 &&
            event.step == static_cast<int64_t>(training.steps);
   };

@@ -41,8 +41,7 @@ struct Swarm : SimSwarm {
 };
 
 void print_events(const SimSwarm& swarm) {
-  for (const auto& e : swarm.events->events)
-    BOOST_TEST_MESSAGE(e.name << " stage=" << e.stage << " step=" << e.step << " " << e.detail);
+  for (const auto& e : swarm.events->events) BOOST_TEST_MESSAGE(what(e));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ using sim::expected_parameters;
 
 class SimSwarm : public sim::Swarm {
  public:
-  std::shared_ptr<actors::MemoryEventLog> events = std::make_shared<actors::MemoryEventLog>();
+  std::shared_ptr<records::MemoryEventLog> events = std::make_shared<records::MemoryEventLog>();
 
   SimSwarm() {
     training.steps = 6;
@@ -24,17 +24,17 @@ class SimSwarm : public sim::Swarm {
     training.microbatch = 2;
     training.validation_samples = 4;
     checkpoint.every_steps = 2;
-    observer.event = [this](const std::string&, const actors::Event& e) { events->record(e); };
-    observer.metrics = [this](const std::string&, const actors::StepMetrics& line) {
+    observer.event = [this](const std::string&, const records::Event& e) { events->write(e); };
+    observer.metrics = [this](const std::string&, const records::StepMetrics& line) {
       events->metrics(line);
     };
-    observer.closed = [this](const std::string&, const actors::ClosedStep& step) {
+    observer.closed = [this](const std::string&, const records::ClosedStep& step) {
       events->closed(step);
     };
-    observer.committed = [this](const std::string&, const actors::CommittedStep& step) {
+    observer.committed = [this](const std::string&, const records::CommittedStep& step) {
       events->committed(step);
     };
-    observer.loaded = [this](const std::string&, const actors::LoadedState& state) {
+    observer.loaded = [this](const std::string&, const records::LoadedState& state) {
       events->loaded(state);
     };
   }

@@ -16,8 +16,7 @@ BOOST_AUTO_TEST_SUITE(Asynchronous)
 std::map<int64_t, std::vector<std::string>> checksums(const RunFolder& run) {
   std::map<int64_t, std::vector<std::string>> result;
   for (const auto& event : run.events("replicas_equal"))
-    result[event.value("stage", int64_t{-1})].push_back(
-        event.value("detail", std::string()).substr(0, 25));
+    result[event.value("stage", int64_t{-1})].push_back(event.value("checksum", std::string()));
   return result;
 }
 

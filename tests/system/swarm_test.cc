@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(trains_to_the_end_and_learns) {
     BOOST_TEST(!is_alive(pid), node << " outlived the run");
   for (const auto& ended :
        tiny.run.events("process_ended"))  // in order, not by a kill after the limit
-    BOOST_TEST(ended.value("detail", "") == "exit code 0", ended.dump());
+    BOOST_TEST(ended.value("reason", "") == "exit code 0", ended.dump());
 }
 
 BOOST_AUTO_TEST_CASE(goes_on_without_a_first_stage_peer) { kill_and_finish("s0-b"); }
@@ -196,11 +196,8 @@ BOOST_AUTO_TEST_CASE(restarted_peer_serves_again) {
   tiny.kill_node("s1-b");
   const std::string folder = tiny.run.path();
   std::string join;
-  for (const auto& event : tiny.run.events("process_started")) {
-    const std::string detail = event.value("detail", "");
-    const size_t at = detail.find("endpoint=");
-    if (event.value("node", "") == "s1-a" && at != std::string::npos) join = detail.substr(at + 9);
-  }
+  for (const auto& event : tiny.run.events("process_started"))
+    if (event.value("node", "") == "s1-a") join = event.value("endpoint", "");
   BOOST_REQUIRE(!join.empty());
   BOOST_REQUIRE(wait_until([&] { return !is_alive(tiny.run.pid("s1-b")); }));
   Process again(

@@ -1,45 +1,48 @@
 #include "apps/bench/figures/bench_failover_figures.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "common/detail_word.h"
+#include "common/numbers.h"
 #include "common/statistics.h"
 #include "common/text_table.h"
 
 namespace swarm::apps {
 namespace {
 
-using launch::EventLine;
+using records::Event;
 
 void keep_first(std::optional<double>& place, double value) {
   if (!place) place = value;
 }
 
+/// What the timeline did to a node; empty for other events.
+std::string action_of(const Event& event) {
+  const auto act = event.as<records::TimelineAct>();
+  return act ? act->action : std::string();
+}
+
+void take_rerouted(Blow& blow, const Event& event, const records::Rerouted& rerouted) {
+  ++blow.rerouted;
+  keep_first(blow.seen_s, event.time_s - blow.at_s);
+  if (rerouted.error.code != ErrorCode::kPeerTimeout) return;
+  blow.deadline_s = std::max(blow.deadline_s.value_or(0), rerouted.waited.count() / 1000);
+}
+
 /// Takes in what happened between this blow and the next one, in the order of time.
 /// `back_at_s`: when the struck peer was started or continued; 0: not yet.
-void take(Blow& blow, double& back_at_s, const EventLine& event) {
-  const double since = event.time_s - blow.at_s;
-  const std::string action =
-      event.event == "timeline" ? detail_word(event.detail, "action") : std::string();
-  if (event.node == blow.node && (action == "start" || action == "resume")) {
-    if (back_at_s == 0) back_at_s = event.time_s;
-  } else if (event.node == blow.node && back_at_s > 0 &&
-             (event.event == "joined" || event.event == "resumed")) {
-    keep_first(blow.again_s, event.time_s - back_at_s);
-  } else if (event.event == "rerouted" && detail_word(event.detail, "peer") == blow.node) {
-    ++blow.rerouted;
-    keep_first(blow.seen_s, since);
-    if (detail_word(event.detail, "error") != "peer_timeout") return;
-    const double waited = std::atof(detail_word(event.detail, "waited_ms").c_str()) / 1000;
-    blow.deadline_s = std::max(blow.deadline_s.value_or(0), waited);
-  } else if (event.event == "rerouted_served" && detail_word(event.detail, "peer") == blow.node) {
-    keep_first(blow.served_s, since);
+void take(Blow& blow, double& back_at_s, const Event& event) {
+  if (event.node == blow.node) {
+    const std::string action = action_of(event);
+    if ((action == "start" || action == "resume") && back_at_s == 0) back_at_s = event.time_s;
+    const bool serves = event.is<records::Joined>() || event.is<records::Resumed>();
+    if (back_at_s > 0 && serves) keep_first(blow.again_s, event.time_s - back_at_s);
   }
+  if (const auto rerouted = event.as<records::Rerouted>(); rerouted && rerouted->peer == blow.node)
+    take_rerouted(blow, event, *rerouted);
+  if (const auto served = event.as<records::ReroutedServed>(); served && served->peer == blow.node)
+    keep_first(blow.served_s, event.time_s - blow.at_s);
 }
 
 using Member = std::optional<double> Blow::*;
@@ -63,10 +66,8 @@ const Column kColumns[] = {{"seen", &Blow::seen_s},
 
 std::string summary(const std::vector<double>& seconds) {
   if (seconds.empty()) return "-";
-  char text[64];
-  std::snprintf(text, sizeof text, "%.3f / %.3f (%zu)", median(seconds), quantile(seconds, 1),
-                seconds.size());
-  return text;
+  return fixed(median(seconds), 3) + " / " + fixed(quantile(seconds, 1), 3) + " (" +
+         std::to_string(seconds.size()) + ")";
 }
 
 }  // namespace
@@ -90,14 +91,13 @@ std::vector<config::TimelineEvent> failover_timeline(const FailoverPlan& plan,
   return timeline;
 }
 
-std::vector<Blow> find_blows(std::vector<EventLine> events, const std::vector<double>& step_times) {
+std::vector<Blow> find_blows(std::vector<Event> events, const std::vector<double>& step_times) {
   std::stable_sort(events.begin(), events.end(),
-                   [](const EventLine& a, const EventLine& b) { return a.time_s < b.time_s; });
+                   [](const Event& a, const Event& b) { return a.time_s < b.time_s; });
   std::vector<Blow> blows;
   double back_at_s = 0;
   for (const auto& event : events) {
-    const std::string action =
-        event.event == "timeline" ? detail_word(event.detail, "action") : std::string();
+    const std::string action = action_of(event);
     if (action == "kill" || action == "pause") {
       Blow blow;
       blow.kill = action == "kill";

@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/launch/run_state.h"
 #include "config/experiment.h"
+#include "records/catalogue.h"
 
 namespace swarm::apps {
 
@@ -49,7 +49,7 @@ struct Blow {
 };
 
 /// `events` in any order; `step_times`: unix times at which steps closed, rising.
-std::vector<Blow> find_blows(std::vector<launch::EventLine> events,
+std::vector<Blow> find_blows(std::vector<records::Event> events,
                              const std::vector<double>& step_times);
 
 std::string failover_table(const std::vector<Blow>& blows);

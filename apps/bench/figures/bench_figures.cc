@@ -1,20 +1,11 @@
 #include "apps/bench/figures/bench_figures.h"
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "common/numbers.h"
 #include "common/text_table.h"
 
 namespace swarm::apps {
-namespace {
-
-std::string number(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
-}  // namespace
 
 double AveragingFigures::gigabytes_per_s() const {
   const double seconds = ours();
@@ -26,9 +17,9 @@ std::string averaging_table(const std::vector<AveragingFigures>& all) {
       {"floats", "peers", "first s", "ours s", "GB/s", "gloo s", "ours/gloo", "gloo's"});
   for (const auto& one : all) {
     const bool gloo = !one.gloo_s.empty();
-    table.add({number(static_cast<double>(one.elements) / 1e6, 1) + " M", std::to_string(one.peers),
-               number(one.first_s, 3), number(one.ours(), 3), number(one.gigabytes_per_s(), 2),
-               gloo ? number(one.gloo(), 3) : "-", gloo ? number(one.ratio(), 2) : "-",
+    table.add({fixed(static_cast<double>(one.elements) / 1e6, 1) + " M", std::to_string(one.peers),
+               fixed(one.first_s, 3), fixed(one.ours(), 3), fixed(one.gigabytes_per_s(), 2),
+               gloo ? fixed(one.gloo(), 3) : "-", gloo ? fixed(one.ratio(), 2) : "-",
                gloo ? one.gloo_algorithm : "-"});
   }
   return table.text();

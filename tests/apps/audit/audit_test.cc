@@ -9,8 +9,8 @@
 namespace swarm::launch {
 namespace {
 
-using actors::ClosedStep;
-using actors::HeldSlots;
+using records::ClosedStep;
+using records::HeldSlots;
 
 constexpr uint32_t kStages = 2, kSlots = 4, kMicrobatch = 2, kBatch = 8;
 
@@ -90,13 +90,11 @@ struct Story {
     return closed.stages[stage].round * 1000 + closed.step;
   }
 
-  void event(const std::string& name, int64_t step = -1, const std::string& detail = {}) {
-    EventLine line;
+  template <class T>
+  void event(const T& fields, int64_t step = -1) {
+    records::Event line = records::make_event(-1, step, fields);
     line.time_s = time + 5;
-    line.event = name;
     line.node = "n";
-    line.step = step;
-    line.detail = detail;
     context.events.push_back(line);
   }
 
@@ -104,7 +102,7 @@ struct Story {
   void tell() {
     commit_all(ClosedStep(close(0, 1)));
     commit_all(ClosedStep(close(1, 2)));
-    event("finished");
+    event(records::RunFinished{});
   }
 
   AuditReport report() const { return audit(log, context); }
@@ -145,11 +143,11 @@ BOOST_AUTO_TEST_SUITE(AuditTest)
 BOOST_AUTO_TEST_CASE(a_right_history_passes_with_its_numbers) {
   Story story;
   story.tell();
-  story.event("recompute", 1, "slots=3");
-  story.event("sum_dropped", 1, "slots=5 reason=held 5 slots, counted 4");
-  story.event("chaos", -1, "index=0 action=kill");
-  story.event("timeline", -1, "index=0 action=kill");
-  story.event("chaos", -1, "index=1 action=pause");
+  story.event(records::Recompute{3}, 1);
+  story.event(records::SumDropped{5, "held 5 slots, counted 4"}, 1);
+  story.event(records::ChaosAct{0, "kill", false});
+  story.event(records::TimelineAct{0, "kill"});
+  story.event(records::ChaosAct{1, "pause", false});
   const auto report = story.report();
   BOOST_TEST(story.violation() == "");
   BOOST_TEST(report.finished);
@@ -266,7 +264,7 @@ BOOST_AUTO_TEST_CASE(a_skipped_slot_counts_nowhere_and_leaves_the_divisor) {
   Story story;
   story.commit_all(ClosedStep(story.close(0, 1, {2})));
   story.commit_all(ClosedStep(story.close(1, 2)));
-  story.event("finished");
+  story.event(records::RunFinished{});
   BOOST_TEST(story.violation() == "");
   BOOST_TEST(story.report().totals.samples == 14u);
   BOOST_TEST((story.report().skipped.at(0) == std::vector<uint32_t>{2}));
@@ -280,7 +278,7 @@ BOOST_AUTO_TEST_CASE(a_closing_that_nobody_committed_does_not_count) {
   story.close(0, 1);
   story.commit_all(ClosedStep(story.close(0, 2)));
   story.commit_all(ClosedStep(story.close(1, 3)));
-  story.event("finished");
+  story.event(records::RunFinished{});
   BOOST_TEST(story.violation() == "");
   BOOST_TEST(story.report().totals.undone == 1u);
 }
@@ -297,10 +295,10 @@ BOOST_AUTO_TEST_CASE(going_back_needs_a_recovery_that_says_so) {
     story.load(1, replica, 1, Story::checksum_after(first, 1), "own_snapshot");
   }
   Story silent = story;
-  story.event("recovered", 1);
+  story.event(records::Recovered{}, 1);
   for (Story* s : {&story, &silent}) {
     s->commit_all(ClosedStep(s->close(1, 3)));
-    s->event("finished");
+    s->event(records::RunFinished{});
   }
   BOOST_TEST(story.violation() == "");
   BOOST_TEST(story.report().totals.given_up == 1u);
@@ -319,12 +317,13 @@ struct DividedStory : Story {
     for (uint64_t i = 1; i <= std::max(steps_a, steps_b); ++i) {
       if (i <= steps_a) commit_alone(i, 2 * i, 0, 1, "ta");
       if (i == 1) lead("tb", 2);
-      if (i == 1 && said) event("recovered", 1, "peers=2_of_4");
+      if (i == 1 && said) event(records::Recovered{{}, 2, 4, "all met"}, 1);
       if (i <= steps_b) commit_alone(i, 2 * i + (1ull << 31), 1, 2, "tb");
     }
     const bool a_is_longer = steps_a > steps_b;
     const uint64_t step = std::max(steps_a, steps_b) + 1;
-    if (a_is_longer && said) event("recovered", static_cast<int64_t>(step), "from_step=2");
+    if (a_is_longer && said)
+      event(records::Recovered{2, {}, {}, "all met"}, static_cast<int64_t>(step));
     for (uint32_t stage = 0; stage < kStages; ++stage)
       load(stage, a_is_longer ? 1 : 0, step, after_alone.at({stage, a_is_longer ? 0 : 1}),
            "neighbour");
@@ -334,10 +333,10 @@ struct DividedStory : Story {
       log.closed.back().node = "tb";
       commit_all(ClosedStep(closed));
     }
-    event("finished");
+    event(records::RunFinished{});
   }
   void lead(const std::string& node, uint64_t term) {
-    event("coordinator", -1, "term=" + std::to_string(term));
+    event(records::CoordinatorActive{term});
     context.events.back().node = node;
     time += 6;
   }
@@ -380,14 +379,14 @@ BOOST_AUTO_TEST_CASE(a_state_of_the_other_part_is_no_base_to_go_on_from) {
 
 BOOST_AUTO_TEST_CASE(terms_that_start_again_do_not_mix_up_the_order) {
   Story story;
-  story.event("coordinator", -1, "term=1");
+  story.event(records::CoordinatorActive{1});
   story.time += 6;
   ClosedStep& lost = story.close(0, 9);  // everybody is killed before the first snapshot
   story.log.closed.back().node = "n";
   story.commit_all(ClosedStep(lost));
   story.time += 10;
-  story.event("coordinator", -1, "term=1");
-  story.event("recovered", 0);
+  story.event(records::CoordinatorActive{1});
+  story.event(records::Recovered{}, 0);
   story.time += 6;
   for (uint32_t stage = 0; stage < kStages; ++stage)
     for (int replica : {0, 1}) story.load(stage, replica, 0, 7 + stage, "own_snapshot");
@@ -396,7 +395,7 @@ BOOST_AUTO_TEST_CASE(terms_that_start_again_do_not_mix_up_the_order) {
     story.log.closed.back().node = "n";
     story.commit_all(ClosedStep(closed));
   }
-  story.event("finished");
+  story.event(records::RunFinished{});
   BOOST_TEST(story.violation() == "");
   BOOST_TEST(story.report().totals.given_up == 1u);
 }
@@ -407,13 +406,13 @@ BOOST_AUTO_TEST_CASE(a_peer_that_keeps_a_given_up_state_is_seen) {
   story.commit_all(ClosedStep(story.close(0, 1)));
   const ClosedStep lost = story.close(1, 2);
   story.commit(lost, 0, 0, 55);
-  story.event("recovered", 1);
+  story.event(records::Recovered{}, 1);
   const ClosedStep again = story.close(1, 3);
   story.commit(again, 0, 1, 6001);
   story.commit(again, 1, 0, 7001);
   story.commit(again, 1, 1, 7001);
   story.commit_all(ClosedStep(story.close(2, 4)));
-  story.event("finished");
+  story.event(records::RunFinished{});
   BOOST_TEST(contains(story.violation(), "went on from a state that the swarm had given up"));
   story.load(0, 0, 2, 55,
              "own_snapshot");  // the same through a snapshot; after the commit: no harm

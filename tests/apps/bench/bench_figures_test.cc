@@ -8,14 +8,21 @@
 namespace swarm::apps {
 namespace {
 
-launch::EventLine event(double time_s, const std::string& name, const std::string& node,
-                        const std::string& detail) {
-  launch::EventLine line;
+template <class T>
+records::Event event(double time_s, const std::string& node, const T& fields) {
+  records::Event line = records::make_event(1, 4, fields);
   line.time_s = time_s;
-  line.event = name;
   line.node = node;
-  line.detail = detail;
   return line;
+}
+
+records::Rerouted rerouted(uint32_t slot, const std::string& peer, double waited_ms,
+                           ErrorCode code) {
+  return {slot, peer, records::Millis(waited_ms), {code, "why"}};
+}
+
+records::ReroutedServed served(uint32_t slot, const std::string& peer, double took_ms) {
+  return {slot, peer, "x", records::Millis(took_ms)};
 }
 
 BOOST_AUTO_TEST_SUITE(bench_figures)
@@ -78,17 +85,17 @@ BOOST_AUTO_TEST_CASE(a_plan_of_blows_strikes_and_returns_every_victim_before_the
 }
 
 BOOST_AUTO_TEST_CASE(a_blow_is_measured_to_the_first_reply_for_a_microbatch_of_the_struck_peer) {
-  const auto blows = find_blows(
-      {event(10.0, "timeline", "s1", "index=0 action=kill"),
-       event(9.9, "rerouted", "t", "slot=1 peer=s1 waited_ms=9000 error=peer_timeout reason=no"),
-       event(10.2, "rerouted_served", "t", "slot=9 peer=s0 by=x took_ms=1"),  // of another peer
-       event(10.02, "rerouted", "t", "slot=2 peer=s1 waited_ms=5 error=link_lost reason=gone"),
-       event(10.5, "rerouted_served", "t", "slot=3 peer=s1 by=x took_ms=400"),
-       event(10.3, "rerouted_served", "u", "slot=2 peer=s1 by=x took_ms=280"),  // out of order
-       event(12.0, "timeline", "s1", "index=1 action=start"),
-       event(11.0, "joined", "s1", ""),  // before it was started: not this one
-       event(13.5, "joined", "s1", "")},
-      {9.5, 10.8, 11.2});
+  const auto blows =
+      find_blows({event(10.0, "s1", records::TimelineAct{0, "kill"}),
+                  event(9.9, "t", rerouted(1, "s1", 9000, ErrorCode::kPeerTimeout)),
+                  event(10.2, "t", served(9, "s0", 1)),  // of another peer
+                  event(10.02, "t", rerouted(2, "s1", 5, ErrorCode::kLinkLost)),
+                  event(10.5, "t", served(3, "s1", 400)),
+                  event(10.3, "u", served(2, "s1", 280)),  // out of order
+                  event(12.0, "s1", records::TimelineAct{1, "start"}),
+                  event(11.0, "s1", records::Joined{}),  // before it was started: not this one
+                  event(13.5, "s1", records::Joined{})},
+                 {9.5, 10.8, 11.2});
   BOOST_REQUIRE(blows.size() == 1u);
   const auto tolerance = boost::test_tools::tolerance(1e-6);
   BOOST_TEST(blows[0].kill);
@@ -101,13 +108,12 @@ BOOST_AUTO_TEST_CASE(a_blow_is_measured_to_the_first_reply_for_a_microbatch_of_t
 }
 
 BOOST_AUTO_TEST_CASE(each_blow_has_its_own_events_and_a_pause_shows_the_deadline_in_force) {
-  const auto blows = find_blows(
-      {event(10, "timeline", "s1", "index=0 action=kill"),
-       event(20, "timeline", "s1", "index=1 action=pause"),
-       event(21, "rerouted", "t", "slot=2 peer=s1 waited_ms=900 error=peer_timeout reason=no"),
-       event(21.5, "rerouted", "t", "slot=3 peer=s1 waited_ms=1400 error=peer_timeout reason=no"),
-       event(22, "rerouted_served", "t", "slot=2 peer=s1 by=x took_ms=1000")},
-      {});
+  const auto blows = find_blows({event(10, "s1", records::TimelineAct{0, "kill"}),
+                                 event(20, "s1", records::TimelineAct{1, "pause"}),
+                                 event(21, "t", rerouted(2, "s1", 900, ErrorCode::kPeerTimeout)),
+                                 event(21.5, "t", rerouted(3, "s1", 1400, ErrorCode::kPeerTimeout)),
+                                 event(22, "t", served(2, "s1", 1000))},
+                                {});
   BOOST_REQUIRE(blows.size() == 2u);
   BOOST_TEST(!blows[0].served_s.has_value());
   BOOST_TEST(!blows[0].step_s.has_value());

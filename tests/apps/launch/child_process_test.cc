@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "apps/launch/run_folder.h"
+#include "records/files.h"
 
 namespace swarm::launch {
 namespace {
@@ -109,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_node_file_reads_back_and_a_damaged_one_is_refused) {
   BOOST_TEST(read->pid == 42);
   BOOST_TEST(read->endpoint.text() == "127.0.0.1:7000");
   for (const char* text : {"", "[]", "{\"pid\":1}", "7"}) {
-    BOOST_REQUIRE(write_atomically(std::string(folder.path) + "/node.json", text).ok());
+    BOOST_REQUIRE(records::write_atomically(std::string(folder.path) + "/node.json", text).ok());
     BOOST_TEST((read_node_file(folder.path).code() == ErrorCode::kInvalidArgument));
   }
 }

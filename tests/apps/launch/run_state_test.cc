@@ -11,6 +11,7 @@
 #include "apps/launch/run_folder.h"
 #include "apps/launch/summary.h"
 #include "apps/launch/timeline.h"
+#include "records/files.h"
 
 namespace swarm::launch {
 namespace {
@@ -98,13 +99,13 @@ BOOST_AUTO_TEST_CASE(a_torn_last_line_is_removed_and_a_whole_one_is_not) {
     std::ifstream file(path);
     return std::string(std::istreambuf_iterator<char>(file), {});
   };
-  BOOST_TEST(drop_torn_end(path).ok());  // there is none yet
-  BOOST_TEST(append_line(path, "one").ok());
-  BOOST_TEST(drop_torn_end(path).ok());
+  BOOST_TEST(records::drop_torn_end(path).ok());  // there is none yet
+  BOOST_TEST(records::append_line(path, "one").ok());
+  BOOST_TEST(records::drop_torn_end(path).ok());
   BOOST_TEST(content() == "one\n");
   std::ofstream(path, std::ios::app) << "tw";
-  BOOST_TEST(drop_torn_end(path).ok());
-  BOOST_TEST(append_line(path, "two").ok());
+  BOOST_TEST(records::drop_torn_end(path).ok());
+  BOOST_TEST(records::append_line(path, "two").ok());
   BOOST_TEST(content() == "one\ntwo\n");
   std::filesystem::remove(path);
 }
@@ -140,38 +141,47 @@ BOOST_AUTO_TEST_CASE(events_are_counted_and_known_ones_skipped) {
   BOOST_TEST(state.finished());
 }
 
-BOOST_AUTO_TEST_CASE(an_event_written_reads_back) {
-  EventLine line;
-  line.time_s = 12.3456;
-  line.event = "timeline";
-  line.node = "stage1-a";
-  line.detail = "index=4 action=kill";
-  line.step = 27;
-  const auto read = parse_event(line.json());
-  BOOST_REQUIRE(read.has_value());
-  BOOST_TEST(read->time_s == 12.346, boost::test_tools::tolerance(1e-9));
-  BOOST_TEST(read->step == 27);
-  BOOST_TEST(read->stage == -1);
+template <class T>
+void take(RunState& state, const T& fields) {
+  records::Event event = records::make_event(-1, 27, fields);
+  event.node = "stage1-a";
+  state.take_event(to_json(event));
+}
+
+BOOST_AUTO_TEST_CASE(an_entry_of_the_timeline_that_was_carried_out_is_known) {
   RunState state(2, 80);
-  state.take_event(line.json());
+  take(state, records::TimelineAct{4, "kill"});
   BOOST_TEST(state.timeline_done() == (std::set<size_t>{4}));
   BOOST_TEST(state.chaos_done() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_resumed_run_knows_how_far_its_chaos_had_come) {
   RunState state(2, 80);
-  const auto take = [&](const char* event, const char* detail) {
-    EventLine line;
-    line.event = event;
-    line.node = "stage1-a";
-    line.detail = detail;
-    state.take_event(line.json());
-  };
-  take("chaos", "index=0 action=kill");
-  take("chaos_spared", "index=1");
-  take("chaos", "action=start");
-  take("timeline", "index=7 action=kill");
+  take(state, records::ChaosAct{0, "kill", true});
+  take(state, records::ChaosSpared{1});
+  take(state, records::ChaosAct{{}, "start", false});
+  take(state, records::TimelineAct{7, "kill"});
   BOOST_TEST(state.chaos_done() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(the_coordinator_is_the_one_with_the_highest_term) {
+  RunState state(2, 80);
+  take(state, records::CoordinatorActive{3});
+  state.take_event("{\"event\":\"coordinator\",\"node\":\"late\",\"term\":2}");
+  state.take_event("{\"event\":\"coordinator\",\"node\":\"torn\"}");
+  BOOST_TEST(state.coordinator() == "stage1-a");
+}
+
+BOOST_AUTO_TEST_CASE(a_rate_that_was_not_measured_is_none_and_not_zero) {
+  RunState state(2, 80);
+  BOOST_TEST(!state.tokens_per_second().has_value());
+  state.take_metrics(
+      "{\"step\":0,\"train_loss\":5.0,\"tokens\":100,\"tokens_per_second\":null,"
+      "\"seconds\":0,\"live_peers\":[2,1]}");
+  BOOST_TEST(!state.tokens_per_second().has_value());
+  BOOST_TEST(state.progress() == "step 1/80  loss 5.000  - tokens/s  peers 2 1");
+  BOOST_TEST(summary_json(two_stages(), state, {}, {}).find("\"tokens_per_second\": null") !=
+             std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(the_summary_says_how_the_run_ended) {

@@ -30,7 +30,7 @@ Run long_run(int steps) {
                          "\"staleness\":[{\"mean\":1,\"max\":2,\"histogram\":[1,2]},null]}");
     if (step % 3 == 0)
       builder.take_event("{\"time\":" + std::to_string(1000 + step) +
-                         ",\"event\":\"lost\",\"node\":\"n\",\"detail\":\"node=x\"}");
+                         ",\"event\":\"lost\",\"node\":\"n\",\"peer\":\"x\"}");
   }
   Run run = builder.finish();
   run.name = "long";
@@ -44,11 +44,10 @@ BOOST_AUTO_TEST_SUITE(ReportPageTest)
 BOOST_AUTO_TEST_CASE(strangers_text_stays_text) {
   const std::string bad = "<script>alert('x')</script>\"><img src=x onerror=1>";
   RunBuilder builder;
-  launch::EventLine event;
+  records::Event event = records::make_event(-1, -1, records::PeerLost{bad, bad});
   event.time_s = 5;
-  event.event = "lost";
-  event.node = event.detail = bad;
-  builder.take_event(event.json());
+  event.node = bad;
+  builder.take_event(to_json(event));
   builder.take_metrics(R"({"step":0,"time":5,"train_loss":2,"live_peers":[1]})");
   builder.note(bad);
   builder.status(bad);

@@ -23,13 +23,12 @@ std::string metrics(int step, double time_s, double loss, const std::string& mor
          more + "}";
 }
 
-std::string event(double time_s, const std::string& name, const std::string& detail = "") {
-  launch::EventLine line;
+template <class T>
+std::string event(double time_s, const T& fields) {
+  records::Event line = records::make_event(-1, -1, fields);
   line.time_s = time_s;
-  line.event = name;
   line.node = "n";
-  line.detail = detail;
-  return line.json();
+  return to_json(line);
 }
 
 config::Experiment experiment(const std::string& more) {
@@ -62,7 +61,7 @@ BOOST_AUTO_TEST_SUITE(ReportRunTest)
 
 BOOST_AUTO_TEST_CASE(the_clock_starts_when_the_first_step_is_opened) {
   RunBuilder builder;
-  builder.take_event(event(90, "started"));
+  builder.take_event(event(90, records::NodeStarted{}));
   builder.take_metrics(metrics(0, 102, 5));
   builder.take_metrics(metrics(1, 104, 4));
   const Run run = builder.finish();
@@ -75,14 +74,14 @@ BOOST_AUTO_TEST_CASE(the_clock_stands_still_between_a_run_and_its_resumption) {
   RunBuilder builder;
   builder.take_metrics(metrics(1, 1007, 4));
   builder.take_metrics(metrics(0, 102, 5));
-  builder.take_event(event(103, "left"));
-  builder.take_event(event(1003, "run_resumed"));
+  builder.take_event(event(103, records::NodeLeft{}));
+  builder.take_event(event(1003, records::RunResumed{}));
   const Run run = builder.finish();
   BOOST_TEST(run.clock.idle_s() == 900.0);
   BOOST_TEST(run.clock.seconds(103) == 3.0);
   BOOST_TEST(run.clock.seconds(1003) == 3.0);
   BOOST_TEST(run.clock.seconds(1007) == 7.0);
-  BOOST_TEST(totals(run).tokens_per_s == 20.0);  // 100 tokens from second 2 to second 7
+  BOOST_TEST(*totals(run).tokens_per_s == 20.0);  // 100 tokens from second 2 to second 7
   BOOST_TEST(says(run, "leaves out 900 s"));
 }
 
@@ -91,12 +90,12 @@ BOOST_AUTO_TEST_CASE(totals_are_those_of_the_lines) {
   builder.take_metrics(metrics(0, 102, 5, ",\"validation_loss\":5.5"));
   builder.take_metrics(R"({"step":1,"time":104,"train_loss":4,"slots":4,"attempts":7})");
   builder.take_metrics(R"({"step":2,"time":105,"train_loss":null,"validation_loss":4.5})");
-  builder.take_event(event(103, "timeline", "index=0 action=kill"));
-  builder.take_event(event(103, "chaos", "action=pause index=3"));
-  builder.take_event(event(103, "chaos", "action=resume"));
-  builder.take_event(event(103, "process_lost"));
-  builder.take_event(event(103, "restored", "action=kill"));
-  builder.take_event(event(103, "coordinator", "term=1"));
+  builder.take_event(event(103, records::TimelineAct{0, "kill"}));
+  builder.take_event(event(103, records::ChaosAct{3, "pause", false}));
+  builder.take_event(event(103, records::ChaosAct{{}, "resume", false}));
+  builder.take_event(event(103, records::ProcessLost{"exit code 1"}));
+  builder.take_event(event(103, records::Restored{"own_snapshot", {}}));
+  builder.take_event(event(103, records::CoordinatorActive{1}));
   const auto t = totals(builder.finish());
   BOOST_TEST(t.steps_closed == 2u);
   BOOST_TEST(*t.train_loss == 4.0);
@@ -302,15 +301,15 @@ BOOST_AUTO_TEST_CASE(a_cell_is_quoted_and_is_no_formula) {
 BOOST_AUTO_TEST_CASE(csv_has_every_line_of_every_run) {
   RunBuilder builder;
   builder.take_settings(experiment("run.seed=5"));
-  builder.take_metrics(metrics(0, 102, 5, R"(,"staleness":[{"mean":1.5,"max":2},null])"));
+  builder.take_metrics(metrics(0, 102, 5, R"(,"staleness":[{"mean":1.5,"max":2,"histogram":[0,1,1]},null])"));
   builder.take_metrics(R"({"step":1,"train_loss":null,"validation_loss":4.5})");
   std::vector<Run> runs = {builder.finish()};
   runs[0].name = "q/1";
   std::string text;
   write_csv(runs, {{"g", {0}}}, [&](const std::string& part) { text += part; });
   BOOST_TEST(text.substr(text.find('\n') + 1) ==
-             "q/1,g,5,0,2,5,,100,50,,4,4,2 1,1.5 -,2 -\n"
-             "q/1,g,5,1,,,4.5,0,,,0,0,,,\n");
+             "q/1,g,5,0,2,5,,50,,100,4,4,2 1,1.5 -,2 -\n"
+             "q/1,g,5,1,,,4.5,,,0,0,0,,,\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

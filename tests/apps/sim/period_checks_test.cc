@@ -44,12 +44,15 @@ struct Fixture {
     BOOST_REQUIRE(stage.apply_local(2, period).ok());
   }
   void close(uint64_t period, uint64_t term = 1) {
-    actors::StepMetrics line;
+    records::StepMetrics line;
     line.step = period;
     line.term = term;
     checks.metrics(line);
   }
-  void event(const char* name) { checks.event({name, -1, 0, "why"}); }
+  template <class Event>
+  void event(const Event& fields) {
+    checks.event(records::make_event(-1, 0, fields));
+  }
   /// Both periods, one slot of each at each replica.
   void train_all() {
     for (uint64_t period : {0, 1}) {
@@ -145,7 +148,7 @@ BOOST_AUTO_TEST_CASE(parameters_that_tell_of_different_samples_are_found) {
 
 BOOST_AUTO_TEST_CASE(a_state_that_nobody_saved_is_found) {
   a.save_state();
-  actors::LoadedState state;
+  records::LoadedState state;
   state.node_name = "b";
   state.source = "a";
   state.checksum = a.checksum();
@@ -170,7 +173,7 @@ BOOST_AUTO_TEST_CASE(a_period_that_the_same_coordinator_closes_twice_is_found) {
 
 BOOST_AUTO_TEST_CASE(after_a_logged_recovery_periods_may_go_back) {
   train_all();
-  event("recovered");
+  event(records::Recovered{});
   close(0);
   close(1);
   close(2);
@@ -201,7 +204,7 @@ BOOST_AUTO_TEST_CASE(an_update_that_is_lost_while_nothing_fails_is_found) {
 
 BOOST_AUTO_TEST_CASE(an_update_may_be_lost_in_a_round_that_fails) {
   train_all();
-  event("round_failed");
+  event(records::RoundFailed{});
   b.initialize();
   checks.at_end();
   BOOST_TEST(found() == "");

@@ -1,14 +1,16 @@
 /// What a step's gradient holds, as its coordinator decided it and as each peer did it: lines of
-/// audit.jsonl (docs/run_folder.md). `swarm audit` compares the two sides.
+/// audit.jsonl (docs/run_folder.md). `swarm audit` compares the two sides. Pure.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "common/ids.h"
+#include "records/fields.h"
 
-namespace swarm::actors {
+namespace swarm::records {
 
 /// The slots whose gradient one peer's sum holds; `slots` ascending, `attempts` one for each.
 struct HeldSlots {
@@ -16,6 +18,14 @@ struct HeldSlots {
   std::string node_name;
   std::vector<uint32_t> slots;
   std::vector<uint64_t> attempts;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("peer", peer);
+    v("node", node_name);
+    v("slots", slots);
+    v("attempts", attempts);
+  }
 };
 
 /// Written by the coordinator when every stage holds its average, before it sends any commit. A
@@ -26,6 +36,13 @@ struct ClosedStep {
     uint64_t round = 0;
     uint64_t digest = 0;  ///< xxh64 of the averaged gradient; all members reported this one.
     std::vector<HeldSlots> members;
+
+    template <class Visitor>
+    void fields(Visitor& v) {
+      v("round", round);
+      v.hex("digest", digest);
+      v("members", members);
+    }
   };
   uint64_t step = 0;
   uint64_t term = 0;
@@ -39,6 +56,21 @@ struct ClosedStep {
   uint32_t attempts = 0;          ///< Leases that the step took.
   std::vector<uint32_t> skipped;  ///< Not finite on two peers: left out by every stage.
   std::vector<Stage> stages;
+
+  static constexpr const char* kKind = "closed";
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("step", step);
+    v("term", term);
+    v("computed_on", computed_on);
+    v("slots", slots);
+    v("samples", samples);
+    v("first_sample", first_sample);
+    v("microbatch", microbatch);
+    v("attempts", attempts);
+    v("skipped", skipped);
+    v("stages", stages);
+  }
 };
 
 /// Written by a peer when it has applied an update.
@@ -49,6 +81,17 @@ struct CommittedStep {
   uint64_t digest = 0;    ///< Of the average that it applied.
   uint64_t checksum = 0;  ///< Of its parameters afterwards.
   HeldSlots held;         ///< What its own sum brought into the round.
+
+  static constexpr const char* kKind = "committed";
+  template <class Visitor>
+  void fields(Visitor& v) {
+    held.fields(v);
+    v("step", step);
+    v("stage", stage);
+    v("round", round);
+    v.hex("digest", digest);
+    v.hex("checksum", checksum);
+  }
 };
 
 /// Written by a peer that has loaded a state (from a neighbour or a snapshot) or drawn it.
@@ -58,7 +101,29 @@ struct LoadedState {
   std::string node_name;
   uint64_t step = 0;
   uint64_t checksum = 0;
-  std::string source;
+  std::string source;  ///< `seed`, `own_snapshot`, or the neighbour.
+
+  static constexpr const char* kKind = "loaded";
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("peer", peer);
+    v("node", node_name);
+    v("stage", stage);
+    v("step", step);
+    v.hex("checksum", checksum);
+    v("source", source);
+  }
 };
 
-}  // namespace swarm::actors
+/// A line; monostate stands for a kind that this program does not know.
+struct AuditLine {
+  std::variant<std::monostate, ClosedStep, CommittedStep, LoadedState> record{};
+  double time_s = 0;   ///< Unix time of its writer's clock.
+  std::string node{};  ///< Its writer.
+};
+
+std::string to_json(const AuditLine& line);
+/// Errors: kInvalidArgument ("has no `step`").
+Result<AuditLine> parse_audit_line(const std::string& line);
+
+}  // namespace swarm::records
