@@ -86,8 +86,7 @@ RunReport Launcher::run() {
   poll_files();
   for (const auto& node : nodes_)
     if (node->audit.unfinished())
-      record(node->spec.name,
-             records::AuditLineDamaged{node->folder + "/audit.jsonl", 0});
+      record(node->spec.name, records::AuditLineDamaged{node->folder + "/audit.jsonl", 0});
   report_.seconds = seconds_since_start();
   return report_;
 }

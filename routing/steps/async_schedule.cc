@@ -88,7 +88,7 @@ void AsyncSchedule::close_period() {
   OpenStep& open = frame_.open;
   const uint64_t period = open.step, next = period + 1;
   open.closed_at = frame_.now;
-  frame_.write_metrics(open, 0);
+  frame_.write_metrics(open, std::nullopt);
   open.ledger.reset();
   open.opened_at = frame_.now;
   if (next == frame_.options.steps) return begin_last_round();

@@ -301,7 +301,8 @@ BOOST_AUTO_TEST_CASE(a_cell_is_quoted_and_is_no_formula) {
 BOOST_AUTO_TEST_CASE(csv_has_every_line_of_every_run) {
   RunBuilder builder;
   builder.take_settings(experiment("run.seed=5"));
-  builder.take_metrics(metrics(0, 102, 5, R"(,"staleness":[{"mean":1.5,"max":2,"histogram":[0,1,1]},null])"));
+  builder.take_metrics(
+      metrics(0, 102, 5, R"(,"staleness":[{"mean":1.5,"max":2,"histogram":[0,1,1]},null])"));
   builder.take_metrics(R"({"step":1,"train_loss":null,"validation_loss":4.5})");
   std::vector<Run> runs = {builder.finish()};
   runs[0].name = "q/1";
