@@ -19,7 +19,7 @@ std::optional<ErrorCode> error_code_of(const std::string& name) {
 }
 
 Value Writer::value(Millis member) { return {std::round(member.count() * 1000) / 1000}; }
-Value Writer::value(Hex member) { return {hex(member.value)}; }
+Value Writer::value(Hex member) { return {swarm::hex(member.value)}; }
 Value Writer::value(const PeerId& member) { return {member.node.hex() + "/" + member.actor}; }
 
 void Reader::read_error(const char* key, const Value* found, Error& member) {

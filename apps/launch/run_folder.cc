@@ -10,6 +10,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "records/fields.h"
 #include "records/files.h"
 
 namespace swarm::launch {

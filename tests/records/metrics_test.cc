@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(a_line_is_read_as_it_was_written) {
   BOOST_TEST(to_json(*back) == text);
   BOOST_TEST(*back->tokens_per_second == 512);
   BOOST_TEST(!back->gradient_norm.has_value());
-  BOOST_TEST(back->bytes_sent[3] == 4u);
+  BOOST_TEST(back->bytes_sent.state == 4u);
   BOOST_TEST(!back->staleness[1].has_value());
 }
 

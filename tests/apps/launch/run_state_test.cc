@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(each_step_counts_once) {
   BOOST_TEST(state.steps_closed() == 2u);
   BOOST_TEST(*state.train_loss() == 5.0);
   BOOST_TEST(state.progress() == "step 2/80  loss 5.000  50 tokens/s  peers 2 1");
-  BOOST_TEST(state.tokens_per_second() == 50.0);
+  BOOST_TEST(*state.tokens_per_second() == 50.0);
 }
 
 BOOST_AUTO_TEST_CASE(a_step_done_again_is_progress_and_says_who_serves) {

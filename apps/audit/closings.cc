@@ -1,0 +1,101 @@
+#include "apps/audit/closings.h"
+
+#include <algorithm>
+
+namespace swarm::launch {
+namespace {
+
+constexpr double kSameClock_s = 0.002;  ///< Times are written in milliseconds.
+
+/// The newest round: a coordinator's closings follow one another in this order.
+uint64_t order_of(const records::ClosedStep& step) {
+  uint64_t newest = 0;
+  for (const auto& stage : step.stages) newest = std::max(newest, stage.round);
+  return newest;
+}
+
+bool same_decision(const records::ClosedStep& a, const records::ClosedStep& b, uint32_t stage) {
+  const auto &x = a.stages[stage], &y = b.stages[stage];
+  if (x.digest != y.digest || x.members.size() != y.members.size() || a.skipped != b.skipped ||
+      a.samples != b.samples || a.first_sample != b.first_sample)
+    return false;
+  for (size_t i = 0; i < x.members.size(); ++i)
+    if (!(x.members[i].peer == y.members[i].peer) || !same_held(x.members[i], y.members[i]))
+      return false;
+  return true;
+}
+
+}  // namespace
+
+Closings::Closings(const AuditLog& log, const AuditContext& context,
+                   std::vector<std::string>& violations) {
+  for (const records::Event& event : context.events)
+    if (const auto coordinator = event.as<records::CoordinatorActive>())
+      takeovers_.push_back({event.time_s, event.node, coordinator->term});
+  for (const Closed& line : log.closed) {
+    if (line.record.slots == 0) continue;  // nothing was trained
+    if (line.record.stages.size() != context.num_stages)
+      violations.push_back(at(line.record.step) + ": closed for " +
+                           std::to_string(line.record.stages.size()) + " stages, the model has " +
+                           std::to_string(context.num_stages));
+    add(line, violations);
+  }
+  std::stable_sort(closings_.begin(), closings_.end(), [this](const Closed* a, const Closed* b) {
+    return std::make_pair(reigns_.at(a), order_of(a->record)) <
+           std::make_pair(reigns_.at(b), order_of(b->record));
+  });
+}
+
+void Closings::add(const Closed& line, std::vector<std::string>& violations) {
+  const records::ClosedStep& closed = line.record;
+  reigns_[&line] = find_reign(line);
+  bool repeated = false;
+  for (uint32_t stage = 0; stage < closed.stages.size(); ++stage) {
+    auto& before = rounds_[{{stage, closed.step}, closed.stages[stage].round}];
+    const auto same = std::find_if(before.begin(), before.end(), [&](const Closed* other) {
+      return reigns_.at(other) == reigns_.at(&line);
+    });
+    if (same == before.end()) {
+      before.push_back(&line);
+      continue;
+    }
+    repeated = true;
+    if (!same_decision((*same)->record, closed, stage))
+      violations.push_back(
+          at(closed.step, stage) + ": round " + std::to_string(closed.stages[stage].round) +
+          " was closed twice with different content (lines " + std::to_string((*same)->line) +
+          " and " + std::to_string(line.line) + ")");
+  }
+  if (!repeated) closings_.push_back(&line);
+}
+
+/// In whose time it was closed: when that coordinator became one, and its term. Terms alone would
+/// not do: they start again when all processes have died before the first snapshot, and two parts
+/// of a divided network may count the same.
+Reign Closings::find_reign(const Closed& line) const {
+  Reign reign{0, line.record.term, line.node};
+  for (const Takeover& takeover : takeovers_)
+    if (takeover.node == line.node && takeover.term == line.record.term &&
+        takeover.time_s <= line.time_s + kSameClock_s)
+      std::get<0>(reign) = std::max(std::get<0>(reign), takeover.time_s);
+  return reign;
+}
+
+const Closed* Closings::find_round(const records::CommittedStep& done) const {
+  const auto found = rounds_.find({{done.stage, done.step}, done.round});
+  if (found == rounds_.end()) return nullptr;
+  const Closed* best = nullptr;
+  int best_score = -1;
+  for (const Closed* line : found->second) {
+    const auto& stage = line->record.stages[done.stage];
+    const bool member =
+        std::any_of(stage.members.begin(), stage.members.end(),
+                    [&](const records::HeldSlots& one) { return one.peer == done.held.peer; });
+    const int score = 2 * member + (stage.digest == done.digest);
+    if (score > best_score) best = line;
+    best_score = std::max(best_score, score);
+  }
+  return best;
+}
+
+}  // namespace swarm::launch

@@ -1,0 +1,47 @@
+/// What coordinators decided: closings by stage, step and round, in the order in which they were
+/// made. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "apps/audit/audit.h"
+#include "apps/audit/audit_words.h"
+
+namespace swarm::launch {
+
+/// When a coordinator became one, its term, its node; in the order of time.
+using Reign = std::tuple<double, uint64_t, std::string>;
+
+class Closings {
+ public:
+  /// `log` and `context` outlive this. Appends to `violations` what cannot be.
+  Closings(const AuditLog& log, const AuditContext& context, std::vector<std::string>& violations);
+
+  /// In the order of reigns and their rounds; each once.
+  const std::vector<const Closed*>& in_order() const { return closings_; }
+  const Reign& reign_of(const Closed* line) const { return reigns_.at(line); }
+  /// Coordinators that there were.
+  size_t reigns() const { return takeovers_.size(); }
+  /// The round that a peer means: of several with its number the one that it was a member of, or
+  /// whose average it applied. Null: nobody closed it.
+  const Closed* find_round(const records::CommittedStep& done) const;
+
+ private:
+  void add(const Closed& line, std::vector<std::string>& violations);
+  Reign find_reign(const Closed& line) const;
+
+  struct Takeover {
+    double time_s;
+    std::string node;
+    uint64_t term;
+  };
+  std::vector<Takeover> takeovers_;
+  std::vector<const Closed*> closings_;
+  std::map<const Closed*, Reign> reigns_;
+  std::map<std::pair<StageStep, uint64_t>, std::vector<const Closed*>> rounds_;
+};
+
+}  // namespace swarm::launch

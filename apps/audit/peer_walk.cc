@@ -1,0 +1,48 @@
+#include "apps/audit/peer_walk.h"
+
+#include "common/hex.h"
+
+namespace swarm::launch {
+
+void PeerWalk::follow(const std::map<size_t, PeerLine>& lines) {
+  state_ = {};
+  for (const auto& [number, line] : lines) {
+    if (line.load != nullptr) take_load(*line.load);
+    if (line.commit != nullptr) take_commit(*line.commit);
+  }
+}
+
+void PeerWalk::take_load(const records::LoadedState& load) {
+  state_ = {load.step, true, {}, true};
+  const StageStep key(load.stage, load.step);
+  const auto right = report_.checksums.find(key);
+  if (right != report_.checksums.end() && right->second == load.checksum) return;
+  const std::string where = at(load.step, load.stage) + ": " + load.node_name + " (" +
+                            load.peer.brief() + ") loaded " + hex(load.checksum) + " from " +
+                            load.source;
+  const auto others = report_.given_up_checksums.find(key);
+  if (others != report_.given_up_checksums.end() && others->second.count(load.checksum) > 0) {
+    state_.in_history = false;
+    state_.given_up = where;
+    return;
+  }
+  report_.violations.push_back(where + (right == report_.checksums.end()
+                                            ? ", which no peer ever reached"
+                                            : ", replicas have " + hex(right->second)));
+}
+
+void PeerWalk::take_commit(const records::CommittedStep& done) {
+  const std::string where = at(done.step, done.stage) + ": " + who(done.held);
+  if (!state_.known)
+    report_.violations.push_back(where + " committed and never said where its state is from");
+  else if (state_.step != done.step)
+    report_.violations.push_back(where + " committed while its state was that of " +
+                                 at(state_.step));
+  const bool now = in_history_(done);
+  if (state_.known && now && !state_.in_history)
+    report_.violations.push_back(where + " went on from a state that the swarm had given up (" +
+                                 state_.given_up + ")");
+  state_ = {done.step + 1, now, now ? "" : "round " + std::to_string(done.round), true};
+}
+
+}  // namespace swarm::launch

@@ -1,0 +1,43 @@
+/// One peer's own lines in their order: no step is left out, none comes back without a load, and
+/// nothing is added on top of a state that the swarm gave up. Pure.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "apps/audit/audit.h"
+#include "apps/audit/audit_words.h"
+
+namespace swarm::launch {
+
+/// What a peer wrote in one line.
+struct PeerLine {
+  const records::CommittedStep* commit = nullptr;
+  const records::LoadedState* load = nullptr;
+};
+
+class PeerWalk {
+ public:
+  /// `report` (its checksums are known; violations are added) outlives this.
+  PeerWalk(AuditReport& report, std::function<bool(const records::CommittedStep&)> in_history)
+      : report_(report), in_history_(std::move(in_history)) {}
+  /// `lines`: by their numbers.
+  void follow(const std::map<size_t, PeerLine>& lines);
+
+ private:
+  void take_load(const records::LoadedState& load);
+  void take_commit(const records::CommittedStep& done);
+
+  struct State {
+    uint64_t step = 0;
+    bool in_history = true;  ///< Its parameters are those of the history ...
+    std::string given_up;    ///< ... or else, where they are from.
+    bool known = false;
+  };
+  AuditReport& report_;
+  std::function<bool(const records::CommittedStep&)> in_history_;
+  State state_;
+};
+
+}  // namespace swarm::launch
