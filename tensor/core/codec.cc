@@ -1,5 +1,7 @@
 #include "tensor/core/codec.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "common/check.h"
@@ -46,32 +48,35 @@ size_t product(const std::vector<int64_t>& shape) {
 
 Status check_tensor(const proto::Tensor& meta, uint64_t byte_count) {
   uint64_t unit = dtype_bytes(meta.dtype());
-  if (unit == 0) return invalid("tensor: unknown dtype " + std::to_string(meta.dtype()));
+  if (unit == 0)
+    return invalid(fmt::format("tensor: unknown dtype {}", static_cast<int>(meta.dtype())));
   if (meta.shape_size() > kMaxTensorDims) {
-    return invalid("tensor: at most 8 dimensions (got " + std::to_string(meta.shape_size()) + ")");
+    return invalid(
+        fmt::format("tensor: at most {} dimensions (got {})", kMaxTensorDims, meta.shape_size()));
   }
   const CodecInfo* codec = find_codec(meta.codec());
-  if (codec == nullptr) return invalid("tensor: unknown codec " + std::to_string(meta.codec()));
+  if (codec == nullptr)
+    return invalid(fmt::format("tensor: unknown codec {}", static_cast<int>(meta.codec())));
   const bool plain = codec->id == proto::CODEC_NONE;
   if (!plain && meta.dtype() != proto::DTYPE_FLOAT32) {
-    return invalid("tensor: codec " + std::string(codec->name) + " needs dtype float32");
+    return invalid(fmt::format("tensor: codec {} needs dtype float32", codec->name));
   }
   uint64_t elements = 1;
   const uint64_t limit = kMaxTensorBytes / unit;
   for (int64_t extent : meta.shape()) {
     if (extent < 1) {
-      return invalid("tensor: extents must be at least 1 (got " + std::to_string(extent) + ")");
+      return invalid(fmt::format("tensor: extents must be at least 1 (got {})", extent));
     }
     if (static_cast<uint64_t>(extent) > limit / elements) {
-      return invalid("tensor: larger than " + std::to_string(kMaxTensorBytes) + " bytes");
+      return invalid(fmt::format("tensor: larger than {} bytes", kMaxTensorBytes));
     }
     elements *= static_cast<uint64_t>(extent);
   }
   uint64_t expected = plain ? elements * unit : codec->bytes(elements);
   if (byte_count == expected) return {};
   return Error{ErrorCode::kShapeMismatch,
-               "tensor: shape, dtype and codec say " + std::to_string(expected) +
-                   " bytes, but there are " + std::to_string(byte_count),
+               fmt::format("tensor: shape, dtype and codec say {} bytes, but there are {}",
+                           expected, byte_count),
                0};
 }
 
@@ -103,9 +108,7 @@ Result<Buffer> decode_flat(const EncodedTensor& tensor, uint64_t expected_n) {
   uint64_t n = num_elements(tensor.meta);
   if (n != expected_n) {
     return Error{ErrorCode::kShapeMismatch,
-                 "tensor: expected " + std::to_string(expected_n) + " elements (got " +
-                     std::to_string(n) + ")",
-                 0};
+                 fmt::format("tensor: expected {} elements (got {})", expected_n, n), 0};
   }
   const Buffer bytes = aligned_floats(tensor.data);
   if (tensor.meta.codec() == proto::CODEC_NONE) return bytes;

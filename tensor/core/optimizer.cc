@@ -1,5 +1,7 @@
 #include "tensor/core/optimizer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -18,12 +20,12 @@ Status check_counters(OptimizerKind kind, const OptimizerCounters& counters) {
     return Error{ErrorCode::kCorruptCheckpoint, "optimizer: " + text, 0};
   };
   if (counters.updates > kMaxUpdates)
-    return corrupt("cannot have done " + std::to_string(counters.updates) + " updates");
+    return corrupt(fmt::format("cannot have done {} updates", counters.updates));
   const double product = counters.momentum_product;
   const bool one = !optimizer_info(kind).has_momentum_product || counters.updates == 0;
   if (one ? product == 1 : product >= 0 && product < 1) return {};
-  return corrupt("a momentum product of " + std::to_string(product) + " does not go with " +
-                 to_string(kind) + " after " + std::to_string(counters.updates) + " updates");
+  return corrupt(fmt::format("a momentum product of {} does not go with {} after {} updates",
+                             product, to_string(kind), counters.updates));
 }
 
 Optimizer::Optimizer(const OptimizerOptions& options, const std::vector<ParameterInfo>& layout,

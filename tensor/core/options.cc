@@ -1,8 +1,9 @@
 #include "tensor/core/options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 
 #include "common/check.h"
@@ -19,20 +20,14 @@ class Rules {
   }
   void in_range(const char* key, int64_t value, int64_t low, int64_t high) {
     require(value >= low && value <= high,
-            std::string(key) + ": must be between " + std::to_string(low) + " and " +
-                std::to_string(high) + " (got " + std::to_string(value) + ")");
+            fmt::format("{}: must be between {} and {} (got {})", key, low, high, value));
   }
   void number(const char* key, double value, bool holds, const char* rule) {
-    require(holds, std::string(key) + ": must be " + rule + " (got " + text(value) + ")");
+    require(holds, fmt::format("{}: must be {} (got {})", key, rule, text(value)));
   }
   static std::string text(double value) {
-    std::string digits = std::to_string(value);
-    if (std::isfinite(value) && value != 0 && std::abs(value) < 1e-3) {
-      char buffer[32];
-      std::snprintf(buffer, sizeof buffer, "%g", value);
-      digits = buffer;
-    }
-    return digits;
+    const bool tiny = std::isfinite(value) && value != 0 && std::abs(value) < 1e-3;
+    return tiny ? fmt::format("{:g}", value) : fmt::format("{:f}", value);
   }
   std::vector<Error> take() { return std::move(errors_); }
 
@@ -49,9 +44,9 @@ void check_split(const ModelOptions& model, Rules& rules) {
     sum += count;
   }
   rules.require(positive, "model.layers_per_stage: every stage needs at least 1 layer");
-  rules.require(sum == model.layers, "model.layers_per_stage: must add up to model.layers (got " +
-                                         std::to_string(sum) + " and " +
-                                         std::to_string(model.layers) + ")");
+  rules.require(sum == model.layers,
+                fmt::format("model.layers_per_stage: must add up to model.layers (got {} and {})",
+                            sum, model.layers));
 }
 
 }  // namespace
@@ -95,12 +90,12 @@ std::vector<Error> OptimizerOptions::validate() const {
   rules.number("optimizer.min_learning_rate", min_learning_rate,
                min_learning_rate >= 0 && min_learning_rate <= learning_rate,
                "between 0 and optimizer.learning_rate");
-  rules.require(warmup_steps >= 0, "optimizer.warmup_steps: must not be negative (got " +
-                                       std::to_string(warmup_steps) + ")");
+  rules.require(warmup_steps >= 0,
+                fmt::format("optimizer.warmup_steps: must not be negative (got {})", warmup_steps));
   rules.require(schedule != Schedule::kCosine || total_steps > std::max<int64_t>(warmup_steps, 0),
-                "optimizer.total_steps: the cosine schedule needs more than "
-                "optimizer.warmup_steps (got " +
-                    std::to_string(total_steps) + " and " + std::to_string(warmup_steps) + ")");
+                fmt::format("optimizer.total_steps: the cosine schedule needs more than "
+                            "optimizer.warmup_steps (got {} and {})",
+                            total_steps, warmup_steps));
   rules.number("optimizer.beta1", beta1, beta1 >= 0 && beta1 < 1, "in [0, 1)");
   rules.number("optimizer.beta2", beta2, beta2 >= 0 && beta2 < 1, "in [0, 1)");
   rules.number("optimizer.epsilon", epsilon, finite(epsilon) && epsilon > 0, "a positive number");
@@ -154,9 +149,9 @@ Status StageOptions::validate() const {
   rules.in_range("stages (at most model.layers)", num_stages, 1, model.layers);
   rules.in_range("stage", stage, 0, int64_t{num_stages} - 1);
   const size_t split = model.layers_per_stage.size();
-  rules.require(split == 0 || split == static_cast<size_t>(num_stages),
-                "model.layers_per_stage: names " + std::to_string(split) + " stages, there are " +
-                    std::to_string(num_stages));
+  rules.require(
+      split == 0 || split == static_cast<size_t>(num_stages),
+      fmt::format("model.layers_per_stage: names {} stages, there are {}", split, num_stages));
   const auto errors = rules.take();
   return errors.empty() ? Status() : Status(errors.front());
 }

@@ -1,5 +1,7 @@
 #include "tensor/core/state_format.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -76,17 +78,16 @@ void put_varint(uint64_t value, std::string& out) {
 Status check_head(const proto::StageState& head) {
   const uint32_t version = head.format_version();
   if (version != kStateFormatAdamw && version != kStateFormatVersion) {
-    return corrupt("format version " + std::to_string(version) +
-                   " is unknown; this program reads up to version " +
-                   std::to_string(kStateFormatVersion));
+    return corrupt(fmt::format("format version {} is unknown; this program reads up to version {}",
+                               version, kStateFormatVersion));
   }
-  if (head.step() > kMaxStep) return corrupt("there is no step " + std::to_string(head.step()));
+  if (head.step() > kMaxStep) return corrupt(fmt::format("there is no step {}", head.step()));
   if (!head.optimizer().empty() && !find_optimizer(head.optimizer())) {
-    return corrupt("optimizer \"" + head.optimizer() + "\" is unknown");
+    return corrupt(fmt::format("optimizer \"{}\" is unknown", head.optimizer()));
   }
   const bool adamw = optimizer_kind(head) == OptimizerKind::kAdamw;
   if (adamw != (version == kStateFormatAdamw) || adamw != head.optimizer().empty()) {
-    return corrupt("format version " + std::to_string(version) + " does not go with the optimizer");
+    return corrupt(fmt::format("format version {} does not go with the optimizer", version));
   }
   if (!optimizer_info(optimizer_kind(head)).has_momentum_product && head.momentum_product() != 0) {
     return corrupt("a momentum product does not go with " + head.optimizer());
@@ -127,8 +128,8 @@ Result<StateView> parse_state(const Buffer& state) {
   HeadEnd end;
   if (!find_payload(state, end)) return corrupt("the head is damaged or cut off");
   if (end.payload_bytes != state.size() - end.payload_start) {
-    return corrupt("the payload should have " + std::to_string(end.payload_bytes) +
-                   " bytes, but there are " + std::to_string(state.size() - end.payload_start));
+    return corrupt(fmt::format("the payload should have {} bytes, but there are {}",
+                               end.payload_bytes, state.size() - end.payload_start));
   }
   StateView view;
   if (!view.head.ParseFromArray(state.data(), static_cast<int>(end.head_bytes))) {
@@ -138,8 +139,8 @@ Result<StateView> parse_state(const Buffer& state) {
   const uint64_t n = view.head.num_parameters();
   const OptimizerKind kind = optimizer_kind(view.head);
   if (n > UINT64_MAX / payload_bytes(kind, 1) || end.payload_bytes != payload_bytes(kind, n)) {
-    return corrupt("the payload of " + std::to_string(n) + " parameters cannot have " +
-                   std::to_string(end.payload_bytes) + " bytes");
+    return corrupt(
+        fmt::format("the payload of {} parameters cannot have {} bytes", n, end.payload_bytes));
   }
   view.payload = state.slice(end.payload_start, state.size() - end.payload_start);
   return view;

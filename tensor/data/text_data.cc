@@ -1,6 +1,7 @@
 #include "tensor/data/text_data.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -226,9 +227,10 @@ class MappedText final : public TextData {
   Status check_length(const DataOptions& options) const {
     const uint64_t least = static_cast<uint64_t>(sequence_) + 1;
     auto too_short = [&](const char* key, const std::string& path, uint64_t size) {
-      return error(ErrorCode::kInvalidArgument, key, path,
-                   "text is too short: " + std::to_string(size) + " bytes, one sample takes " +
-                       std::to_string(least) + " (model.sequence + 1)");
+      return error(
+          ErrorCode::kInvalidArgument, key, path,
+          fmt::format("text is too short: {} bytes, one sample takes {} (model.sequence + 1)", size,
+                      least));
     };
     if (train_.size() < least) return too_short("data.train", options.train.front(), train_.size());
     if (validation_.size() >= least) return {};

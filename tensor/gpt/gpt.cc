@@ -1,4 +1,6 @@
 // The GPT without LibTorch: its options' rules, its parameters and their initial values.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -15,9 +17,9 @@ constexpr float kDeviation = 0.02f;
 
 std::vector<Error> check(const ModelOptions& model) {
   if (model.heads < 1 || model.width < 1 || model.width % model.heads == 0) return {};
-  return {{ErrorCode::kInvalidArgument, "model.width: must be divisible by model.heads (got " +
-                                            std::to_string(model.width) + " and " +
-                                            std::to_string(model.heads) + ")"}};
+  return {{ErrorCode::kInvalidArgument,
+           fmt::format("model.width: must be divisible by model.heads (got {} and {})", model.width,
+                       model.heads)}};
 }
 
 uint64_t widest(const ModelOptions& model, uint64_t sequence) {
@@ -61,8 +63,7 @@ std::vector<ParameterInfo> layout(const ModelOptions& model, const StagePart& pa
     positions.always_fp32 = true;
   }
   for (int32_t i = 0; i < part.layers.count; ++i) {
-    builder.prefix("blocks." + std::to_string(i) + ".",
-                   "layers." + std::to_string(part.layers.first + i) + ".");
+    builder.prefix(fmt::format("blocks.{}.", i), fmt::format("layers.{}.", part.layers.first + i));
     add_block(model, builder);
   }
   builder.prefix("", "");

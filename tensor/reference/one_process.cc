@@ -1,5 +1,6 @@
 #include "tensor/reference/one_process.h"
 
+#include <fmt/format.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -118,7 +119,7 @@ class Trainer : public ReferenceTrainer {
       const uint32_t samples = counted_samples(step_);
       const double norm = average_and_clip(samples);
       if (!std::isfinite(loss) || !std::isfinite(norm)) {
-        return Error{ErrorCode::kNonFinite, "reference: step " + std::to_string(step_), 0};
+        return Error{ErrorCode::kNonFinite, fmt::format("reference: step {}", step_), 0};
       }
       keep_before();
       update(step_);
@@ -135,15 +136,15 @@ class Trainer : public ReferenceTrainer {
   }
 
   Status can_train(uint64_t step) const {
-    const std::string number = std::to_string(step);
     if (counted_samples(step) == 0) {
       return Error{ErrorCode::kInvalidArgument,
-                   "reference: every slot of step " + number + " is skipped", 0};
+                   fmt::format("reference: every slot of step {} is skipped", step), 0};
     }
     if (!is_delayed(step) || before_step_ + 1 == step) return {};
     return Error{
         ErrorCode::kInvalidArgument,
-        "reference: the parameters that step " + number + " was computed on are not at hand", 0};
+        fmt::format("reference: the parameters that step {} was computed on are not at hand", step),
+        0};
   }
 
   bool fits(const NamedValues& values) const {

@@ -1,4 +1,6 @@
 // The state of a training from the snapshots of its stages.
+#include <fmt/format.h>
+
 #include <cstring>
 #include <string>
 
@@ -22,8 +24,7 @@ Result<ReferenceState> reference_state(const ModelOptions& model,
         (stage > 0 && (view->head.step() != out.step || counters.updates != out.updates ||
                        counters.momentum_product != out.momentum_product))) {
       return Error{ErrorCode::kShapeMismatch,
-                   "the snapshot of stage " + std::to_string(stage) + " does not fit the others",
-                   0};
+                   fmt::format("the snapshot of stage {} does not fit the others", stage), 0};
     }
     out.step = view->head.step();
     out.updates = counters.updates;

@@ -1,5 +1,6 @@
 #include "tensor/torch/device.h"
 
+#include <fmt/format.h>
 #include <torch/torch.h>
 
 #include "tensor/core/options.h"
@@ -14,10 +15,10 @@ Status check_device(const std::string& name) {
   if (device->index < found) return {};
   const std::string there = found == 0
                                 ? "this LibTorch sees no GPU (Debian's is built for CPUs only)"
-                                : "there are GPUs 0 to " + std::to_string(found - 1);
-  return Error{ErrorCode::kInvalidArgument,
-               "device \"" + name + "\": " + there + "; set node.device = \"cpu\" or another GPU",
-               0};
+                                : fmt::format("there are GPUs 0 to {}", found - 1);
+  return Error{
+      ErrorCode::kInvalidArgument,
+      fmt::format("device \"{}\": {}; set node.device = \"cpu\" or another GPU", name, there), 0};
 }
 
 }  // namespace swarm::tensor

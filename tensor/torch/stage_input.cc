@@ -1,5 +1,6 @@
 #include "tensor/torch/stage_input.h"
 
+#include <fmt/format.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -21,13 +22,12 @@ bool is_last(const StageOptions& options) { return options.stage == options.num_
 Status check_sizes(const ModelOptions& model, const StageInput& input) {
   if (input.samples < 1 || input.sequence < 1) return invalid("microbatch: no samples or tokens");
   if (input.sequence > static_cast<uint32_t>(model.sequence)) {
-    return invalid("microbatch: sequence " + std::to_string(input.sequence) +
-                   " is longer than the model's " + std::to_string(model.sequence));
+    return invalid(fmt::format("microbatch: sequence {} is longer than the model's {}",
+                               input.sequence, model.sequence));
   }
   if (input.samples > most_samples(model, input.sequence)) {
-    return invalid("microbatch: " + std::to_string(input.samples) +
-                   " samples need tensors larger than " + std::to_string(kMaxTensorBytes) +
-                   " bytes");
+    return invalid(fmt::format("microbatch: {} samples need tensors larger than {} bytes",
+                               input.samples, kMaxTensorBytes));
   }
   return {};
 }
@@ -36,9 +36,9 @@ Status read_tokens(const StageOptions& options, torch::Device device, const Stag
                    CheckedInput& out) {
   const uint64_t row = static_cast<uint64_t>(input.sequence) + 1;
   if (input.tokens.size() != input.samples * row * sizeof(int32_t)) {
-    return mismatch("tokens: [" + std::to_string(input.samples) + ", " + std::to_string(row) +
-                    "] int32 take " + std::to_string(input.samples * row * sizeof(int32_t)) +
-                    " bytes, but there are " + std::to_string(input.tokens.size()));
+    return mismatch(fmt::format("tokens: [{}, {}] int32 take {} bytes, but there are {}",
+                                input.samples, row, input.samples * row * sizeof(int32_t),
+                                input.tokens.size()));
   }
   Tensor all = torch::empty({out.batch, out.sequence + 1}, torch::kInt64);
   auto* to = all.data_ptr<int64_t>();
@@ -46,8 +46,7 @@ Status read_tokens(const StageOptions& options, torch::Device device, const Stag
     int32_t token;
     std::memcpy(&token, input.tokens.data() + i * sizeof token, sizeof token);
     if (token < 0 || token >= options.model.vocabulary) {
-      return invalid("tokens: " + std::to_string(token) + " is not in [0, " +
-                     std::to_string(options.model.vocabulary) + ")");
+      return invalid(fmt::format("tokens: {} is not in [0, {})", token, options.model.vocabulary));
     }
     to[i] = token;
   }
@@ -62,8 +61,8 @@ Status check_shape(const StageOptions& options, const char* what, const proto::T
                    int64_t batch, int64_t sequence) {
   const int64_t shape[] = {batch, sequence, options.model.width};
   if (std::equal(meta.shape().begin(), meta.shape().end(), shape, shape + 3)) return {};
-  return mismatch(std::string(what) + ": shape must be [B, T, D] = [" + std::to_string(shape[0]) +
-                  ", " + std::to_string(shape[1]) + ", " + std::to_string(shape[2]) + "]");
+  return mismatch(fmt::format("{}: shape must be [B, T, D] = [{}, {}, {}]", what, shape[0],
+                              shape[1], shape[2]));
 }
 
 Result<CheckedInput> check_input(const StageOptions& options, torch::Device device,

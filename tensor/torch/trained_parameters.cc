@@ -1,5 +1,6 @@
 #include "tensor/torch/trained_parameters.h"
 
+#include <fmt/format.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -28,8 +29,8 @@ const float* floats(const Buffer& buffer) { return reinterpret_cast<const float*
 
 Status check_size(const char* what, const Buffer& buffer, uint64_t n) {
   if (buffer.size() == n * sizeof(float)) return {};
-  return mismatch(std::string(what) + ": expected " + std::to_string(n * sizeof(float)) +
-                  " bytes (got " + std::to_string(buffer.size()) + ")");
+  return mismatch(
+      fmt::format("{}: expected {} bytes (got {})", what, n * sizeof(float), buffer.size()));
 }
 
 }  // namespace
@@ -116,7 +117,7 @@ Result<LocalUpdate> TrainedParameters::apply_local(uint64_t samples, uint64_t lr
 }
 
 Status TrainedParameters::set_step(uint64_t step) {
-  if (step > kMaxStep) return invalid("step: " + std::to_string(step) + " is too large");
+  if (step > kMaxStep) return invalid(fmt::format("step: {} is too large", step));
   step_ = step;
   return {};
 }
@@ -181,17 +182,16 @@ Status TrainedParameters::check_head(const proto::StageState& head) const {
   }
   if (head.stage() != static_cast<uint32_t>(options_.stage) ||
       head.num_stages() != static_cast<uint32_t>(options_.num_stages)) {
-    return mismatch("state: is of stage " + std::to_string(head.stage()) + " of " +
-                    std::to_string(head.num_stages()) + ", expected " +
-                    std::to_string(options_.stage) + " of " + std::to_string(options_.num_stages));
+    return mismatch(fmt::format("state: is of stage {} of {}, expected {} of {}", head.stage(),
+                                head.num_stages(), options_.stage, options_.num_stages));
   }
   if (head.num_parameters() != size_) {
-    return mismatch("state: has " + std::to_string(head.num_parameters()) +
-                    " parameters, the model has " + std::to_string(size_));
+    return mismatch(
+        fmt::format("state: has {} parameters, the model has {}", head.num_parameters(), size_));
   }
   if (optimizer_kind(head) != optimizer_->kind()) {
-    return mismatch(std::string("state: is of optimizer ") + to_string(optimizer_kind(head)) +
-                    ", expected " + to_string(optimizer_->kind()));
+    return mismatch(fmt::format("state: is of optimizer {}, expected {}",
+                                to_string(optimizer_kind(head)), to_string(optimizer_->kind())));
   }
   return {};
 }
