@@ -3,7 +3,7 @@
 ///   mail (Mail)       reply
 ///   ConsoleRequest    ConsoleReply      always; errors travel in the text with `failed`
 ///
-/// Commands: help, nodes, stages, actors, actor ID, steps, dht KEY, checkpoint, kill NODE.
+/// The commands stand in a table, console_commands.cc.
 /// Thread  pooled; asks other actors and remote nodes with deadlines, never waits.
 #pragma once
 

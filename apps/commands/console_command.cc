@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <sstream>
+#include <vector>
 
 #include "apps/commands/commands.h"
 #include "apps/commands/tool_link.h"
@@ -19,19 +21,36 @@ struct Arguments {
   std::vector<std::string> commands;
 };
 
-const char* const kCommands[] = {"help",  "nodes", "stages",     "actors", "actor",
-                                 "steps", "dht",   "checkpoint", "kill",   "quit"};
-
-/// Prints the answer; false when the command failed or the node is gone.
-bool execute(ToolLink& link, const caf::actor& console, const std::string& line) {
+Result<proto::ConsoleReply> ask(ToolLink& link, const caf::actor& console,
+                                const std::string& line) {
   proto::ConsoleRequest request;
   request.set_line(line);
   auto reply = link.ask(console, actors::make_mail(request, {}, std::chrono::seconds(30)));
-  if (!reply || reply->kind != actors::KindOf<proto::ConsoleReply>::value) {
-    std::fprintf(stderr, "%s\n", reply ? "unexpected answer" : to_string(reply.error()).c_str());
+  if (!reply) return reply.error();
+  if (reply->kind != actors::KindOf<proto::ConsoleReply>::value)
+    return Error{ErrorCode::kInternal, "unexpected answer"};
+  return reply->as<proto::ConsoleReply>();
+}
+
+/// What the node's console takes: the first words of its help.
+std::vector<std::string> command_names(ToolLink& link, const caf::actor& console) {
+  std::vector<std::string> names;
+  const auto help = ask(link, console, "help");
+  if (!help) return names;
+  std::istringstream lines(help->text());
+  for (std::string line; std::getline(lines, line);)
+    names.push_back(line.substr(0, line.find(' ')));
+  return names;
+}
+
+/// Prints the answer; false when the command failed or the node is gone.
+bool execute(ToolLink& link, const caf::actor& console, const std::string& line) {
+  const auto reply = ask(link, console, line);
+  if (!reply) {
+    std::fprintf(stderr, "%s\n", to_string(reply.error()).c_str());
     return false;
   }
-  const auto& answer = reply->as<proto::ConsoleReply>();
+  const auto& answer = *reply;
   std::FILE* stream = answer.failed() ? stderr : stdout;
   std::fputs(answer.text().c_str(), stream);
   if (answer.text().empty() || answer.text().back() != '\n') std::fputc('\n', stream);
@@ -44,19 +63,22 @@ char* prompt(EditLine*) {
   return text;
 }
 
-/// Completes the first word.
+/// Completes the first word from the names that stand behind EL_CLIENTDATA.
 unsigned char complete(EditLine* editor, int) {
+  void* data = nullptr;
+  el_get(editor, EL_CLIENTDATA, &data);
+  const auto& names = *static_cast<const std::vector<std::string>*>(data);
   const LineInfo* info = el_line(editor);
   const std::string typed(info->buffer, info->cursor);
   if (typed.find(' ') != std::string::npos) return CC_ERROR;
-  const char* match = nullptr;
-  for (const char* command : kCommands) {
-    if (std::string(command).rfind(typed, 0) != 0) continue;
+  const std::string* match = nullptr;
+  for (const auto& name : names) {
+    if (name.rfind(typed, 0) != 0) continue;
     if (match != nullptr) return CC_REFRESH_BEEP;
-    match = command;
+    match = &name;
   }
   if (match == nullptr) return CC_ERROR;
-  const std::string rest = std::string(match).substr(typed.size()) + " ";
+  const std::string rest = match->substr(typed.size()) + " ";
   return el_insertstr(editor, rest.c_str()) == 0 ? CC_REFRESH : CC_ERROR;
 }
 
@@ -68,6 +90,7 @@ std::string trimmed(const std::string& line) {
 
 /// On a terminal: line editing with history and completion.
 void edit_lines(ToolLink& link, const caf::actor& console) {
+  auto names = command_names(link, console);
   EditLine* editor = el_init("swarm", stdin, stdout, stderr);
   History* past = ::history_init();
   HistEvent event;
@@ -76,6 +99,7 @@ void edit_lines(ToolLink& link, const caf::actor& console) {
   el_set(editor, EL_EDITOR, "emacs");
   el_set(editor, EL_HIST, ::history, past);
   el_set(editor, EL_SIGNAL, 1);
+  el_set(editor, EL_CLIENTDATA, &names);
   el_set(editor, EL_ADDFN, "swarm-complete", "completes commands", complete);
   el_set(editor, EL_BIND, "^I", "swarm-complete", nullptr);
   int count = 0;

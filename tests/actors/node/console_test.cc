@@ -2,8 +2,10 @@
 
 #include <boost/test/unit_test.hpp>
 #include <caf/scoped_actor.hpp>
+#include <sstream>
 
 #include "actors/net/requests.h"
+#include "actors/node/console_commands.h"
 #include "actors/node/node_supervisor.h"
 #include "tests/support/sim_swarm.h"
 
@@ -76,6 +78,18 @@ BOOST_FIXTURE_TEST_CASE(steps_and_announcements_are_readable, WithConsole) {
   BOOST_TEST(contains(type("steps").first, "term 1"));
   BOOST_TEST(contains(type("dht coordinator").first, "active, term 1"));
   BOOST_TEST(contains(type("dht stage/1").first, "stage1b"));
+}
+
+BOOST_FIXTURE_TEST_CASE(help_lists_every_command_by_its_first_word, WithConsole) {
+  for (const char* line : {"help", ""}) {
+    const auto [text, failed] = type(line);
+    BOOST_TEST(!failed);
+    std::istringstream lines(text);
+    std::vector<std::string> listed, known;
+    for (std::string one; std::getline(lines, one);) listed.push_back(one.substr(0, one.find(' ')));
+    for (const auto& command : actors::console_commands()) known.emplace_back(command.name);
+    BOOST_TEST(listed == known, boost::test_tools::per_element());
+  }
 }
 
 BOOST_FIXTURE_TEST_CASE(bad_lines_get_one_clear_error, WithConsole) {

@@ -1,0 +1,259 @@
+#include "actors/node/console_commands.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <sstream>
+#include <utility>
+
+#include "actors/dht/dht_node.h"
+#include "actors/net/requests.h"
+#include "actors/node/node_supervisor.h"
+#include "common/hex.h"
+#include "common/names.h"
+#include "common/text_table.h"
+#include "swarm/dht.pb.h"
+
+namespace swarm::actors {
+
+void ConsoleAnswer::text(std::string text, bool failed) {
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  proto::ConsoleReply reply;
+  reply.set_text(std::move(text));
+  reply.set_failed(failed);
+  promise_.deliver(make_mail(std::move(reply)));
+}
+
+namespace {
+
+using std::chrono::milliseconds;
+constexpr milliseconds kPatience{3'000};
+
+std::string fixed(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+/// From the table itself: name and argument, then what it does.
+void help(ConsoleContext&, const std::string&, ConsoleAnswer answer) {
+  std::string text;
+  for (const ConsoleCommand& command : console_commands()) {
+    std::string typed = command.name;
+    if (*command.argument != 0) typed += std::string(" ") + command.argument;
+    typed.resize(std::max<size_t>(typed.size() + 1, 14), ' ');
+    text += typed + command.help + "\n";
+  }
+  answer.text(text);
+}
+
+/// The client leaves by itself; whoever sends this to a node has no client.
+void quit(ConsoleContext&, const std::string&, ConsoleAnswer answer) {
+  answer.error("quit is for the console at your end");
+}
+
+std::string megabytes(const std::array<uint64_t, kTrafficClasses>& bytes) {
+  uint64_t sum = 0;
+  for (uint64_t b : bytes) sum += b;
+  return fixed(static_cast<double>(sum) / 1e6, 1);
+}
+
+void nodes(ConsoleContext& context, const std::string&, ConsoleAnswer answer) {
+  context.self->request(context.deps.links, kPatience, stats_atom::value)
+      .then(
+          [&context, answer](const LinksStats& stats) mutable {
+            TextTable table({"node", "id", "address", "up s", "rtt ms", "sent MB", "received MB",
+                             "pending", "queued KB"});
+            table.add({context.deps.node_name + " (this)", context.deps.node.brief(),
+                       stats.listening.text(), "", "", megabytes(stats.bytes_sent),
+                       megabytes(stats.bytes_received), "", ""});
+            for (const auto& link : stats.links)
+              table.add({link.node.name + (link.node.is_tool ? " (tool)" : ""),
+                         link.node.id.brief(), link.node.endpoint.text(), fixed(link.up_s, 0),
+                         fixed(link.round_trip_s * 1000, 2), megabytes(link.bytes_sent),
+                         megabytes(link.bytes_received), std::to_string(link.pending_requests),
+                         std::to_string(link.queued_bytes / 1024)});
+            answer.text(table.text());
+          },
+          [answer](const caf::error& e) mutable { answer.error(to_string(from_caf(e))); });
+}
+
+/// Asks the coordinator; `show` makes a text of what it says.
+void swarm_status(ConsoleContext& context, std::string (*show)(const proto::SwarmStatusReply&),
+                  ConsoleAnswer answer) {
+  context.coordinator->request(
+      make_mail(proto::SwarmStatus(), {}, kPatience), [show, answer](Result<Mail> reply) mutable {
+        if (!reply) return answer.error("the coordinator: " + to_string(reply.error()));
+        answer.text(show(reply->as<proto::SwarmStatusReply>()));
+      });
+}
+
+std::string stages_text(const proto::SwarmStatusReply& status) {
+  std::vector<proto::PeerStatus> peers(status.peers().begin(), status.peers().end());
+  std::sort(peers.begin(), peers.end(), [](const auto& a, const auto& b) {
+    return std::make_pair(a.stage(), a.peer().node_name()) <
+           std::make_pair(b.stage(), b.peer().node_name());
+  });
+  TextTable table({"stage", "node", "address", "step", "checksum", "of step"});
+  for (const auto& peer : peers)
+    table.add({std::to_string(peer.stage()), peer.peer().node_name(), peer.peer().endpoint(),
+               std::to_string(peer.step()), peer.checksum() == 0 ? "-" : hex(peer.checksum()),
+               std::to_string(peer.checksum_step())});
+  return table.text();
+}
+
+std::string steps_text(const proto::SwarmStatusReply& status) {
+  std::ostringstream text;
+  text << "step " << status.step() << " of " << status.max_steps() << ", " << status.phase()
+       << "\nslots " << status.slots_done() << " done, " << status.slots_leased() << " leased, of "
+       << status.slots_total() << "\nlast loss " << fixed(status.last_loss(), 4) << ", tokens/s "
+       << fixed(status.tokens_per_s(), 0) << "\ncoordinator " << status.coordinator().node_name()
+       << " " << status.coordinator().endpoint() << ", term " << status.term() << "\n";
+  return text.str();
+}
+
+void stages(ConsoleContext& context, const std::string&, ConsoleAnswer answer) {
+  swarm_status(context, stages_text, std::move(answer));
+}
+
+void steps(ConsoleContext& context, const std::string&, ConsoleAnswer answer) {
+  swarm_status(context, steps_text, std::move(answer));
+}
+
+void actors(ConsoleContext& context, const std::string&, ConsoleAnswer answer) {
+  context.self->request(context.deps.supervisor, kPatience, list_actors_atom::value)
+      .then(
+          [answer](const std::vector<std::string>& ids) mutable {
+            TextTable table({"id", "what"});
+            table.add({"links", "connections to other nodes"});
+            table.add({kDhtName, "Kademlia node"});
+            for (const auto& id : ids) table.add({id, id.substr(0, id.find('.'))});
+            answer.text(table.text());
+          },
+          [answer](const caf::error& e) mutable { answer.error(to_string(from_caf(e))); });
+}
+
+void dht_status(ConsoleContext& context, ConsoleAnswer answer) {
+  context.self->request(context.deps.dht, kPatience, dht_status_atom::value)
+      .then(
+          [answer](const DhtStatus& status) mutable {
+            TextTable table({"contact", "address"});
+            for (const auto& contact : status.contacts)
+              table.add({contact.id.brief(), contact.endpoint.text()});
+            answer.text("records " + std::to_string(status.records) + ", contacts " +
+                        std::to_string(status.contacts.size()) + "\n" + table.text());
+          },
+          [answer](const caf::error& e) mutable { answer.error(to_string(from_caf(e))); });
+}
+
+void actor(ConsoleContext& context, const std::string& id, ConsoleAnswer answer) {
+  if (id == "links") return nodes(context, {}, answer);
+  if (id == kDhtName) return dht_status(context, answer);
+  context.self->request(context.deps.supervisor, kPatience, describe_atom::value, id)
+      .then([answer](const std::string& text) mutable { answer.text(text); },
+            [answer](const caf::error& e) mutable { answer.error(to_string(from_caf(e))); });
+}
+
+void add_announcement(const std::string& key, const DhtRecordLocal& record, TextTable& table) {
+  std::string version = std::to_string(record.version), ttl = std::to_string(record.ttl.count());
+  proto::CoordinatorRecord coordinator;
+  proto::PeerRecord peer;
+  if (key == kCoordinatorKey && coordinator.ParseFromString(record.value))
+    table.add({coordinator.node_name(), coordinator.endpoint(), coordinator.actor(),
+               (coordinator.active() ? "active, term " : "stands by, term ") +
+                   std::to_string(coordinator.term()),
+               version, ttl});
+  else if (key != kCoordinatorKey && peer.ParseFromString(record.value))
+    table.add({peer.node_name(), peer.endpoint(), peer.actor(),
+               "step " + std::to_string(peer.step()) + ", load " + fixed(peer.load_s(), 3) + " s",
+               version, ttl});
+  else
+    table.add({record.subkey, "", "", "not readable", version, ttl});
+}
+
+/// The records that this project writes, decoded.
+void announcements(ConsoleContext& context, const std::string& key, ConsoleAnswer answer) {
+  context.self->request(context.deps.dht, kPatience, dht_get_atom::value, key)
+      .then(
+          [key, answer](const DhtRecords& records) mutable {
+            TextTable table({"node", "address", "actor", "says", "version", "ttl ms"});
+            for (const auto& record : records) add_announcement(key, record, table);
+            answer.text(table.text());
+          },
+          [answer](const caf::error& e) mutable { answer.error(to_string(from_caf(e))); });
+}
+
+void dht(ConsoleContext& context, const std::string& key, ConsoleAnswer answer) {
+  if (key.empty()) return dht_status(context, answer);
+  if (key == kCoordinatorKey || is_stage_key(key)) return announcements(context, key, answer);
+  context.self->request(context.deps.dht, kPatience, dht_lookup_text_atom::value, key)
+      .then([answer](const std::string& text) mutable { answer.text(text); },
+            [answer](const caf::error& e) mutable { answer.error(to_string(from_caf(e))); });
+}
+
+void checkpoint(ConsoleContext& context, const std::string&, ConsoleAnswer answer) {
+  context.coordinator->request(make_mail(proto::SaveCheckpoint(), {}, milliseconds(60'000)),
+                               [answer](Result<Mail> reply) mutable {
+                                 if (reply)
+                                   answer.text("every serving peer has written its snapshot");
+                                 else
+                                   answer.error(to_string(reply.error()));
+                               });
+}
+
+void stop(ConsoleContext& context, const ActorId& supervisor, const Endpoint& endpoint,
+          const std::string& node, ConsoleAnswer answer) {
+  proto::StopNode message;
+  message.set_at_once(true);
+  message.set_reason("console of " + context.deps.node_name);
+  context.self->request(context.deps.links, kPatience, resolve_atom::value, supervisor, endpoint)
+      .then(
+          [&context, message, node, answer](const caf::actor& proxy) mutable {
+            request_mail(context.self, proxy, make_mail(std::move(message), {}, kPatience),
+                         [node, answer](Result<Mail> reply) mutable {
+                           // The answer of a process that ends at once is a lost link.
+                           if (reply || reply.code() == ErrorCode::kLinkLost)
+                             answer.text("node " + node + " is killed");
+                           else
+                             answer.error(to_string(reply.error()));
+                         });
+          },
+          [answer](const caf::error& e) mutable { answer.error(to_string(from_caf(e))); });
+}
+
+/// Finds the node by name or id prefix among the links and tells its supervisor.
+void kill(ConsoleContext& context, const std::string& node, ConsoleAnswer answer) {
+  if (node.empty()) return answer.error("kill NODE: name or id of a node; nodes lists them");
+  if (node == context.deps.node_name || node == context.deps.node.brief())
+    return stop(context, {context.deps.node, std::string(kSupervisorName)}, {}, node, answer);
+  context.self->request(context.deps.links, kPatience, stats_atom::value)
+      .then(
+          [&context, node, answer](const LinksStats& stats) mutable {
+            for (const auto& link : stats.links)
+              if (!link.node.is_tool && (link.node.name == node || link.node.id.brief() == node))
+                return stop(context, {link.node.id, std::string(kSupervisorName)},
+                            link.node.endpoint, node, answer);
+            answer.error("no link to a node '" + node + "'; nodes lists them");
+          },
+          [answer](const caf::error& e) mutable { answer.error(to_string(from_caf(e))); });
+}
+
+}  // namespace
+
+const std::vector<ConsoleCommand>& console_commands() {
+  static const std::vector<ConsoleCommand> rows{
+      {"help", "", "this text", help},
+      {"nodes", "", "links of this node: name, address, round trip, traffic", nodes},
+      {"stages", "", "peers of every stage: node, step, parameter checksum", stages},
+      {"actors", "", "actors of this node", actors},
+      {"actor", "ID", "what one of them is doing", actor},
+      {"steps", "", "the open step: phase, slots, loss, tokens per second", steps},
+      {"dht", "KEY", "records under a key, e.g. dht stage/0, dht coordinator", dht},
+      {"checkpoint", "", "every peer writes a snapshot now", checkpoint},
+      {"kill", "NODE", "ends a node of the swarm at once (no hand-over)", kill},
+      {"quit", "", "leaves the console (also Ctrl-D)", quit},
+  };
+  return rows;
+}
+
+}  // namespace swarm::actors
