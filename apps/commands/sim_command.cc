@@ -118,7 +118,7 @@ void add_sim(CLI::App& app, int& exit_code) {
                    "Number of nodes, trainers included; 0: drawn from the seed")
       ->check(CLI::Range(0u, 64u) & !CLI::Range(1u, 3u));
   command->add_option("--faults", arguments->profile,
-                      "none, kills, pauses, partitions, network, restarts, all, or each");
+                      sim::profiles_help() + "; each: all of these, one after another");
   command->add_flag("--events", arguments->events, "Prints what happened, in virtual time");
   auto* delayed = command->add_flag("--delayed-updates", arguments->delayed_updates,
                                     "Simulates training.delayed_updates");

@@ -9,14 +9,7 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-const std::vector<std::pair<FaultProfile, const char*>>& names() {
-  static const std::vector<std::pair<FaultProfile, const char*>> kNames = {
-      {FaultProfile::kNone, "none"},       {FaultProfile::kKills, "kills"},
-      {FaultProfile::kPauses, "pauses"},   {FaultProfile::kPartitions, "partitions"},
-      {FaultProfile::kNetwork, "network"}, {FaultProfile::kRestarts, "restarts"},
-      {FaultProfile::kAll, "all"}};
-  return kNames;
-}
+constexpr uint64_t kNever = UINT64_MAX;
 
 std::string in_seconds(nanoseconds time) {
   return std::to_string(static_cast<double>(time.count()) * 1e-9) + " s";
@@ -24,17 +17,43 @@ std::string in_seconds(nanoseconds time) {
 
 }  // namespace
 
+const std::vector<FaultInjector::Kind>& FaultInjector::kinds() {
+  using P = FaultProfile;
+  using I = FaultInjector;
+  static const std::vector<Kind> rows{
+      {P::kNone, "none", "nothing goes wrong", nullptr, kNever},
+      {P::kKills, "kills", "kill -9 of one, two or all trainers; some never come back",
+       &I::draw_kill, 0},
+      {P::kPauses, "pauses", "SIGSTOP, from moments to longer than the silence limit",
+       &I::draw_pause, 0},
+      {P::kPartitions, "partitions",
+       "cuts of a node, of halves, of pairs, in one or both directions", &I::draw_cut, 0},
+      {P::kNetwork, "network", "mail is slow, overtaken, doubled and lost", &I::draw_weather, 0},
+      {P::kRestarts, "restarts", "many or all are killed at once, again and again", &I::draw_storm,
+       0},
+      {P::kAll, "all", "each of the others at once", &I::draw_any, kNever},
+  };
+  return rows;
+}
+
+std::vector<const FaultInjector::Kind*> FaultInjector::dealt_to(uint64_t run_seed) {
+  std::vector<const Kind*> dealt;
+  for (const Kind& kind : kinds())
+    if (kind.dealt_from_seed != kNever && kind.dealt_from_seed <= run_seed) dealt.push_back(&kind);
+  return dealt;
+}
+
 const char* to_string(FaultProfile profile) {
-  for (const auto& [one, name] : names())
-    if (one == profile) return name;
+  for (const auto& kind : FaultInjector::kinds())
+    if (kind.profile == profile) return kind.name;
   return "?";
 }
 
 Result<FaultProfile> parse_profile(const std::string& name) {
   std::string known;
-  for (const auto& [profile, one] : names()) {
-    if (name == one) return profile;
-    known += std::string(known.empty() ? "" : ", ") + one;
+  for (const auto& kind : FaultInjector::kinds()) {
+    if (name == kind.name) return kind.profile;
+    known += std::string(known.empty() ? "" : ", ") + kind.name;
   }
   return Error{ErrorCode::kInvalidArgument,
                "no fault profile \"" + name + "\"; there are " + known};
@@ -42,13 +61,24 @@ Result<FaultProfile> parse_profile(const std::string& name) {
 
 std::vector<FaultProfile> all_profiles() {
   std::vector<FaultProfile> all;
-  for (const auto& [profile, name] : names()) all.push_back(profile);
+  for (const auto& kind : FaultInjector::kinds()) all.push_back(kind.profile);
   return all;
 }
 
-FaultInjector::FaultInjector(Swarm& swarm, FaultProfile profile, const NetworkModel& calm,
-                             uint64_t seed, Hooks hooks)
-    : swarm_(swarm), profile_(profile), calm_(calm), random_(seed), hooks_(std::move(hooks)) {}
+std::string profiles_help() {
+  std::string help;
+  for (const auto& kind : FaultInjector::kinds())
+    help += std::string(help.empty() ? "" : "; ") + kind.name + ": " + kind.help;
+  return help;
+}
+
+FaultInjector::FaultInjector(Swarm& swarm, const Plan& plan, Hooks hooks)
+    : swarm_(swarm),
+      profile_(plan.profile),
+      dealt_(dealt_to(plan.run_seed)),
+      calm_(plan.calm),
+      random_(plan.draws),
+      hooks_(std::move(hooks)) {}
 
 void FaultInjector::plan(nanoseconds from, nanoseconds until, uint64_t max_faults) {
   if (profile_ == FaultProfile::kNone) return;
@@ -81,18 +111,13 @@ void FaultInjector::later(nanoseconds delay, std::function<void()> what) {
 
 void FaultInjector::draw_fault() {
   ++count_;
-  FaultProfile kind = profile_;
-  if (kind == FaultProfile::kAll) {
-    static const FaultProfile kKinds[] = {FaultProfile::kKills, FaultProfile::kPauses,
-                                          FaultProfile::kPartitions, FaultProfile::kNetwork,
-                                          FaultProfile::kRestarts};
-    kind = kKinds[random_.below(5)];
-  }
-  if (kind == FaultProfile::kKills) return draw_kill();
-  if (kind == FaultProfile::kPauses) return draw_pause();
-  if (kind == FaultProfile::kPartitions) return draw_cut();
-  if (kind == FaultProfile::kNetwork) return draw_weather();
-  draw_storm();
+  for (const Kind& kind : kinds())
+    if (kind.profile == profile_ && kind.draw != nullptr) (this->*kind.draw)();
+}
+
+void FaultInjector::draw_any() {
+  const Kind& kind = *dealt_[random_.below(dealt_.size())];
+  (this->*kind.draw)();
 }
 
 FaultInjector::Names FaultInjector::living(bool trainers_only) const {

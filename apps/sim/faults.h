@@ -14,20 +14,16 @@
 
 namespace swarm::sim {
 
-enum class FaultProfile {
-  kNone,
-  kKills,       ///< kill -9 of one, two or all trainers; some never come back.
-  kPauses,      ///< SIGSTOP, from moments to longer than the silence limit.
-  kPartitions,  ///< Cuts: of one node, of halves, of pairs, in one or both directions.
-  kNetwork,     ///< Mail is slow, overtaken, doubled and lost.
-  kRestarts,    ///< Many or all are killed at once, again and again.
-  kAll,         ///< Each of the above at once.
-};
+/// What may go wrong; FaultInjector::kinds() has a row for each. A new fault is a value here, a
+/// function that draws it, and its row.
+enum class FaultProfile { kNone, kKills, kPauses, kPartitions, kNetwork, kRestarts, kAll };
 
 const char* to_string(FaultProfile profile);
 /// Errors: kInvalidArgument, listing the names.
 Result<FaultProfile> parse_profile(const std::string& name);
 std::vector<FaultProfile> all_profiles();
+/// "none: nothing; kills: ...", for --help.
+std::string profiles_help();
 
 constexpr uint64_t kFewestFaults = 2, kMostFaults = 7;
 
@@ -39,9 +35,28 @@ class FaultInjector {
     std::function<void(const std::string& node)> before_start;
   };
 
-  /// `swarm` outlives this. `calm` is how the network behaves when nothing is wrong.
-  FaultInjector(Swarm& swarm, FaultProfile profile, const NetworkModel& calm, uint64_t seed,
-                Hooks hooks);
+  /// One row of the table of faults.
+  struct Kind {
+    FaultProfile profile;
+    const char* name;
+    const char* help;               ///< One line that makes sense alone.
+    void (FaultInjector::*draw)();  ///< Draws one fault and lets it happen; null: nothing.
+    /// Profile "all" deals this fault to runs whose seed is at least this. A recorded seed keeps
+    /// its story when a fault is added with a number above all that were ever recorded.
+    uint64_t dealt_from_seed;
+  };
+  static const std::vector<Kind>& kinds();
+  /// Those that profile "all" deals to run `run_seed`, in the order of the table.
+  static std::vector<const Kind*> dealt_to(uint64_t run_seed);
+
+  struct Plan {
+    FaultProfile profile = FaultProfile::kNone;
+    uint64_t run_seed = 0;  ///< As the user gave it.
+    uint64_t draws = 0;     ///< Seeds what is drawn here.
+    NetworkModel calm;      ///< How the network behaves when nothing is wrong.
+  };
+  /// `swarm` outlives this.
+  FaultInjector(Swarm& swarm, const Plan& plan, Hooks hooks);
 
   /// Draws what happens between now + `from` and now + `until`.
   /// At most kMostFaults; with `max_faults` only the first of the same.
@@ -64,6 +79,7 @@ class FaultInjector {
   void at(TimePoint when, std::function<void()> what) { actions_.emplace(when, std::move(what)); }
   void later(std::chrono::nanoseconds delay, std::function<void()> what);
   void draw_fault();
+  void draw_any();
   void draw_kill();
   void draw_pause();
   void draw_cut();
@@ -75,7 +91,8 @@ class FaultInjector {
   bool may_leave(const std::string& name) const;
 
   Swarm& swarm_;
-  FaultProfile profile_;
+  const FaultProfile profile_;
+  const std::vector<const Kind*> dealt_;  // by draw_any()
   NetworkModel calm_;
   Random random_;
   Hooks hooks_;

@@ -36,7 +36,7 @@ class Simulation {
     draw_swarm();
     observe();
     faults_.emplace(
-        swarm_, options_.profile, calm_, random_.next(),
+        swarm_, FaultInjector::Plan{options_.profile, options_.seed, random_.next(), calm_},
         FaultInjector::Hooks{
             [this](const std::string& node, const std::string& what) { log(node, what); },
             [this](const std::string& node) { checks_.before_start(node); }});

@@ -1,0 +1,37 @@
+#include "apps/sim/faults.h"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace swarm;
+using namespace swarm::sim;
+
+BOOST_AUTO_TEST_SUITE(FaultTable)
+
+BOOST_AUTO_TEST_CASE(every_profile_has_one_row_whose_name_leads_back_to_it) {
+  std::set<std::string> names;
+  for (const FaultProfile profile : all_profiles()) {
+    const std::string name = to_string(profile);
+    BOOST_TEST(names.insert(name).second, name);
+    BOOST_REQUIRE(parse_profile(name).ok());
+    BOOST_TEST((*parse_profile(name) == profile), name);
+    BOOST_TEST(profiles_help().find(name + ": ") != std::string::npos, name);
+  }
+  const auto unknown = parse_profile("earthquakes");
+  BOOST_REQUIRE(!unknown.ok());
+  for (const auto& name : names)
+    BOOST_TEST(unknown.error().detail.find(name) != std::string::npos, name);
+}
+
+/// Seeds up to here were recorded (kRegressions, docs/performance.md): whatever faults are added,
+/// the same ones in the same order must be dealt to them, or their stories become others.
+BOOST_AUTO_TEST_CASE(a_recorded_seed_is_dealt_the_faults_that_it_was_recorded_with) {
+  for (const uint64_t seed : {uint64_t{1}, uint64_t{131'211}, uint64_t{999'999}}) {
+    std::vector<std::string> dealt;
+    for (const auto* kind : FaultInjector::dealt_to(seed)) dealt.emplace_back(kind->name);
+    BOOST_TEST(
+        dealt == (std::vector<std::string>{"kills", "pauses", "partitions", "network", "restarts"}),
+        boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
