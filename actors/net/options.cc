@@ -14,7 +14,7 @@ bool is_loopback(const std::string& host) {
 }
 
 Status LinksOptions::may_listen(const Endpoint& at) const {
-  if (allow_plaintext || is_loopback(at.host)) return {};
+  if (encrypted() || allow_plaintext || is_loopback(at.host)) return {};
   return Error{ErrorCode::kInvalidArgument,
                "links are not encrypted, so a node listens on loopback only; to listen on " +
                    at.text() + " anyway set node.allow_plaintext = true"};

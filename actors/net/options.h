@@ -50,6 +50,8 @@ struct LinksOptions {
   /// Links that have not said a valid hello within dial_timeout are closed; at most this many wait.
   uint32_t max_pending_hellos = 64;
 
+  /// Whether what travels between nodes is encrypted; make_stream() knows plain bytes only.
+  bool encrypted() const { return false; }
   /// Whether a node may listen on `at`: bytes that are not encrypted stay on this machine unless
   /// somebody allowed more. Errors: kInvalidArgument.
   Status may_listen(const Endpoint& at) const;
