@@ -11,6 +11,7 @@
 #include "actors/node/node_supervisor.h"
 #include "common/hex.h"
 #include "common/names.h"
+#include "common/numbers.h"
 #include "common/text_table.h"
 #include "swarm/dht.pb.h"
 
@@ -28,12 +29,6 @@ namespace {
 
 using std::chrono::milliseconds;
 constexpr milliseconds kPatience{3'000};
-
-std::string fixed(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
 
 /// From the table itself: name and argument, then what it does.
 void help(ConsoleContext&, const std::string&, ConsoleAnswer answer) {
