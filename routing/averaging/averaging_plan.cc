@@ -17,8 +17,9 @@ std::vector<double> shares(const std::vector<double>& bandwidths) {
   std::vector<double> bandwidth = bandwidths;
   for (double& b : bandwidth)
     if (!std::isfinite(b) || b <= 0) b = 0;
-  std::vector<double> sorted = bandwidth;
-  std::sort(sorted.begin(), sorted.end(), std::greater<double>());
+  std::vector<double> sorted(members);
+  std::partial_sort_copy(bandwidth.begin(), bandwidth.end(), sorted.begin(), sorted.end(),
+                         std::greater<double>());
   if (sorted.front() == 0) return std::vector<double>(members, 1.0 / static_cast<double>(members));
   for (double& b : bandwidth) b /= sorted.front();  // no overflow in the sums below
   // Time T = (1 + p (m - 2)) / bandwidth is equal for all that take a part; add members from the
