@@ -1,5 +1,7 @@
 #include "storage/run_snapshots.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -65,8 +67,8 @@ Result<std::vector<StageSnapshot>> read_snapshots(const std::string& run_folder,
   for (const auto& snapshot : *out) stages.insert(snapshot.stage);
   for (int32_t stage = 0; stage < num_stages; ++stage)
     if (stages.count(stage) == 0)
-      return Error{ErrorCode::kNotFound, "no snapshot of stage " + std::to_string(stage) +
-                                             " at step " + std::to_string(step)};
+      return Error{ErrorCode::kNotFound,
+                   fmt::format("no snapshot of stage {} at step {}", stage, step)};
   return out;
 }
 

@@ -1,5 +1,7 @@
 #include "actors/averaging/averager.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <caf/stateful_actor.hpp>
 #include <map>
@@ -128,8 +130,8 @@ caf::result<AverageResult> Averager::average(const AverageRound& spec) {
   if (!valid) return to_caf(valid.error());
   if (round_ && round_->finished && id() == spec.round) return round_->result;
   if (spec.round <= newest_)
-    return to_caf(ErrorCode::kStaleStep, "averaging: round " + std::to_string(spec.round) +
-                                             " is not newer than " + std::to_string(newest_));
+    return to_caf(ErrorCode::kStaleStep,
+                  fmt::format("averaging: round {} is not newer than {}", spec.round, newest_));
   if (round_ && !round_->finished) fail({ErrorCode::kCancelled, "a newer round replaces it"});
   start_round(spec);
   auto promise = self_->make_response_promise<AverageResult>();
@@ -162,8 +164,8 @@ void Averager::start_round(const AverageRound& spec) {
   later(limit, [this, round = spec.round, limit] {
     if (!running(round)) return;
     pace_->missed();
-    fail({ErrorCode::kPeerTimeout, "averaging: not done after " + std::to_string(limit.count()) +
-                                       " ms; waiting for " + round_->work->waiting_for()});
+    fail({ErrorCode::kPeerTimeout, fmt::format("averaging: not done after {} ms; waiting for {}",
+                                               limit.count(), round_->work->waiting_for())});
   });
 }
 
@@ -240,8 +242,8 @@ void Averager::check_complete() {
   if (spec.members.size() > 1) pace_->done(result.seconds, result.mean.size());
   round_->finished = true;
   round_->work->drop_gradient();
-  last_round_ = "round " + std::to_string(id()) + ", " + std::to_string(spec.members.size()) +
-                " members, " + std::to_string(result.seconds) + " s";
+  last_round_ =
+      fmt::format("round {}, {} members, {:.6f} s", id(), spec.members.size(), result.seconds);
   round_->promise.deliver(result);
   later(kKeepResult, [this, round = id()] {  // nobody is late by that much
     if (round_ && id() == round && round_->finished) round_.reset();
@@ -249,9 +251,9 @@ void Averager::check_complete() {
 }
 
 void Averager::fail(const Error& error) {
-  log_info("event=round_failed stage=" + std::to_string(deps_.stage) +
-           " round=" + std::to_string(id()) + " error=\"" + to_string(error) + "\"");
-  last_round_ = "round " + std::to_string(id()) + " failed: " + to_string(error);
+  log_info(fmt::format("event=round_failed stage={} round={} error=\"{}\"", deps_.stage, id(),
+                       to_string(error)));
+  last_round_ = fmt::format("round {} failed: {}", id(), to_string(error));
   auto failed = std::move(round_);
   failed->promise.deliver(to_caf(error));
   for (auto& [chunk, promises] : failed->waiting)
@@ -295,7 +297,7 @@ void Averager::on_part(const Mail& mail, MailPromise promise) {
   if (round_ && id() == round) return serve(mail, promise);
   if (round > newest_) return hold(mail, promise);
   promise.deliver(
-      to_caf(ErrorCode::kStaleStep, "averaging: round " + std::to_string(round) + " is over here"));
+      to_caf(ErrorCode::kStaleStep, fmt::format("averaging: round {} is over here", round)));
 }
 
 void Averager::serve(const Mail& mail, MailPromise promise) {
@@ -362,14 +364,12 @@ void Averager::drop_expired() {
 }
 
 std::string Averager::describe() const {
-  std::string text = "stage " + std::to_string(deps_.stage) + "; ";
-  if (round_ && !round_->finished)
-    text +=
-        "averaging round " + std::to_string(id()) + ", waiting for " + round_->work->waiting_for();
-  else
-    text += "idle";
-  return text + "; last: " + last_round_ + "; early parts " + std::to_string(held_.size()) + " (" +
-         std::to_string(held_bytes_) + " bytes)";
+  const std::string now =
+      round_ && !round_->finished
+          ? fmt::format("averaging round {}, waiting for {}", id(), round_->work->waiting_for())
+          : "idle";
+  return fmt::format("stage {}; {}; last: {}; early parts {} ({} bytes)", deps_.stage, now,
+                     last_round_, held_.size(), held_bytes_);
 }
 
 caf::behavior averager(Averager::Self* self, AveragerDeps deps) {

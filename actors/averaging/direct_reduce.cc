@@ -1,5 +1,7 @@
 #include "actors/averaging/direct_reduce.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <cstring>
 #include <utility>
@@ -86,10 +88,10 @@ Status DirectReduce::take_answer(uint32_t member, size_t number,
 Result<size_t> DirectReduce::contribute(const proto::AveragePart& head, const Buffer& body) {
   const uint32_t sender = head.sender();
   if (sender >= spec_.members.size() || sender == spec_.self)
-    return invalid("sender " + std::to_string(sender) + " is no other member");
+    return invalid(fmt::format("sender {} is no other member", sender));
   if (head.offset() < own_part_.first || head.offset() - own_part_.first >= own_part_.count ||
       (head.offset() - own_part_.first) % chunk_elements_ != 0)
-    return invalid("offset " + std::to_string(head.offset()) + " starts no chunk of my part");
+    return invalid(fmt::format("offset {} starts no chunk of my part", head.offset()));
   const size_t index = (head.offset() - own_part_.first) / chunk_elements_;
   auto& chunk = own_[index];
   if (!contributes(sender)) return index;
@@ -141,9 +143,9 @@ std::string DirectReduce::waiting_for() const {
   std::string text;
   for (uint32_t i = 0; i < spec_.members.size(); ++i)
     if (needs(i))
-      text += (text.empty() ? "" : ", ") + spec_.members[i].averager.brief() + " (" +
-              std::to_string(contributions_missing_[i]) + " contributions, " +
-              std::to_string(answers_missing_[i]) + " means)";
+      text += fmt::format("{}{} ({} contributions, {} means)", text.empty() ? "" : ", ",
+                          spec_.members[i].averager.brief(), contributions_missing_[i],
+                          answers_missing_[i]);
   return text.empty() ? "nobody" : text;
 }
 

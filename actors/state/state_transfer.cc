@@ -1,5 +1,7 @@
 #include "actors/state/state_transfer.h"
 
+#include <fmt/format.h>
+
 #include <caf/stateful_actor.hpp>
 #include <memory>
 #include <string>
@@ -55,8 +57,8 @@ caf::behavior state_transfer(Self* self, const StateTransferDeps& deps) {
       [self](fetch_atom, const FetchState& fetch) { return self->state.downloads->start(fetch); },
       [self](set_stage_atom, const caf::actor& stage) { self->state.upload->set_stage(stage); },
       [self, stage = deps.stage](describe_atom) {
-        return "stage " + std::to_string(stage) + "; " + self->state.upload->describe() + "; " +
-               self->state.downloads->describe();
+        return fmt::format("stage {}; {}; {}", stage, self->state.upload->describe(),
+                           self->state.downloads->describe());
       },
       [](run_later_atom, const LocalTask& task) { task(); },
   };

@@ -1,5 +1,7 @@
 #include "actors/state/state_upload.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -34,9 +36,8 @@ StateUpload::StateUpload(caf::event_based_actor* self, uint32_t stage,
 
 void StateUpload::info(const proto::StateInfo& request, Promise promise) {
   if (request.stage() != stage_) {
-    promise.deliver(to_caf(ErrorCode::kNotFound, "this peer serves stage " +
-                                                     std::to_string(stage_) + ", not " +
-                                                     std::to_string(request.stage())));
+    promise.deliver(to_caf(ErrorCode::kNotFound, fmt::format("this peer serves stage {}, not {}",
+                                                             stage_, request.stage())));
     return;
   }
   if (freezing_.size() + reading_.size() >= kMaxWaiting) {
@@ -58,7 +59,7 @@ void StateUpload::read(Waiting who) {
   if (!store_) return freeze(who);
   if (!reader_) reader_ = spawn_snapshot_reader(self_->system(), store_, detached_);
   reading_.push_back(who);
-  auto take = [this](const Promise&, uint64_t step) {
+  auto take = [this](uint64_t step) {  // all who wait for it
     std::vector<Waiting> mine;
     auto rest = std::stable_partition(reading_.begin(), reading_.end(),
                                       [&](const Waiting& w) { return w.step != step; });
@@ -69,7 +70,7 @@ void StateUpload::read(Waiting who) {
   self_->request(reader_, kFreezeTimeout, load_atom::value, stage_key(stage_), who.step)
       .then(
           [=](const Buffer& state) {
-            auto waiting = take(who.promise, who.step);
+            auto waiting = take(who.step);
             if (waiting.empty()) return;
             auto* copy = find_step(who.step);
             if (copy == nullptr) copy = &keep(state, who.step);
@@ -77,7 +78,7 @@ void StateUpload::read(Waiting who) {
           },
           [=](const caf::error& error) {
             const Error why = from_caf(error);
-            for (auto& one : take(who.promise, who.step)) {
+            for (auto& one : take(who.step)) {
               if (why.code == ErrorCode::kNotFound)
                 freeze(one);
               else
@@ -110,8 +111,8 @@ void StateUpload::frozen(Result<FrozenState> state) {
     }
     if (who.exact && who.step != state->step) {
       who.promise.deliver(
-          to_caf(ErrorCode::kNotFound, "no state of step " + std::to_string(who.step) +
-                                           "; in memory is step " + std::to_string(state->step)));
+          to_caf(ErrorCode::kNotFound,
+                 fmt::format("no state of step {}; in memory is step {}", who.step, state->step)));
       continue;
     }
     auto* copy = find_step(state->step);
@@ -178,9 +179,9 @@ void StateUpload::chunk(const proto::StateChunk& request, Promise promise) {
   const uint64_t size = copy->state.size();
   if (request.size_bytes() == 0 || request.size_bytes() > kMaxChunkBytes ||
       request.offset() >= size || request.size_bytes() > size - request.offset()) {
-    promise.deliver(to_caf(ErrorCode::kInvalidArgument, "state_chunk: range outside the state of " +
-                                                            std::to_string(size) +
-                                                            " bytes, or above 4 MiB"));
+    promise.deliver(to_caf(
+        ErrorCode::kInvalidArgument,
+        fmt::format("state_chunk: range outside the state of {} bytes, or above 4 MiB", size)));
     return;
   }
   copy->used = self_->clock().now();
@@ -203,8 +204,7 @@ void StateUpload::close(const Error& error) {
 std::string StateUpload::describe() const {
   std::string text = "frozen states";
   for (auto& copy : copies_)
-    text +=
-        " step " + std::to_string(copy.step) + " (" + std::to_string(copy.state.size()) + " bytes)";
+    text += fmt::format(" step {} ({} bytes)", copy.step, copy.state.size());
   return copies_.empty() ? "no frozen state" : text;
 }
 
