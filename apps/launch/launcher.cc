@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <set>
 
 #include "apps/launch/run_folder.h"
 #include "apps/launch/timeline.h"
@@ -40,7 +41,7 @@ Launcher::Launcher(config::Experiment experiment, LaunchOptions options)
     : experiment_(std::move(experiment)),
       options_(std::move(options)),
       state_(static_cast<uint32_t>(experiment_.base.num_stages), experiment_.base.training.steps),
-      chaos_(chaos_schedule(experiment_)) {
+      chaos_(experiment_) {
   experiment_.timeline = with_preemptions(experiment_);
   for (const auto& spec : experiment_.nodes) {
     const std::string folder = options_.folder + "/nodes/" + spec.name;
@@ -178,11 +179,9 @@ void Launcher::on_exit(Node& node) {
   record(node.spec.name, records::ProcessLost{how});
   if (never_listened && node.process->exit()->signal == 0)
     return fail(node.spec.name + " did not start (" + how + "): " + last_output(node));
-  std::set<std::string> alive;
+  std::set<std::string> alive = chaos_.returning();
   for (const auto& other : nodes_)
     if (!other->process || other->process->running()) alive.insert(other->spec.name);
-  for (const auto& [name, back] : returns_)
-    if (!back.done) alive.insert(name);
   const std::string why = cannot_go_on(experiment_, alive, state_.timeline_done());
   poll_files();
   if (!why.empty() && !state_.finished()) fail(why + " (" + node.spec.name + ": " + how + ")");

@@ -7,15 +7,13 @@
 
 #include <chrono>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "apps/launch/audit_merge.h"
-#include "apps/launch/chaos.h"
+#include "apps/launch/chaos_run.h"
 #include "apps/launch/child_process.h"
 #include "apps/launch/line_tail.h"
 #include "apps/launch/run_state.h"
@@ -99,9 +97,8 @@ class Launcher {
 
   // launcher_chaos.cc
   void follow_chaos();
-  void take(size_t index, double now_s);
-  std::set<std::string> missing(double now_s) const;
-  bool spared(const Node& node, const std::set<std::string>& missing) const;
+  void carry_out(const ChaosOrder& order);
+  ChaosFacts chaos_facts() const;
 
   // launcher_files.cc
   void load_history();
@@ -120,16 +117,7 @@ class Launcher {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::chrono::steady_clock::time_point started_at_, progress_at_;
   uint64_t last_closings_ = 0, steps_before_ = 0;
-  /// When a node that chaos hit comes back, and until when it counts as missing. All times
-  /// are seconds since chaos_began_at_.
-  struct Return {
-    double due_s = 0, settled_s = 0;
-    config::TimelineAction action = config::TimelineAction::kStart;
-    bool done = false;
-  };
-  std::vector<ChaosEvent> chaos_;
-  size_t next_chaos_ = 0;
-  std::map<std::string, Return> returns_;  ///< By node.
+  ChaosRun chaos_;
   std::optional<std::chrono::steady_clock::time_point> chaos_began_at_;
   bool over_ = false;
   RunReport report_;
