@@ -14,11 +14,11 @@ bool RunState::take_metrics(const std::string& text) {
   const auto line = records::parse_metrics(text);
   if (!line) return false;
   ++closings_;
-  if (!line->live_peers.empty()) live_peers_ = line->live_peers;
+  if (!line->live_peers.empty()) latest_.live_peers = line->live_peers;
   if (!seen_steps_.insert(line->step).second) return false;
-  if (line->validation_loss) validation_loss_ = line->validation_loss;
+  if (line->validation_loss) latest_.validation_loss = line->validation_loss;
   if (line->train_loss) {
-    train_loss_ = line->train_loss;
+    latest_.train_loss = line->train_loss;
     steps_closed_ = std::max(steps_closed_, line->step + 1);
     const bool warm =
         line->step > 0 || steps_ == 1;  // the first step warms allocators and links up
@@ -28,7 +28,7 @@ bool RunState::take_metrics(const std::string& text) {
     }
   }
   tokens_ = std::max(tokens_, line->tokens);
-  if (line->tokens_per_second) last_tokens_per_second_ = line->tokens_per_second;
+  if (line->tokens_per_second) latest_.tokens_per_second = line->tokens_per_second;
   return true;
 }
 
@@ -76,12 +76,14 @@ uint64_t RunState::recoveries() const {
 
 std::string RunState::progress() const {
   std::string out = "step " + std::to_string(steps_closed_) + "/" + std::to_string(steps_);
-  out += "  loss " + (train_loss_ ? fixed(*train_loss_, 3) : std::string("-"));
-  if (validation_loss_) out += "  validation " + fixed(*validation_loss_, 3);
-  out += "  " + (last_tokens_per_second_ ? fixed(*last_tokens_per_second_, 0) : std::string("-")) +
+  out += "  loss " + (latest_.train_loss ? fixed(*latest_.train_loss, 3) : std::string("-"));
+  if (latest_.validation_loss) out += "  validation " + fixed(*latest_.validation_loss, 3);
+  out += "  " +
+         (latest_.tokens_per_second ? fixed(*latest_.tokens_per_second, 0) : std::string("-")) +
          " tokens/s  peers";
   for (size_t stage = 0; stage < num_stages_; ++stage)
-    out += " " + (stage < live_peers_.size() ? std::to_string(live_peers_[stage]) : "-");
+    out +=
+        " " + (stage < latest_.live_peers.size() ? std::to_string(latest_.live_peers[stage]) : "-");
   return out;
 }
 

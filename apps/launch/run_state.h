@@ -38,8 +38,8 @@ class RunState {
   const std::string& last_trouble() const { return last_trouble_; }
   /// A step came to nothing but numbers that are not finite: it can never close.
   bool diverged() const { return diverged_; }
-  std::optional<double> train_loss() const { return train_loss_; }
-  std::optional<double> validation_loss() const { return validation_loss_; }
+  std::optional<double> train_loss() const { return latest_.train_loss; }
+  std::optional<double> validation_loss() const { return latest_.validation_loss; }
   uint64_t tokens() const { return tokens_; }
   /// Over the closed steps but the first: their tokens through their seconds.
   std::optional<double> tokens_per_second() const;
@@ -54,24 +54,28 @@ class RunState {
   /// Node of the coordinator with the highest term; empty while there is none.
   const std::string& coordinator() const { return coordinator_; }
   /// Serving peers of each stage when the last step closed; maybe empty.
-  const std::vector<int64_t>& live_peers() const { return live_peers_; }
+  const std::vector<int64_t>& live_peers() const { return latest_.live_peers; }
 
   /// "step 27/80  loss 2.813  5210 tokens/s  peers 2 1 2 2".
   std::string progress() const;
 
  private:
+  /// The newest of each that a line of metrics had.
+  struct Latest {
+    std::optional<double> train_loss, validation_loss, tokens_per_second;
+    std::vector<int64_t> live_peers;
+  };
+
   void take_end(const records::Event& event);
   void take_schedule(const records::Event& event);
 
   uint32_t num_stages_;
   uint64_t steps_;
+  Latest latest_;
   std::set<uint64_t> seen_steps_;
   std::set<size_t> seen_events_;  ///< Hashes.
   uint64_t steps_closed_ = 0, closings_ = 0, tokens_ = 0;
   double trained_seconds_ = 0, trained_tokens_ = 0;
-  std::optional<double> last_tokens_per_second_;
-  std::optional<double> train_loss_, validation_loss_;
-  std::vector<int64_t> live_peers_;
   bool finished_ = false;
   std::string last_trouble_, coordinator_;
   bool diverged_ = false;
