@@ -74,7 +74,6 @@ Status DiskStore::store(const storage::CheckpointKey& key, const Buffer& value, 
   std::lock_guard<std::mutex> lock(mutex_);
   if (auto ok = usable(key.stream); !ok.ok()) return ok;
   if (keep == 0) return Error{ErrorCode::kInvalidArgument, "keep must be at least 1"};
-  if (fail_puts_) return Error{ErrorCode::kIo, "the test said so"};
   auto stream = disk_->content().find(key.stream);
   if (stream != disk_->content().end()) {
     auto found = stream->second.find(key.step);
@@ -122,11 +121,6 @@ Result<std::vector<std::string>> DiskStore::streams() const {
   std::vector<std::string> names;
   for (const auto& [name, snapshots] : disk_->content()) names.push_back(name);
   return names;
-}
-
-void DiskStore::fail_puts(bool fail) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  fail_puts_ = fail;
 }
 
 void DiskStore::close() {

@@ -66,8 +66,6 @@ class DiskStore final : public storage::CheckpointStore {
   Status drop_newer(const std::string& stream, uint64_t step) override;
   Result<std::vector<std::string>> streams() const override;
 
-  /// From now on every put answers kIo (a full or broken disk).
-  void fail_puts(bool fail);
   void close();
 
  private:
@@ -79,7 +77,7 @@ class DiskStore final : public storage::CheckpointStore {
 
   mutable std::mutex mutex_;
   std::shared_ptr<Disk> disk_;
-  bool sync_at_once_ = false, fail_puts_ = false, closed_ = false;
+  bool sync_at_once_ = false, closed_ = false;
 };
 
 }  // namespace swarm::sim
