@@ -157,7 +157,7 @@ struct WriteMetrics {
   std::optional<double> validation_loss;
   uint32_t slots = 0, attempts = 0;
   std::optional<double> gradient_norm;  ///< None: no update of the whole model was made.
-  std::vector<uint32_t> live_peers;  ///< By stage.
+  std::vector<uint32_t> live_peers;     ///< By stage.
 };
 /// The swarm must agree on a step anew: begin a Gathering.
 struct Gather {

@@ -66,10 +66,11 @@ struct AsyncSwarm : testing::SimSwarm {
     return "";
   }
   bool admitted(const std::string& node) const {
-    return std::any_of(events->events.begin(), events->events.end(), [&](const auto& event) {
-      const auto admitted = event.as<records::PeerAdmitted>();
-      return admitted && admitted->peer == node;
-    });
+    return std::any_of(events->events.begin(), events->events.end(),
+                       [&](const records::Event& event) {
+                         const auto admitted = event.as<records::PeerAdmitted>();
+                         return admitted && admitted->peer == node;
+                       });
   }
   int replicas_;
 };

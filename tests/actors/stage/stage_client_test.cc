@@ -72,8 +72,8 @@ struct Client {
     record.set_endpoint("127.0.0.1:7000");
     record.set_stage(1);
     for (auto it = records.begin(); it != records.end();)
-      it = it->subkey == id.brief() ? records.erase(it) : std::next(it);
-    records.push_back({id.brief(), record.SerializeAsString(), version, 4s});
+      it = it->subkey == id.node.hex() ? records.erase(it) : std::next(it);
+    records.push_back({id.node.hex(), record.SerializeAsString(), version, 4s});
   }
   /// In the owner's own thread, as its handlers would.
   void act(std::function<void()> work) {

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct OneStage : test::SimSwarm {
+struct OneStage : testing::SimSwarm {
   OneStage() {
     num_stages = 1;
     add_trainer("trainer");

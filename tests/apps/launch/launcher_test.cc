@@ -105,8 +105,8 @@ BOOST_AUTO_TEST_CASE(a_killed_node_starts_again_on_its_port_and_the_run_finishes
   BOOST_TEST((report.outcome == Outcome::kFinished));
   BOOST_TEST(launcher.state().steps_closed() == 2u);
   BOOST_TEST(read("metrics.jsonl").size() > 60u);
-  BOOST_TEST(has("events.jsonl", "\"index=0 action=kill\""));
-  BOOST_TEST(has("events.jsonl", "\"index=1 action=start\""));
+  BOOST_TEST(has("events.jsonl", "\"index\":0,\"action\":\"kill\""));
+  BOOST_TEST(has("events.jsonl", "\"index\":1,\"action\":\"start\""));
   BOOST_TEST(!has("events.jsonl", "process_lost"));
   BOOST_TEST(has("nodes/s-0/started.txt", "--listen 127.0.0.1:704"));
   BOOST_TEST(has("nodes/t/started.txt", "--join"));
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(a_resumed_run_finishes_again_and_repeats_no_line) {
   opts.resume = true;
   BOOST_TEST((Launcher(e, opts).run().outcome == Outcome::kFinished));
   BOOST_TEST(read("metrics.jsonl") == before);
-  BOOST_TEST(has("events.jsonl", "\"steps_closed=2\""));
+  BOOST_TEST(has("events.jsonl", "\"steps_closed\":2"));
 }
 
 BOOST_AUTO_TEST_CASE(chaos_kills_a_node_and_brings_it_back) {
@@ -177,8 +177,8 @@ BOOST_AUTO_TEST_CASE(chaos_kills_a_node_and_brings_it_back) {
   const auto report = launcher.run();
   BOOST_TEST(report.reason == "");
   BOOST_TEST((report.outcome == Outcome::kFinished));
-  BOOST_TEST(has("events.jsonl", "\"index=0 action=kill\""));
-  BOOST_TEST(has("events.jsonl", "\"action=start\""));
+  BOOST_TEST(has("events.jsonl", "\"index\":0,\"action\":\"kill\""));
+  BOOST_TEST(has("events.jsonl", "\"action\":\"start\""));
   BOOST_TEST(!has("events.jsonl", "process_lost"));
 }
 
