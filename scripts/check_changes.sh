@@ -7,12 +7,14 @@
 #   scripts/check_changes.sh --count [NAME...]   the same without building
 #
 # Tests, docs and config/reference.toml, which is generated, are not counted; a touched file that
-# exists already must stand in the page's row. Exit code 1 if any patch breaks a rule.
+# exists already must stand in the page's row. Exit code 1 if any patch breaks a rule, 77 outside of
+# a git repository.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
 source scripts/lib.sh
 
+git rev-parse HEAD >/dev/null 2>&1 || { echo "check_changes: needs a git repository"; exit 77; }
 build=true
 if [[ ${1:-} == --count ]]; then
   build=false
