@@ -90,6 +90,7 @@ if ! ctags --version 2>/dev/null | grep -q 'Universal Ctags'; then
   exit 0
 fi
 sizes="${check%.sh}_sizes.sh"
+expect_breach common/a.cc "$(printf '// line\\n%.0s' $(seq 401))" '401 lines: split it'
 
 # lines N TEXT: TEXT in N lines, each % in it the line's number.
 lines() { for ((i = 1; i <= $1; ++i)); do printf '%s\n' "${2//%/$i}"; done; }
