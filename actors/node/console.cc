@@ -20,7 +20,8 @@ struct ConsoleState {
     install_default_handlers(self);
     context.self = self;
     context.coordinator = std::make_unique<CoordinatorClient>(
-        CoordinatorClientDeps{self, deps.links, deps.dht, std::chrono::milliseconds(500), [] {}});
+        CoordinatorClientDeps{self, deps.links, deps.dht, std::chrono::milliseconds(500), [] {},
+                              deps.dht_options.silent_after()});
     context.deps = std::move(deps);
     const auto me = caf::actor_cast<caf::actor>(self);
     self->send(context.deps.links, register_atom::value, std::string(kConsoleName), me);

@@ -124,19 +124,17 @@ uint64_t StageClient::send(proto::ForwardRequest head, Buffer body, milliseconds
   sending.tries = routing::Tries(std::move(avoid));
   sending.done = std::move(done);
   sendings_.emplace(id, std::move(sending));
-  if (budget.count() > 0)
-    try_send(id);
-  else
-    try_later(id, milliseconds(0));  // fails there
+  try_send(id, /*may_end=*/false);
   return id;
 }
 
-void StageClient::try_send(uint64_t id) {
+void StageClient::try_send(uint64_t id, bool may_end) {
   auto it = sendings_.find(id);
   if (it == sendings_.end()) return;
   Sending& sending = it->second;
   auto left = duration_cast<milliseconds>(sending.give_up_at - now());
   if (left.count() <= 0) {
+    if (!may_end) return try_later(id, milliseconds(0));  // fails there
     auto code = router_.size() == 0 ? ErrorCode::kNoLivePeer : ErrorCode::kPeerTimeout;
     return finish(id, Error{code, fmt::format("no peer of stage {} answered within the budget",
                                               deps_.stage)});

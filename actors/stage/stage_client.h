@@ -102,7 +102,8 @@ class StageClient {
   void forget_silent_peers();
   void add_peer(const PeerId& id, const Endpoint& endpoint, const std::string& name,
                 uint64_t announcement);
-  void try_send(uint64_t id);
+  /// Without `may_end`, running out of time is left to a later message.
+  void try_send(uint64_t id, bool may_end = true);
   void try_later(uint64_t id, std::chrono::milliseconds pause);
   void answered(uint64_t id, uint64_t round_trip, const PeerId& peer, TimePoint sent_at,
                 Result<Mail> reply);

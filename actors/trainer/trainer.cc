@@ -27,8 +27,9 @@ class TrainerState {
     self_ = self;
     deps_ = std::move(deps);
     install_default_handlers(self_);
-    coordinator_ = std::make_unique<CoordinatorClient>(CoordinatorClientDeps{
-        self_, deps_.links, deps_.dht, milliseconds(100), [this] { coordinator_changed(); }});
+    coordinator_ = std::make_unique<CoordinatorClient>(
+        CoordinatorClientDeps{self_, deps_.links, deps_.dht, milliseconds(100),
+                              [this] { coordinator_changed(); }, deps_.dht_options.silent_after()});
     first_stage_ = std::make_unique<StageClient>(StageClientDeps{
         self_, deps_.links, deps_.dht, deps_.events, 0, deps_.num_stages, deps_.options.estimates,
         milliseconds(50), deps_.dht_options.silent_after()});

@@ -226,7 +226,9 @@ void AsyncSchedule::round_due(const orders::Later& later) {
 // -- peers
 
 Admission AsyncSchedule::judge_admission(const PeerId& id) const {
-  return admit_at_period(id, frame_.roster, whereabouts());
+  Whereabouts where = whereabouts();
+  where.finished = frame_.nothing_to_train();  // replicas are equal from the last averaging on
+  return admit_at_period(id, frame_.roster, where);
 }
 
 }  // namespace swarm::routing

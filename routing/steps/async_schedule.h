@@ -30,7 +30,6 @@ class AsyncSchedule : public Schedule {
   std::vector<StepLedger*> ledgers() override;
 
  private:
-  void open_last();
   bool open_next_period();
   void close_period();
   bool averaging() const;

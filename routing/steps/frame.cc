@@ -97,7 +97,7 @@ void Frame::note_replicas(uint32_t stage, uint64_t step, const ReplicaComparison
 void Frame::finish() {
   phase = Phase::kFinished;
   open.closed_at = now;
-  write_metrics(open, 0);
+  write_metrics(open, std::nullopt);
   finished_ = {options.steps, open.ledger->validation_loss()};
   saves.begin_final();
   save_final();

@@ -170,4 +170,22 @@ BOOST_AUTO_TEST_CASE(a_stage_without_peers_makes_the_swarm_gather) {
   BOOST_TEST(!gather_reason(world.lose(4)).empty());
 }
 
+BOOST_AUTO_TEST_CASE(who_has_missed_the_last_averaging_fetches_while_the_final_validation_runs) {
+  World world;
+  world.open(9);
+  const auto ends = world.carry_all();
+  world.add(9, 9).stage = 0;  // came in while it ran
+  world.answer_all(ends);
+  BOOST_REQUIRE(world.schedule.frame().open.step == 10u);
+  Orders out;
+  const auto behind = world.schedule.admit(peer(9), out, world.now);
+  BOOST_TEST((behind.kind == Verdict::Kind::kFetch));
+  BOOST_TEST(!world.facts(9).serving);
+  world.facts(9).step = 10;  // it failed the round: at the step, with other bits
+  world.facts(9).checksum = 99;
+  const auto other = world.schedule.admit(peer(9), out, world.now);
+  BOOST_TEST((other.kind != Verdict::Kind::kServe));
+  BOOST_TEST(!world.facts(9).serving);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
