@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <tuple>
 
+#include "common/strong_id.h"
+
 namespace swarm {
 
 struct MicrobatchKey {
-  uint64_t step = 0;
-  uint32_t slot = 0;
-  uint64_t attempt = 0;
+  Step step;
+  Slot slot;
+  Attempt attempt;
 
   friend bool operator<(const MicrobatchKey& a, const MicrobatchKey& b) {
     return std::tie(a.step, a.slot, a.attempt) < std::tie(b.step, b.slot, b.attempt);

@@ -313,7 +313,7 @@ ExperimentResult parse_experiment(const std::string& text, const std::string& fi
 ExperimentResult load_experiment(const std::string& path, const std::vector<std::string>& overrides,
                                  Timeline timeline) {
   auto unreadable = [&](const std::string& why) {
-    return fail({path, 1, 1}, "cannot read the file: " + why);
+    return fail({path, 0, 0}, "cannot read the file: " + why);
   };
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return unreadable("it does not exist or is not accessible");

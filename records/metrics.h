@@ -56,7 +56,7 @@ struct StepMetrics {
   double seconds = 0;                 ///< From its opening (asynchronous: the closing of the one
                                       ///< before) to its closing.
   std::vector<int64_t> live_peers{};  ///< Serving peers of each stage.
-  TrafficBytes bytes_sent{};          ///< In this step, all nodes.
+  TrafficBytes bytes_sent{};          ///< By all nodes, as reported since the line before.
   std::optional<double> validation_loss{};  ///< [nats per token]
   std::optional<double> gradient_norm{};    ///< Of the whole model, before clipping.
   uint32_t slots = 0;
@@ -76,7 +76,7 @@ struct StepMetrics {
       "were open together");
     v("seconds", seconds, "from the opening to the closing of the step [s]");
     v("live_peers", live_peers, "serving peers of each stage, first stage first");
-    v("bytes_sent", bytes_sent, "in this step, by class of traffic");
+    v("bytes_sent", bytes_sent, "as reported since the line before, by class of traffic");
     v("validation_loss", validation_loss, "only when measured [nats per token]");
     v("gradient_norm", gradient_norm, "of the whole model, before clipping");
     v("slots", slots, "microbatches of the step");

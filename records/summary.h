@@ -16,8 +16,8 @@ struct Summary {
   uint64_t steps = 0, steps_closed = 0;
   std::optional<double> train_loss{}, validation_loss{}, bigram_loss{};  ///< [nats per token]
   uint64_t tokens = 0;                                                   ///< Trained in all.
-  std::optional<double> tokens_per_second{};  ///< Over the closed steps but the first.
-  double seconds = 0;                         ///< Of the last `swarm run`.
+  std::optional<double> tokens_per_second{};                             ///< See RunRate.
+  double seconds = 0;  ///< Of the last `swarm run`.
   uint64_t recoveries = 0;
   std::map<std::string, uint64_t> events{};  ///< How often each happened.
 

@@ -1,11 +1,12 @@
-/// How fast a run trains, from its closings. The only definition of `tokens_per_second` of a
-/// metrics line. Pure; time is an argument. One owner.
+/// How fast a run trains, from its closings: the only definitions of `tokens_per_second`, of a
+/// metrics line and of a whole run. Pure; time is an argument. One owner.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <vector>
 
 namespace swarm::records {
 
@@ -30,6 +31,34 @@ class TokenRate {
   };
   size_t open_together_;
   std::deque<Closing> last_;
+};
+
+/// A whole run (summary, report, `swarm compare`, `swarm bench`): the tokens between its first
+/// closing and its last through the time between them. Recoveries count; the first step, which
+/// warms allocators and links up, and the time in which the run was stopped do not.
+class RunRate {
+ public:
+  /// A training step has closed at `time_s`; `tokens`: trained so far in the run. Any order, but
+  /// none from before a stop.
+  void closed(double time_s, uint64_t tokens);
+  /// The run was stopped, and goes on from here.
+  void stopped() { stopped_ = true; }
+
+  double tokens() const;
+  double seconds() const;
+  /// Nothing if no time has passed between closings.
+  std::optional<double> tokens_per_second() const;
+
+ private:
+  struct Closing {
+    double time_s;
+    uint64_t tokens;
+  };
+  struct Stretch {
+    Closing first, last;
+  };
+  std::vector<Stretch> stretches_;
+  bool stopped_ = true;
 };
 
 }  // namespace swarm::records

@@ -15,6 +15,7 @@
 #include "common/buffer.h"
 #include "common/ids.h"
 #include "common/result.h"
+#include "common/strong_id.h"
 #include "swarm/state.pb.h"
 #include "tensor/core/stage.h"
 
@@ -28,7 +29,7 @@ struct AverageMember {
 };
 
 struct AverageRound {
-  uint64_t round = 0;                  ///< Grows from round to round.
+  Round round;                         ///< Grows from round to round.
   std::vector<AverageMember> members;  ///< The same list, in the same order, at every member.
   uint32_t self = 0;                   ///< This averager's place in `members`.
   /// float32 [n]: un-normalised sum over this peer's samples. May be empty without samples.

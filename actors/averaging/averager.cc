@@ -55,8 +55,8 @@ class Averager {
   caf::behavior start(Self* self, AveragerDeps deps);
 
  private:
-  uint64_t id() const { return round_->work->spec().round; }
-  bool running(uint64_t round) const { return round_ && id() == round && !round_->finished; }
+  Round id() const { return round_->work->spec().round; }
+  bool running(Round round) const { return round_ && id() == round && !round_->finished; }
 
   caf::result<AverageResult> average(const AverageRound& spec);
   void start_round(const AverageRound& spec);
@@ -66,7 +66,7 @@ class Averager {
   void answered(uint32_t member, size_t number, const Result<Mail>& reply);
   void check_complete();
   void fail(const Error& error);
-  void abandon(uint64_t round);
+  void abandon(Round round);
 
   caf::result<Mail> on_mail(const Mail& mail);
   void on_part(const Mail& mail, MailPromise promise);
@@ -84,8 +84,8 @@ class Averager {
   Self* self_ = nullptr;
   AveragerDeps deps_;
   std::unique_ptr<ActiveRound> round_;
-  uint64_t newest_ = 0;  ///< Started or abandoned; parts of this and older rounds are never held.
-  std::multimap<uint64_t, HeldPart> held_;  // by round
+  Round newest_;  ///< Started or abandoned; parts of this and older rounds are never held.
+  std::multimap<Round, HeldPart> held_;  // by round
   uint64_t held_bytes_ = 0;
   std::optional<routing::RoundPace> pace_;  ///< Set by start().
   std::string last_round_ = "none";
@@ -104,7 +104,7 @@ caf::behavior Averager::start(Self* self, AveragerDeps deps) {
   return {
       [this](const Mail& mail) { return on_mail(mail); },
       [this](average_atom, const AverageRound& spec) { return average(spec); },
-      [this](abandon_atom, uint64_t round) { abandon(round); },
+      [this](abandon_atom, Round round) { abandon(round); },
       [this](describe_atom) { return describe(); },
       [this](node_up_atom, const NodeInfo&) {},
       [this](node_down_atom, const NodeInfo& node, const std::string& reason) {
@@ -171,7 +171,7 @@ void Averager::start_round(const AverageRound& spec) {
 
 void Averager::resolve(uint32_t member) {
   const auto& who = round_->work->spec().members[member];
-  const uint64_t round = id();
+  const Round round = id();
   self_
       ->request(deps_.links, deps_.options.min_deadline, resolve_atom::value, who.averager,
                 who.endpoint)
@@ -262,7 +262,7 @@ void Averager::fail(const Error& error) {
                              deps_.id.brief() + " gave the round up: " + to_string(error)));
 }
 
-void Averager::abandon(uint64_t round) {
+void Averager::abandon(Round round) {
   if (running(round))
     fail({ErrorCode::kCancelled, "the round was abandoned"});
   else if (round_ && id() == round)
@@ -293,7 +293,7 @@ caf::result<Mail> Averager::on_mail(const Mail& mail) {
 }
 
 void Averager::on_part(const Mail& mail, MailPromise promise) {
-  const uint64_t round = mail.as<proto::AveragePart>().round();
+  const Round round(mail.as<proto::AveragePart>().round());
   if (round_ && id() == round) return serve(mail, promise);
   if (round > newest_) return hold(mail, promise);
   promise.deliver(
@@ -334,7 +334,7 @@ void Averager::hold(const Mail& mail, MailPromise promise) {
   }
   const auto budget = std::min(std::max(mail.budget, milliseconds(1)), milliseconds(3'600'000));
   held_bytes_ += size;
-  held_.emplace(mail.as<proto::AveragePart>().round(),
+  held_.emplace(Round(mail.as<proto::AveragePart>().round()),
                 HeldPart{mail, promise, self_->clock().now() + budget});
   later(budget, [this] { drop_expired(); });
 }

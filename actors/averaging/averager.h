@@ -4,7 +4,7 @@
 ///   mail                        reply             errors
 ///   (average_atom, AverageRound) AverageResult    kLinkLost, kPeerTimeout, kCancelled, kStaleStep,
 ///                                                 kShapeMismatch, kInvalidArgument, kShuttingDown
-///   (abandon_atom, uint64 round) -                (the round's answer becomes kCancelled)
+///   (abandon_atom, Round round) -                 (the round's answer becomes kCancelled)
 ///   (describe_atom)             string            for the console
 ///   Mail AveragePart            AveragePartReply  kStaleStep, kShapeMismatch, kInvalidArgument,
 ///                                                 kOverloaded, kPeerTimeout, kCancelled
@@ -32,6 +32,7 @@
 #include "actors/averaging/options.h"
 #include "common/buffer.h"
 #include "common/ids.h"
+#include "common/strong_id.h"
 
 namespace swarm::actors {
 
@@ -48,7 +49,7 @@ struct AverageResult {
 struct AveragerDeps {
   ActorId id;  ///< {this node, "averager.<place>"}.
   caf::actor links;
-  uint32_t stage = 0;
+  Stage stage;
   AveragerOptions options;
   bool detached = true;                    ///< False in tests on the deterministic scheduler.
   uint64_t max_held_bytes = 256ull << 20;  ///< Of early parts; beyond it kOverloaded.
@@ -60,5 +61,6 @@ caf::actor spawn_averager(caf::actor_system& system, AveragerDeps deps);
 
 }  // namespace swarm::actors
 
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::Round)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::actors::AverageRound)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::actors::AverageResult)

@@ -63,7 +63,7 @@ float* DirectReduce::at(uint64_t element) const {
 AllReduce::Outgoing DirectReduce::request(uint32_t member, size_t number) const {
   const auto& part = asked_[member][number];
   Outgoing out;
-  out.head.set_round(spec_.round);
+  out.head.set_round(spec_.round.value());
   out.head.set_sender(spec_.self);
   out.head.set_offset(part.first);
   if (!contributes(spec_.self)) return out;

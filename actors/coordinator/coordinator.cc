@@ -102,8 +102,8 @@ void CoordinatorState::on_node_down(const NodeInfo& info) {
 // -- the office
 
 void CoordinatorState::take_over() {
-  const uint64_t term = office_->office().term();
-  records_->record(step(), records::CoordinatorActive{term});
+  const Term term = office_->office().term();
+  records_->record(step(), records::CoordinatorActive{term.value()});
   log_info(fmt::format("event=takes_over term={}", term));
   office_->publish();
   gathering_->new_term();
@@ -111,10 +111,10 @@ void CoordinatorState::take_over() {
 }
 
 /// All who knew of earlier terms were gone when this one took over.
-void CoordinatorState::raise_term(uint64_t seen) {
+void CoordinatorState::raise_term(Term seen) {
   office_->office().raise_term(seen);
-  const uint64_t term = office_->office().term();
-  records_->record(step(), records::CoordinatorActive{term});
+  const Term term = office_->office().term();
+  records_->record(step(), records::CoordinatorActive{term.value()});
   log_info(fmt::format("event=raises_term term={}", term));
   office_->publish();
   gathering_->new_term();
@@ -151,7 +151,7 @@ caf::result<Mail> CoordinatorState::on_register(const proto::RegisterPeer& messa
     resolve(address);
   }
   const auto verdict = admit(address.id);
-  const uint64_t term = office_->office().term();
+  const Term term = office_->office().term();
   return write_verdict(verdict, book_, term, routing::attempt_base(term, gathering_->count()),
                        roster_->reported());
 }
@@ -187,7 +187,7 @@ routing::Verdict CoordinatorState::admit(const PeerId& id) {
 void CoordinatorState::peer_gone(const PeerId& id, const std::string& reason) {
   const auto* peer = roster_->find(id);
   if (peer == nullptr) return;
-  const uint32_t stage = peer->stage;
+  const Stage stage = peer->stage;
   const bool was_serving = peer->serving;
   records_->record(step(), records::PeerLost{book_.name(id), reason}, stage);
   roster_->remove(id);

@@ -55,7 +55,7 @@ void CoordinatorClient::found(const std::vector<DhtRecordLocal>& records) {
     proto::CoordinatorRecord one;
     if (!one.ParseFromString(record.value) || !one.active()) continue;
     auto node = NodeId::from_bytes(one.node_id());
-    if (!node || dead_.is_dead(one.term(), *node, record.version)) continue;
+    if (!node || dead_.is_dead(Term(one.term()), *node, record.version)) continue;
     auto rank = [](const proto::CoordinatorRecord& r) {
       return std::make_pair(r.term(), r.node_id());
     };
@@ -65,10 +65,11 @@ void CoordinatorClient::found(const std::vector<DhtRecordLocal>& records) {
   }
   if (!best) return;
   if (auto endpoint = Endpoint::parse(best->endpoint()))
-    follow({*NodeId::from_bytes(best->node_id()), best->actor()}, *endpoint, best->term(), version);
+    follow({*NodeId::from_bytes(best->node_id()), best->actor()}, *endpoint, Term(best->term()),
+           version);
 }
 
-void CoordinatorClient::follow(const ActorId& id, const Endpoint& endpoint, uint64_t term,
+void CoordinatorClient::follow(const ActorId& id, const Endpoint& endpoint, Term term,
                                uint64_t version) {
   if (known() && id == id_ && term == term_) {
     version_ = std::max(version_, version);
@@ -91,7 +92,7 @@ void CoordinatorClient::follow(const ActorId& id, const Endpoint& endpoint, uint
             followed_[id] = std::max(followed_[id], term);
             version_ = version;
             log_info("event=coordinator_followed coordinator=" + id.brief() +
-                     " term=" + std::to_string(term));
+                     " term=" + std::to_string(term.value()));
             deps_.on_change();
           },
           [](const caf::error&) {});
@@ -104,15 +105,15 @@ void CoordinatorClient::node_down(const NodeId& node) {
   refresh();
 }
 
-bool CoordinatorClient::accept(uint64_t term) {
+bool CoordinatorClient::accept(Term term) {
   if (term < highest_) return false;
   highest_ = term;
   if (term > term_) refresh();  // its record will say where it is
   return true;
 }
 
-uint64_t CoordinatorClient::foreign_term() const {
-  uint64_t term = 0;
+Term CoordinatorClient::foreign_term() const {
+  Term term;
   for (const auto& [id, followed] : followed_)
     if (id != id_) term = std::max(term, followed);
   return term;

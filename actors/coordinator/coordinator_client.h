@@ -18,6 +18,7 @@
 #include "actors/net/local.h"
 #include "actors/net/mail.h"
 #include "actors/node/options.h"
+#include "common/strong_id.h"
 #include "routing/membership/dead_records.h"
 
 namespace swarm::actors {
@@ -45,28 +46,28 @@ class CoordinatorClient {
   void node_down(const NodeId& node);
   /// A message of this term and node was seen. False if a newer coordinator is known: the sender
   /// is to be told kStaleTerm.
-  bool accept(uint64_t term);
+  bool accept(Term term);
 
   bool known() const { return proxy_ != nullptr; }
-  uint64_t term() const { return term_; }
+  Term term() const { return term_; }
   /// Highest term of another coordinator that was ever followed here. When all who knew the terms
   /// are gone they start again at 1: the new coordinator must hear that there were higher ones.
-  uint64_t foreign_term() const;
+  Term foreign_term() const;
   const ActorId& id() const { return id_; }
   /// Errors besides the coordinator's own: kNotReady when none is known.
   void request(const Mail& mail, Done done);
 
  private:
   void found(const std::vector<DhtRecordLocal>& records);
-  void follow(const ActorId& id, const Endpoint& endpoint, uint64_t term, uint64_t version);
+  void follow(const ActorId& id, const Endpoint& endpoint, Term term, uint64_t version);
   double now_s() const;
 
   CoordinatorClientDeps deps_;
   caf::actor proxy_;
   ActorId id_;
-  uint64_t highest_ = 0;  ///< Of any message accepted.
-  std::map<ActorId, uint64_t> followed_;
-  uint64_t term_ = 0;
+  Term highest_;  ///< Of any message accepted.
+  std::map<ActorId, Term> followed_;
+  Term term_;
   routing::DeadRecords dead_;  ///< Those that lost their link.
   uint64_t version_ = 0;       ///< Of the record that led to proxy_.
   bool asking_ = false;

@@ -15,14 +15,14 @@ constexpr milliseconds kRoundBudget{120'000};
 constexpr milliseconds kCommitBudget{60'000};
 
 routing::CommitAnswer answer_of(const proto::CommitStepReply& reply) {
-  return {reply.step(), reply.checksum()};
+  return {Step(reply.step()), reply.checksum()};
 }
 
-proto::CommitStep commit_of(const routing::orders::CommitStep& order, uint64_t term) {
+proto::CommitStep commit_of(const routing::orders::CommitStep& order, Term term) {
   proto::CommitStep commit;
-  commit.set_term(term);
-  commit.set_step(order.step);
-  commit.set_round(order.round);
+  commit.set_term(term.value());
+  commit.set_step(order.step.value());
+  commit.set_round(order.round.value());
   commit.set_gradient_norm(order.gradient_norm);
   commit.set_save_checkpoint(order.save);
   return commit;
@@ -49,21 +49,22 @@ proto::RegisterPeerReply::Verdict verdict_of(routing::Verdict::Kind kind) {
 Result<routing::LedgerHop> read_hop(const proto::RouteHop& hop) {
   auto peer = from_proto(hop.peer());
   if (!peer) return peer.error();
-  return routing::LedgerHop{hop.stage(), peer->id, hop.held(), hop.attempt()};
+  return routing::LedgerHop{Stage(hop.stage()), peer->id, hop.held(), Attempt(hop.attempt())};
 }
 
 routing::PeerReport read_report(const proto::RegisterPeer& message) {
   routing::PeerReport report;
   report.has_state = message.has_state();
-  report.step = message.step();
-  report.open_step = message.open_step();
-  report.snapshots.assign(message.snapshots().begin(), message.snapshots().end());
+  report.step = Step(message.step());
+  report.open_step = Step(message.open_step());
+  for (uint64_t step : message.snapshots()) report.snapshots.push_back(Step(step));
   for (const auto& held : message.held()) {
-    report.held.emplace_back(held.slot(), held.attempt());
-    if (held.samples() > 0) report.losses.push_back({held.slot(), held.loss_sum(), held.samples()});
+    report.held.emplace_back(Slot(held.slot()), Attempt(held.attempt()));
+    if (held.samples() > 0)
+      report.losses.push_back({Slot(held.slot()), held.loss_sum(), held.samples()});
   }
   report.has_average = message.has_average();
-  report.round = message.round();
+  report.round = Round(message.round());
   report.last_gradient_norm = message.last_gradient_norm();
   report.checksum = message.checksum();
   report.swarm_peers = message.swarm_peers();
@@ -80,15 +81,16 @@ Result<Registration> read_registration(const proto::RegisterPeer& message, uint3
   if (message.stage() >= num_stages)
     return Error{ErrorCode::kInvalidArgument,
                  "there are " + std::to_string(num_stages) + " stages"};
-  return Registration{*address, message.stage(), message.foreign_term(), read_report(message)};
+  return Registration{*address, Stage(message.stage()), Term(message.foreign_term()),
+                      read_report(message)};
 }
 
 Result<routing::SlotReport> read_slot_done(const proto::SlotDone& message) {
   using What = routing::SlotReport::What;
   routing::SlotReport report;
-  report.step = message.step();
-  report.slot = message.slot();
-  report.attempt = message.attempt();
+  report.step = Step(message.step());
+  report.slot = Slot(message.slot());
+  report.attempt = Attempt(message.attempt());
   report.loss_sum = message.loss_sum();
   report.samples = message.samples();
   report.why = message.error();
@@ -133,96 +135,95 @@ std::optional<KnownCandidate> read_record(const DhtRecordLocal& record) {
   auto node = NodeId::from_bytes(one.node_id());
   auto endpoint = Endpoint::parse(one.endpoint());
   if (!node || !endpoint) return std::nullopt;
-  return KnownCandidate{{*node, one.term(), one.active()}, *endpoint};
+  return KnownCandidate{{*node, Term(one.term()), one.active()}, *endpoint};
 }
 
 // -- sent
 
-Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, uint64_t term,
-                   uint64_t min_attempt, uint32_t peers) {
+Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, Term term,
+                   Attempt min_attempt, uint32_t peers) {
   proto::RegisterPeerReply reply;
   reply.set_verdict(verdict_of(verdict.kind));
   reply.set_reason(verdict.reason);
-  reply.set_step(verdict.step);
-  reply.set_open_step(verdict.open_step);
+  reply.set_step(verdict.step.value());
+  reply.set_open_step(verdict.open_step.value());
   reply.set_keep_held(verdict.keep_held);
   reply.set_exact(verdict.exact);
   const auto pause = std::chrono::duration_cast<milliseconds>(verdict.retry_after);
   reply.set_retry_after_ms(static_cast<uint32_t>(pause.count()));
   for (const PeerId& source : verdict.sources) *reply.add_sources() = book.to_proto(source);
-  reply.set_term(term);
-  reply.set_min_attempt(min_attempt);
+  reply.set_term(term.value());
+  reply.set_min_attempt(min_attempt.value());
   reply.set_peers(peers);
   return make_mail(std::move(reply));
 }
 
-Mail write_leases(const routing::Leases& leases, uint64_t term, uint64_t step, bool over) {
+Mail write_leases(const routing::Leases& leases, Term term, Step step, bool over) {
   proto::LeaseReply reply;
-  reply.set_term(term);
-  reply.set_step(leases.slots.empty() ? step : leases.step);
+  reply.set_term(term.value());
+  reply.set_step((leases.slots.empty() ? step : leases.step).value());
   reply.set_finished(over);
   for (const auto& [lease, avoid] : leases.slots) {
     auto* slot = reply.add_slots();
-    slot->set_slot(lease.slot);
-    slot->set_attempt(lease.attempt);
+    slot->set_slot(lease.slot.value());
+    slot->set_attempt(lease.attempt.value());
     slot->set_needs(lease.needs);
     slot->set_validation(lease.validation);
     for (const auto& hop : avoid) {
       auto* one = slot->add_avoid();
-      one->set_stage(hop.stage);
+      one->set_stage(hop.stage.value());
       *one->mutable_peer() = to_proto(hop.peer, Endpoint{}, "");
     }
   }
   return make_mail(std::move(reply));
 }
 
-Mail write_close(const routing::orders::CloseStep& order, const PeerBook& book, uint64_t term,
+Mail write_close(const routing::orders::CloseStep& order, const PeerBook& book, Term term,
                  uint32_t microbatch) {
   proto::CloseStep close;
-  close.set_term(term);
-  close.set_step(order.step);
-  close.set_round(order.round);
+  close.set_term(term.value());
+  close.set_step(order.step.value());
+  close.set_round(order.round.value());
   close.set_step_samples(order.samples);
   close.set_go_on(order.go_on);
   if (order.commit) *close.mutable_commit() = commit_of(*order.commit, term);
   for (const auto& share : order.members) {
     auto* member = close.add_members();
     *member->mutable_peer() = book.to_proto(share.peer);
-    for (uint32_t slot : share.slots) member->add_counted_slots(slot);
+    for (Slot slot : share.slots) member->add_counted_slots(slot.value());
     member->set_samples(share.slots.size() * microbatch);
   }
   return make_mail(std::move(close), {}, kRoundBudget);
 }
 
-Mail write_abandon(const routing::orders::AbandonRound& order, uint64_t term) {
+Mail write_abandon(const routing::orders::AbandonRound& order, Term term) {
   proto::CloseStep message;
-  message.set_term(term);
-  message.set_step(order.step);
-  message.set_round(order.round);
+  message.set_term(term.value());
+  message.set_step(order.step.value());
+  message.set_round(order.round.value());
   return make_mail(std::move(message));
 }
 
-Mail write_commit(const routing::orders::CommitStep& order, uint64_t term) {
+Mail write_commit(const routing::orders::CommitStep& order, Term term) {
   return make_mail(commit_of(order, term), {}, kCommitBudget);
 }
 
-Mail write_end_period(const routing::orders::EndPeriod& order, const PeerBook& book,
-                      uint64_t term) {
+Mail write_end_period(const routing::orders::EndPeriod& order, const PeerBook& book, Term term) {
   proto::EndPeriod message;
-  message.set_term(term);
-  message.set_period(order.period);
+  message.set_term(term.value());
+  message.set_period(order.period.value());
   message.set_save_checkpoint(order.save);
   message.set_blocking(order.blocking);
-  message.set_round(order.round);
-  if (order.round != 0)
+  message.set_round(order.round.value());
+  if (order.round != Round())
     for (const PeerId& id : order.members) *message.add_members() = book.to_proto(id);
   return make_mail(std::move(message), {}, kRoundBudget);
 }
 
-Mail write_restore(uint64_t term, uint64_t step, const std::string& reason) {
+Mail write_restore(Term term, Step step, const std::string& reason) {
   proto::Restore message;
-  message.set_term(term);
-  message.set_step(step);
+  message.set_term(term.value());
+  message.set_step(step.value());
   message.set_reason(reason);
   return make_mail(std::move(message));
 }

@@ -10,6 +10,7 @@
 #include "actors/dht/dht_node.h"
 #include "actors/net/requests.h"
 #include "common/result.h"
+#include "common/strong_id.h"
 #include "routing/membership/admission.h"
 #include "routing/membership/election.h"
 #include "routing/membership/roster.h"
@@ -24,8 +25,8 @@ namespace swarm::actors {
 
 struct Registration {
   PeerAddress address;
-  uint32_t stage = 0;
-  uint64_t foreign_term = 0;
+  Stage stage;
+  Term foreign_term;
   routing::PeerReport report;
 };
 /// Errors: kInvalidArgument (no valid address, a stage that does not exist).
@@ -46,15 +47,15 @@ std::optional<KnownCandidate> read_record(const DhtRecordLocal& record);
 
 // -- sent
 
-Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, uint64_t term,
-                   uint64_t min_attempt, uint32_t peers);
+Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, Term term,
+                   Attempt min_attempt, uint32_t peers);
 /// `step`: said when there are no slots.
-Mail write_leases(const routing::Leases& leases, uint64_t term, uint64_t step, bool over);
-Mail write_close(const routing::orders::CloseStep& order, const PeerBook& book, uint64_t term,
+Mail write_leases(const routing::Leases& leases, Term term, Step step, bool over);
+Mail write_close(const routing::orders::CloseStep& order, const PeerBook& book, Term term,
                  uint32_t microbatch);
-Mail write_abandon(const routing::orders::AbandonRound& order, uint64_t term);
-Mail write_commit(const routing::orders::CommitStep& order, uint64_t term);
-Mail write_end_period(const routing::orders::EndPeriod& order, const PeerBook& book, uint64_t term);
-Mail write_restore(uint64_t term, uint64_t step, const std::string& reason);
+Mail write_abandon(const routing::orders::AbandonRound& order, Term term);
+Mail write_commit(const routing::orders::CommitStep& order, Term term);
+Mail write_end_period(const routing::orders::EndPeriod& order, const PeerBook& book, Term term);
+Mail write_restore(Term term, Step step, const std::string& reason);
 
 }  // namespace swarm::actors

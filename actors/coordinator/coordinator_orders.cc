@@ -20,7 +20,7 @@ void CoordinatorState::carry_out(const routing::Orders& orders) {
 
 template <class Order>
 void CoordinatorState::obey(const Order& order) {
-  const uint64_t term = office_->office().term();
+  const Term term = office_->office().term();
   if constexpr (std::is_same_v<Order, orders::Note>)
     records_->write(order);
   else if constexpr (std::is_same_v<Order, orders::WriteAudit> ||
@@ -48,7 +48,7 @@ void CoordinatorState::obey(const Order& order) {
     mail_->send(order, term);
 }
 
-void CoordinatorState::gather(const std::string& reason, std::optional<uint64_t> applied) {
+void CoordinatorState::gather(const std::string& reason, std::optional<Step> applied) {
   schedule_->close();
   records_->swarm_gathers();
   carry_out(gathering_->begin(reason, applied, now()));
@@ -98,7 +98,7 @@ StepMailHooks CoordinatorState::mail_hooks() {
     }
     carry_out(schedule_->period_answered(member, read_period(reply), now()));
   };
-  hooks.committed = [this](const PeerId& id, uint64_t, Result<Mail> reply) {
+  hooks.committed = [this](const PeerId& id, Step, Result<Mail> reply) {
     if (!active()) return;
     if (reply) {
       const auto& bytes = reply->as<proto::CommitStepReply>().bytes_sent();
@@ -106,9 +106,10 @@ StepMailHooks CoordinatorState::mail_hooks() {
     }
     carry_out(schedule_->commit_answered(id, read_commit(reply), now()));
   };
-  hooks.round = [this](uint32_t stage, uint64_t round) { return schedule_->round(stage, round); };
+  hooks.round = [this](Stage stage, Round round) { return schedule_->round(stage, round); };
   hooks.asked_again = [this](const routing::RoundMember& member) {
-    records_->record(step(), records::MemberAskedAgain{book_.name(member.peer), member.round},
+    records_->record(step(),
+                     records::MemberAskedAgain{book_.name(member.peer), member.round.value()},
                      member.stage);
   };
   return hooks;

@@ -16,15 +16,23 @@ namespace {
 
 namespace facts = routing::facts;
 
+template <class Id>
+std::vector<typename Id::Rep> numbers_of(const std::vector<Id>& ids) {
+  std::vector<typename Id::Rep> out;
+  for (Id id : ids) out.push_back(id.value());
+  return out;
+}
+
 /// One call for each fact: which event says it.
 struct FactWriter {
-  EventLog& events;
+  CoordinatorRecords& out;
   const PeerBook& book;
-  int64_t stage, step;
+  std::optional<Stage> stage;
+  Step step;
 
   template <class Event>
   void record(const Event& event) const {
-    events.record(stage, step, event);
+    out.record(step, event, stage);
   }
   void operator()(const facts::PeerAdmitted& f) const {
     record(records::PeerAdmitted{book.name(f.peer)});
@@ -33,14 +41,16 @@ struct FactWriter {
     record(records::PeerLost{book.name(f.peer), f.reason});
   }
   void operator()(const facts::Recompute& f) const { record(records::Recompute{f.slots}); }
-  void operator()(const facts::LeaseExpired& f) const { record(records::LeaseExpired{f.slot}); }
+  void operator()(const facts::LeaseExpired& f) const {
+    record(records::LeaseExpired{f.slot.value()});
+  }
   void operator()(const facts::AttemptFailed& f) const {
-    record(records::AttemptFailed{f.slot, f.reason});
+    record(records::AttemptFailed{f.slot.value(), f.reason});
   }
   void operator()(const facts::SlotSkipped& f) const {
     log_warn(
         fmt::format("event=slot_skipped step={} slot={} peer={}", step, f.slot, book.name(f.peer)));
-    record(records::SlotSkipped{f.slot, book.name(f.peer)});
+    record(records::SlotSkipped{f.slot.value(), book.name(f.peer)});
   }
   void operator()(const facts::Diverged&) const {
     record(records::Diverged{
@@ -65,7 +75,7 @@ struct FactWriter {
     record(records::AveragingSkipped{f.reason});
   }
   void operator()(const facts::RoundAbandoned& f) const {
-    record(records::RoundAbandoned{f.round});
+    record(records::RoundAbandoned{f.round.value()});
   }
   void operator()(const facts::CommitFailed& f) const {
     record(records::CommitFailed{book.name(f.peer), f.error});
@@ -75,11 +85,13 @@ struct FactWriter {
     for (uint64_t checksum : f.found.checksums) differ.checksums.push_back({checksum});
     if (differ.checksums.size() == 1)
       return record(records::ReplicasEqual{differ.checksums[0], f.found.replicas});
-    log_error(fmt::format("event=replicas_differ stage={} step={}", stage, step));
+    log_error(fmt::format("event=replicas_differ stage={} step={}", stage.value(), step));
     record(differ);
   }
   void operator()(const facts::Recovered& f) const {
-    record(records::Recovered{f.from_step, f.present, f.before, f.reason});
+    std::optional<uint64_t> from_step;
+    if (f.from_step) from_step = f.from_step->value();
+    record(records::Recovered{from_step, f.present, f.before, f.reason});
   }
   void operator()(const facts::CannotGoOn& f) const { record(records::CannotGoOn{f.error}); }
   void operator()(const facts::SaveFailed& f) const { record(records::CheckpointFailed{f.error}); }
@@ -91,45 +103,47 @@ struct FactWriter {
 }  // namespace
 
 void CoordinatorRecords::write(const routing::orders::Note& note) {
-  std::visit(FactWriter{*events_, book_, note.stage, static_cast<int64_t>(note.step)}, note.fact);
+  std::visit(FactWriter{*this, book_, note.stage, note.step}, note.fact);
 }
 
-void CoordinatorRecords::write(const routing::orders::WriteAudit& line, uint64_t term) {
+void CoordinatorRecords::write(const routing::orders::WriteAudit& line, Term term) {
   ClosedStep closed;
-  closed.step = line.step;
-  closed.term = term;
-  closed.computed_on = line.computed_on;
+  closed.step = line.step.value();
+  closed.term = term.value();
+  closed.computed_on = line.computed_on.value();
   closed.slots = options_.batch / options_.microbatch;
   closed.microbatch = options_.microbatch;
   closed.samples = line.counted_slots * options_.microbatch;
-  closed.first_sample = line.step * options_.batch;
+  closed.first_sample = line.step.value() * options_.batch;
   closed.attempts = line.attempts;
-  closed.skipped = line.skipped;
+  closed.skipped = numbers_of(line.skipped);
   for (const auto& stage : line.stages) {
-    ClosedStep::Stage one{stage.round, stage.digest, {}};
+    ClosedStep::Stage one{stage.round.value(), stage.digest, {}};
     for (const auto& share : stage.members)
-      one.members.push_back({share.peer, share.node_name, share.slots, share.attempts});
+      one.members.push_back(
+          {share.peer, share.node_name, numbers_of(share.slots), numbers_of(share.attempts)});
     closed.stages.push_back(std::move(one));
   }
   events_->closed(closed);
 }
 
-void CoordinatorRecords::write(const routing::orders::WriteMetrics& from, uint64_t term) {
+void CoordinatorRecords::write(const routing::orders::WriteMetrics& from, Term term) {
   const uint64_t step_tokens = options_.batch * options_.sequence;
   StepMetrics line;
-  line.step = from.step;
+  line.step = from.step.value();
   line.seconds = std::chrono::duration<double>(from.took).count();
   line.train_loss = from.train_loss;
   if (from.train_loss) line.tokens_per_second = token_rate_.closed(step_tokens, line.seconds);
-  line.tokens = (from.step + (from.train_loss ? 1 : 0)) * step_tokens;
+  line.tokens = (from.step.value() + (from.train_loss ? 1 : 0)) * step_tokens;
   line.live_peers.assign(from.live_peers.begin(), from.live_peers.end());
   line.validation_loss = from.validation_loss;
   line.slots = from.slots;
   line.attempts = from.attempts;
-  line.term = term;
+  line.term = term.value();
   line.gradient_norm = from.gradient_norm;
   const auto sent = traffic_.since_last(kTrafficClasses);
   for (size_t i = 0; i < sent.size(); ++i) line.bytes_sent[i] = sent[i];
+  if (options_.open_together > 1) staleness_.resize(options_.num_stages);  // asynchronous mode
   for (const Staleness& stage : staleness_) {
     line.staleness.emplace_back();
     if (!stage.histogram.empty())
@@ -142,9 +156,9 @@ void CoordinatorRecords::write(const routing::orders::WriteMetrics& from, uint64
   tokens_per_second_ = line.tokens_per_second.value_or(0);
 }
 
-void CoordinatorRecords::add_staleness(uint32_t stage, const Staleness& staleness) {
+void CoordinatorRecords::add_staleness(Stage stage, const Staleness& staleness) {
   staleness_.resize(options_.num_stages);
-  staleness_[stage].merge(staleness);
+  staleness_[stage.value()].merge(staleness);
 }
 
 }  // namespace swarm::actors

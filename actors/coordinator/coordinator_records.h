@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "actors/coordinator/peer_book.h"
 #include "actors/coordinator/staleness.h"
 #include "actors/node/event_log.h"
+#include "common/strong_id.h"
 #include "records/token_rate.h"
 #include "routing/membership/roster.h"
 #include "routing/steps/orders.h"
@@ -33,21 +35,22 @@ class CoordinatorRecords {
         book_(book),
         token_rate_(options.open_together) {}
 
-  /// stage -1: does not apply.
+  /// No stage: does not apply.
   template <class Event>
-  void record(uint64_t step, const Event& event, int64_t stage = -1) {
-    events_->record(stage, static_cast<int64_t>(step), event);
+  void record(Step step, const Event& event, std::optional<Stage> stage = std::nullopt) {
+    const int64_t at_stage = stage ? int64_t{stage->value()} : -1;
+    events_->record(at_stage, static_cast<int64_t>(step.value()), event);
   }
   void write(const routing::orders::Note& note);
-  void write(const routing::orders::WriteAudit& line, uint64_t term);
-  void write(const routing::orders::WriteMetrics& line, uint64_t term);
+  void write(const routing::orders::WriteAudit& line, Term term);
+  void write(const routing::orders::WriteMetrics& line, Term term);
 
   /// What was measured of the speed so far is of another time.
   void swarm_gathers() { token_rate_.clear(); }
   /// Bytes that the nodes have sent, for the next line of metrics.
   routing::NodeTraffic& traffic() { return traffic_; }
   /// Asynchronous mode: what a stage's peer says of its updates since it said so last.
-  void add_staleness(uint32_t stage, const Staleness& staleness);
+  void add_staleness(Stage stage, const Staleness& staleness);
 
   double last_loss() const { return last_loss_; }
   double tokens_per_second() const { return tokens_per_second_; }

@@ -22,6 +22,7 @@
 #include "actors/coordinator/peer_book.h"
 #include "actors/coordinator/step_mail.h"
 #include "actors/net/links/links.h"
+#include "common/strong_id.h"
 #include "routing/membership/gathering.h"
 #include "routing/membership/roster.h"
 #include "routing/steps/schedule.h"
@@ -46,7 +47,7 @@ class CoordinatorState {
   void on_tick();
   void on_node_down(const NodeInfo& info);
   void take_over();
-  void raise_term(uint64_t seen);
+  void raise_term(Term seen);
   void step_down(const std::string& reason);
   void resolve(const PeerAddress& address);
   routing::Verdict admit(const PeerId& id);
@@ -57,7 +58,7 @@ class CoordinatorState {
   void carry_out(const routing::Orders& orders);
   template <class Order>
   void obey(const Order& order);
-  void gather(const std::string& reason, std::optional<uint64_t> applied);
+  void gather(const std::string& reason, std::optional<Step> applied);
   void resume_later(const routing::orders::Later& later);
   void save_all();
   void save_late(const PeerId& id);
@@ -69,7 +70,7 @@ class CoordinatorState {
   std::string phase() const;
 
   bool active() const { return office_->office().active(); }
-  uint64_t step() const;
+  Step step() const;
   routing::Time now() const { return self_->clock().now().time_since_epoch(); }
   LeaseCounter::Stamp stamp() const;
 

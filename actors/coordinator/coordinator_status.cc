@@ -7,7 +7,7 @@ namespace swarm::actors {
 
 using routing::Frame;
 
-uint64_t CoordinatorState::step() const {
+Step CoordinatorState::step() const {
   return gathering_->planned_step().value_or(schedule_->frame().open.step);
 }
 
@@ -30,8 +30,8 @@ std::string CoordinatorState::phase() const {
 
 proto::SwarmStatusReply CoordinatorState::status() const {
   proto::SwarmStatusReply reply;
-  reply.set_term(office_->office().term());
-  reply.set_step(step());
+  reply.set_term(office_->office().term().value());
+  reply.set_step(step().value());
   const bool gathers = phase() == "gathering";
   reply.set_phase(gathers ? phase() + ": " + gathering_->waiting_for() : phase());
   reply.set_last_loss(records_->last_loss());
@@ -46,10 +46,10 @@ proto::SwarmStatusReply CoordinatorState::status() const {
   for (const auto& [id, peer] : roster_->peers()) {
     auto* one = reply.add_peers();
     *one->mutable_peer() = book_.to_proto(id);
-    one->set_stage(peer.stage);
-    one->set_step(peer.step);
+    one->set_stage(peer.stage.value());
+    one->set_step(peer.step.value());
     one->set_checksum(peer.checksum);
-    one->set_checksum_step(peer.checksum_step.value_or(peer.step));
+    one->set_checksum_step(peer.checksum_step.value_or(peer.step).value());
   }
   return reply;
 }
@@ -70,9 +70,11 @@ std::string CoordinatorState::describe() const {
                     frame.open.ledger->slots_done(), frame.open.ledger->attempts());
   if (schedule_->applied() != frame.open.step)
     text += fmt::format("step {} is averaged meanwhile\n", schedule_->applied());
-  for (size_t k = 0; k < frame.open.stages.size(); ++k)
-    text += fmt::format("stage {}: {}, round {}\n", k,
-                        kAt[static_cast<int>(frame.open.stages[k].at)], frame.open.stages[k].round);
+  for (Stage stage; stage.value() < frame.open.stages.size(); ++stage) {
+    const routing::StageRound& one = frame.open.stages[stage.value()];
+    text +=
+        fmt::format("stage {}: {}, round {}\n", stage, kAt[static_cast<int>(one.at)], one.round);
+  }
   return text;
 }
 

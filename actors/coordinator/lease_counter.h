@@ -10,6 +10,7 @@
 
 #include "actors/net/mail.h"
 #include "common/result.h"
+#include "common/strong_id.h"
 #include "routing/steps/lease_desk.h"
 
 namespace swarm::actors {
@@ -18,7 +19,8 @@ class LeaseCounter {
  public:
   /// What an answer says besides its slots.
   struct Stamp {
-    uint64_t term = 0, step = 0;
+    Term term;
+    Step step;
     bool over = false;
   };
   explicit LeaseCounter(caf::event_based_actor* self) : self_(self) {}

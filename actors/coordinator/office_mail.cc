@@ -36,7 +36,7 @@ void OfficeMail::publish() {
   message.set_actor(deps_.id.actor);
   message.set_endpoint(deps_.endpoint.text());
   message.set_node_name(deps_.node_name);
-  message.set_term(office_.term());
+  message.set_term(office_.term().value());
   message.set_active(office_.active());
   DhtRecordLocal record;
   record.subkey = deps_.id.node.hex();

@@ -13,24 +13,24 @@ StepMail::StepMail(caf::event_based_actor* self, const PeerBook& book, uint32_t 
                    StepMailHooks hooks)
     : self_(self), book_(book), microbatch_(microbatch), hooks_(std::move(hooks)) {}
 
-void StepMail::send(const routing::orders::CloseStep& order, uint64_t term) {
+void StepMail::send(const routing::orders::CloseStep& order, Term term) {
   std::vector<PeerId> members;
   for (const auto& share : order.members) members.push_back(share.peer);
   ask_all({order.stage, order.round, order.step, {}}, members,
           write_close(order, book_, term, microbatch_), hooks_.closed);
 }
 
-void StepMail::send(const routing::orders::EndPeriod& order, uint64_t term) {
+void StepMail::send(const routing::orders::EndPeriod& order, Term term) {
   ask_all({order.stage, order.round, order.period, {}}, order.members,
           write_end_period(order, book_, term), hooks_.period_ended);
 }
 
-void StepMail::send(const routing::orders::AbandonRound& order, uint64_t term) {
+void StepMail::send(const routing::orders::AbandonRound& order, Term term) {
   const Mail mail = write_abandon(order, term);
   for (const PeerId& id : order.members) tell(id, mail);
 }
 
-void StepMail::send(const routing::orders::CommitStep& order, uint64_t term) {
+void StepMail::send(const routing::orders::CommitStep& order, Term term) {
   request_mail(self_, book_.proxy(order.peer), write_commit(order, term),
                [this, id = order.peer, step = order.step](Result<Mail> reply) {
                  hooks_.committed(id, step, std::move(reply));

@@ -7,6 +7,7 @@
 
 #include "actors/coordinator/peer_book.h"
 #include "actors/net/mail.h"
+#include "common/strong_id.h"
 #include "routing/steps/open_step.h"
 #include "routing/steps/orders.h"
 
@@ -15,9 +16,9 @@ namespace swarm::actors {
 /// Whom answers are told to. They may come at any later time, or never if the actor ends.
 struct StepMailHooks {
   std::function<void(const routing::RoundMember&, Result<Mail>)> closed, period_ended;
-  std::function<void(const PeerId&, uint64_t step, Result<Mail>)> committed;
+  std::function<void(const PeerId&, Step step, Result<Mail>)> committed;
   /// Of a round: null if it is given up or over.
-  std::function<const routing::StageRound*(uint32_t stage, uint64_t round)> round;
+  std::function<const routing::StageRound*(Stage stage, Round round)> round;
   /// A round takes long: the member was asked once more.
   std::function<void(const routing::RoundMember&)> asked_again;
 };
@@ -27,10 +28,10 @@ class StepMail {
   StepMail(caf::event_based_actor* self, const PeerBook& book, uint32_t microbatch,
            StepMailHooks hooks);
 
-  void send(const routing::orders::CloseStep& order, uint64_t term);
-  void send(const routing::orders::EndPeriod& order, uint64_t term);
-  void send(const routing::orders::AbandonRound& order, uint64_t term);
-  void send(const routing::orders::CommitStep& order, uint64_t term);
+  void send(const routing::orders::CloseStep& order, Term term);
+  void send(const routing::orders::EndPeriod& order, Term term);
+  void send(const routing::orders::AbandonRound& order, Term term);
+  void send(const routing::orders::CommitStep& order, Term term);
   /// Asks a peer for a snapshot; done(reply) once it is durable, or not.
   void save(const PeerId& id, std::function<void(Result<Mail>)> done);
   /// One way; does nothing for a peer that cannot be reached yet.

@@ -1,5 +1,7 @@
 #include "actors/dht/dht_lookups.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -59,8 +61,8 @@ void DhtLookups::send_to(const caf::actor& proxy, const Contact& contact, const 
             ok(reply);
           },
           [=](const caf::error& error) {
-            log_debug("dht contact=" + contact.id.brief() + " failed=" + kind_name(mail.kind) +
-                      " error=\"" + to_string(from_caf(error)) + "\"");
+            log_debug(fmt::format("dht contact={} failed={} error=\"{}\"", contact.id.brief(),
+                                  kind_name(mail.kind), to_string(from_caf(error))));
             contacts_.lost(contact.id);
             failed();
           });

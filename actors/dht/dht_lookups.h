@@ -67,7 +67,6 @@ class DhtLookups {
   /// Ends all with `aborted`.
   void abort_all();
   void forget(const NodeId& id) { proxies_.erase(id); }
-  size_t running() const { return running_.size(); }
 
  private:
   using RunningPtr = std::shared_ptr<Running>;

@@ -1,5 +1,7 @@
 #include "actors/dht/dht_node.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <caf/event_based_actor.hpp>
 #include <caf/stateful_actor.hpp>
@@ -180,8 +182,8 @@ void DhtNode::heard_from(const Contact& contact) {
   auto to_ping = table_->seen(contact, now_s());
   if (to_ping) lookups_->tell(*to_ping, lookups_->find_mail(deps_.self, true));
   if (table_->size() == before) return;
-  log_debug("dht contact=" + contact.id.brief() + " endpoint=" + contact.endpoint.text() +
-            " contacts=" + std::to_string(table_->size()));
+  log_debug(fmt::format("dht contact={} endpoint={} contacts={}", contact.id.brief(),
+                        contact.endpoint.text(), table_->size()));
   hand_over(contact);
   if (before == 0) meet_neighbours();  // joined
 }
@@ -230,7 +232,8 @@ void DhtNode::dial(const Endpoint& where) {
             heard_from({node.id, node.endpoint.port != 0 ? node.endpoint : where});
           },
           [where](const caf::error& error) {
-            log_debug("dht dial=" + where.text() + " error=\"" + to_string(from_caf(error)) + "\"");
+            log_debug(
+                fmt::format("dht dial={} error=\"{}\"", where.text(), to_string(from_caf(error))));
           });
 }
 
@@ -357,9 +360,9 @@ caf::result<std::string> DhtNode::lookup_text(const std::string& name) {
     for (auto& contact : found.lookup.result())
       text += "  node " + contact.id.brief() + " at " + contact.endpoint.text() + "\n";
     for (auto& [subkey, record] : found.records)
-      text += "  record " + subkey + "  " + std::to_string(record.value.size()) +
-              " bytes, version " + std::to_string(record.version) + ", " +
-              std::to_string(static_cast<int64_t>((record.expires_s - now) * 1e3)) + " ms left\n";
+      text += fmt::format("  record {}  {} bytes, version {}, {} ms left\n", subkey,
+                          record.value.size(), record.version,
+                          static_cast<int64_t>((record.expires_s - now) * 1e3));
     promise.deliver(std::move(text));
   });
   return promise;

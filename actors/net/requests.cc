@@ -1,5 +1,7 @@
 #include "actors/net/requests.h"
 
+#include <fmt/format.h>
+
 #include <caf/exit_reason.hpp>
 #include <caf/scheduled_actor.hpp>
 
@@ -19,8 +21,8 @@ Result<PeerAddress> from_proto(const proto::Peer& peer) {
 
 void install_default_handlers(caf::scheduled_actor* self) {
   self->set_default_handler([](caf::scheduled_actor* who, caf::message_view& view) {
-    log_warn("event=unexpected_message actor=" + std::string(who->name()) +
-             " content=" + caf::to_string(view.content()));
+    log_warn(fmt::format("event=unexpected_message actor={} content={}", who->name(),
+                         caf::to_string(view.content())));
     return caf::result<caf::message>(to_caf(ErrorCode::kInvalidArgument, "unexpected message"));
   });
   self->set_exception_handler([self](std::exception_ptr& pending) -> caf::error {
@@ -35,8 +37,8 @@ void install_default_handlers(caf::scheduled_actor* self) {
   });
   self->set_error_handler([](caf::scheduled_actor* who, caf::error& error) {
     // The answer to mail that was no request: nobody waits for it.
-    log_debug("event=stray_error actor=" + std::string(who->name()) +
-              " error=" + to_string(from_caf(error)));
+    log_debug(fmt::format("event=stray_error actor={} error={}", who->name(),
+                          to_string(from_caf(error))));
   });
   self->set_down_handler([](const caf::down_msg&) {});
 }

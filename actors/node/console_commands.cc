@@ -1,5 +1,7 @@
 #include "actors/node/console_commands.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -135,8 +137,8 @@ void dht_status(ConsoleContext& context, ConsoleAnswer answer) {
             TextTable table({"contact", "address"});
             for (const auto& contact : status.contacts)
               table.add({contact.id.brief(), contact.endpoint.text()});
-            answer.text("records " + std::to_string(status.records) + ", contacts " +
-                        std::to_string(status.contacts.size()) + "\n" + table.text());
+            answer.text(fmt::format("records {}, contacts {}\n{}", status.records,
+                                    status.contacts.size(), table.text()));
           },
           [answer](const caf::error& e) mutable { answer.error(to_string(from_caf(e))); });
 }
@@ -160,8 +162,8 @@ void add_announcement(const std::string& key, const DhtRecordLocal& record, Text
                version, ttl});
   else if (key != kCoordinatorKey && peer.ParseFromString(record.value))
     table.add({peer.node_name(), peer.endpoint(), peer.actor(),
-               "step " + std::to_string(peer.step()) + ", load " + fixed(peer.load_s(), 3) + " s",
-               version, ttl});
+               fmt::format("step {}, load {} s", peer.step(), fixed(peer.load_s(), 3)), version,
+               ttl});
   else
     table.add({record.subkey, "", "", "not readable", version, ttl});
 }

@@ -1,5 +1,7 @@
 #include "actors/node/node_supervisor.h"
 
+#include <fmt/format.h>
+
 #include <caf/stateful_actor.hpp>
 
 #include "actors/net/links/links.h"
@@ -60,8 +62,7 @@ class SupervisorState {
     if (mail.kind != proto::KIND_STOP_NODE)
       return to_caf(ErrorCode::kInvalidArgument, "a supervisor takes only stop_node");
     const auto& stop = mail.as<proto::StopNode>();
-    log_warn("event=stop_asked at_once=" + std::to_string(stop.at_once()) +
-             " reason=" + stop.reason());
+    log_warn(fmt::format("event=stop_asked at_once={:d} reason={}", stop.at_once(), stop.reason()));
     deps_.events->record(-1, -1, records::StopAsked{stop.at_once(), stop.reason()});
     if (stop.at_once())
       deps_.kill_process();
@@ -149,8 +150,8 @@ class SupervisorState {
         self_->request(actor, kDrainPatience, drain_atom::value)
             .then([one_done](bool) mutable { one_done(); },
                   [one_done, name = name.text()](const caf::error& error) mutable {
-                    log_warn("event=drain_failed actor=" + name +
-                             " error=" + to_string(from_caf(error)));
+                    log_warn(fmt::format("event=drain_failed actor={} error={}", name,
+                                         to_string(from_caf(error))));
                     one_done();
                   });
       }

@@ -1,5 +1,7 @@
 #include "actors/node/options.h"
 
+#include <fmt/format.h>
+
 namespace swarm::actors {
 namespace {
 
@@ -16,14 +18,15 @@ std::vector<Error> TrainingOptions::validate() const {
   }
   auto multiple = [&](const char* name, uint32_t value) {
     if (value == 0 || value % microbatch != 0)
-      errors.push_back(invalid(std::string("training.") + name +
-                               ": expected a multiple of training.microbatch = " +
-                               std::to_string(microbatch) + ", found " + std::to_string(value)));
+      errors.push_back(invalid(
+          fmt::format("training.{}: expected a multiple of training.microbatch = {}, found {}",
+                      name, microbatch, value)));
   };
   multiple("batch", batch);
   if (batch > 0 && sync_every % batch != 0)
-    errors.push_back(invalid("training.sync_every: expected a multiple of training.batch = " +
-                             std::to_string(batch) + ", found " + std::to_string(sync_every)));
+    errors.push_back(invalid(
+        fmt::format("training.sync_every: expected a multiple of training.batch = {}, found {}",
+                    batch, sync_every)));
   if (local_update_every == 0)
     errors.push_back(invalid("training.local_update_every: expected at least 1, found 0"));
   if (asynchronous() && delayed_updates)

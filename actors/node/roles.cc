@@ -10,16 +10,17 @@
 #include "actors/state/checkpointer.h"
 #include "actors/state/state_transfer.h"
 #include "actors/trainer/trainer.h"
+#include "common/strong_id.h"
 
 namespace swarm::actors {
 namespace {
 
-tensor::StageOptions stage_options(const NodeOptions& options, int32_t stage) {
+tensor::StageOptions stage_options(const NodeOptions& options, Stage stage) {
   tensor::StageOptions out;
   out.model = options.model;
   out.model.seed = options.training.seed;
   out.optimizer = options.optimizer;
-  out.stage = stage;
+  out.stage = static_cast<int32_t>(stage.value());
   out.num_stages = options.num_stages;
   out.backward = options.backward;
   out.compute = options.compute;
@@ -50,7 +51,7 @@ caf::actor interposed(const RoleContext& context, Role role, const caf::actor& a
   return context.interpose ? context.interpose(role, actor) : actor;
 }
 
-caf::actor spawn_compute_of(const RoleContext& context, int32_t stage) {
+caf::actor spawn_compute_of(const RoleContext& context, Stage stage) {
   auto make = [make = context.make_stage, options = stage_options(context.options, stage)] {
     return make(options);
   };
@@ -65,7 +66,7 @@ caf::actor spawn_checkpointer_of(const RoleContext& context) {
                                        context.options.checkpoint.keep, context.detached));
 }
 
-caf::actor spawn_averager_of(const RoleContext& context, const PeerId& peer, uint32_t stage) {
+caf::actor spawn_averager_of(const RoleContext& context, const PeerId& peer, Stage stage) {
   AveragerDeps deps;
   deps.id = beside(peer, Role::kAverager);
   deps.links = context.links;
@@ -75,7 +76,7 @@ caf::actor spawn_averager_of(const RoleContext& context, const PeerId& peer, uin
   return spawn_averager(*context.system, std::move(deps));
 }
 
-caf::actor spawn_state_transfer_of(const RoleContext& context, const PeerId& peer, uint32_t stage) {
+caf::actor spawn_state_transfer_of(const RoleContext& context, const PeerId& peer, Stage stage) {
   StateTransferDeps deps;
   deps.id = beside(peer, Role::kState);
   deps.links = context.links;
@@ -91,17 +92,17 @@ caf::actor spawn_state_transfer_of(const RoleContext& context, const PeerId& pee
 RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t life) {
   const NodeOptions& options = context.options;
   const RoleName name{Role::kStage, place, life};
-  const int32_t stage = options.stages[place];
+  const Stage stage(static_cast<uint32_t>(options.stages[place]));
   auto deps = common_deps<StageServerDeps>(context, name);
-  deps.stage = static_cast<uint32_t>(stage);
+  deps.stage = stage;
   deps.sequence = options.model.sequence;
   deps.optimizer = options.optimizer;
   deps.options = options.stage_server;
   deps.faults = options.faults;
   deps.compute = spawn_compute_of(context, stage);
   deps.checkpointer = spawn_checkpointer_of(context);
-  deps.averager = spawn_averager_of(context, deps.id, deps.stage);
-  deps.state_transfer = spawn_state_transfer_of(context, deps.id, deps.stage);
+  deps.averager = spawn_averager_of(context, deps.id, stage);
+  deps.state_transfer = spawn_state_transfer_of(context, deps.id, stage);
   RoleActors actors{{name.with(Role::kCompute), deps.compute},
                     {name.with(Role::kCheckpointer), deps.checkpointer},
                     {name.with(Role::kAverager), deps.averager},

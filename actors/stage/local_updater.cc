@@ -3,12 +3,12 @@
 namespace swarm::actors {
 
 LocalUpdates LocalUpdater::added(tensor::Stage& stage, uint64_t samples, uint64_t updates_before,
-                                 uint64_t lr_position) {
+                                 Step lr_position) {
   samples_ += samples;
   forwards_.push_back(updates_before);
   LocalUpdates result;
   if (forwards_.size() < every_) return result;
-  auto updated = stage.apply_local(samples_, lr_position);
+  auto updated = stage.apply_local(samples_, lr_position.value());
   if (updated)
     for (uint64_t forward : forwards_) result.staleness.push_back(updated->updates - 1 - forward);
   else

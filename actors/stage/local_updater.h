@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "common/strong_id.h"
 #include "tensor/core/stage.h"
 
 namespace swarm::actors {
@@ -27,7 +28,7 @@ class LocalUpdater {
   /// The gradient sum of `stage` now holds `samples` more, whose forward ran after `updates_before`
   /// updates. Updates at the learning rate of `lr_position` if enough are there.
   LocalUpdates added(tensor::Stage& stage, uint64_t samples, uint64_t updates_before,
-                     uint64_t lr_position);
+                     Step lr_position);
   /// The sum was cleared.
   void clear();
 

@@ -9,7 +9,7 @@ namespace {
 
 Status check(const proto::ForwardRequest& head, const MicrobatchLimits& limits) {
   auto bad = [](std::string detail) { return Error{ErrorCode::kShapeMismatch, std::move(detail)}; };
-  if (head.stage() != limits.stage)
+  if (Stage(head.stage()) != limits.stage)
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("this peer serves stage {}, not {}", limits.stage, head.stage())};
   if (head.samples() == 0 || head.samples() > limits.max_samples)
@@ -30,13 +30,13 @@ Result<Microbatch> decode_microbatch(const Mail& mail, const MicrobatchLimits& l
   const auto& head = mail.as<proto::ForwardRequest>();
   if (auto valid = check(head, limits); !valid) return valid.error();
   Microbatch microbatch;
-  microbatch.key = {head.step(), head.slot(), head.attempt()};
+  microbatch.key = {Step(head.step()), Slot(head.slot()), Attempt(head.attempt())};
   microbatch.forward_only = head.forward_only();
-  microbatch.adds = ((head.needs() >> limits.stage) & 1) != 0 && !head.forward_only();
+  microbatch.adds = ((head.needs() >> limits.stage.value()) & 1) != 0 && !head.forward_only();
   microbatch.input.samples = head.samples();
   microbatch.input.sequence = head.sequence();
   microbatch.input.tokens = Buffer(mail.head, head.tokens().data(), head.tokens().size());
-  if (limits.stage > 0) microbatch.input.activations = {head.activations(), mail.body};
+  if (limits.stage > Stage(0)) microbatch.input.activations = {head.activations(), mail.body};
   microbatch.request = mail;
   return microbatch;
 }
@@ -45,9 +45,9 @@ proto::ForwardRequest for_next_stage(const Microbatch& microbatch,
                                      const tensor::EncodedTensor& activations) {
   const auto& from = microbatch.request.as<proto::ForwardRequest>();
   proto::ForwardRequest head;
-  head.set_step(microbatch.key.step);
-  head.set_slot(microbatch.key.slot);
-  head.set_attempt(microbatch.key.attempt);
+  head.set_step(microbatch.key.step.value());
+  head.set_slot(microbatch.key.slot.value());
+  head.set_attempt(microbatch.key.attempt.value());
   head.set_needs(from.needs());
   head.set_forward_only(microbatch.forward_only);
   head.set_samples(microbatch.input.samples);

@@ -7,6 +7,7 @@
 #include "actors/net/mail.h"
 #include "common/microbatch_key.h"
 #include "common/result.h"
+#include "common/strong_id.h"
 #include "swarm/train.pb.h"
 #include "tensor/core/stage.h"
 
@@ -21,7 +22,7 @@ struct Microbatch {
 };
 
 struct MicrobatchLimits {
-  uint32_t stage = 0;
+  Stage stage;
   uint32_t max_samples = 0;
   uint32_t sequence = 0;
   uint64_t slots = 0;  ///< Of a step, validation included.

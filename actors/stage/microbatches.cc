@@ -77,12 +77,12 @@ caf::result<Mail> Microbatches::refuse_overload() {
       Error{ErrorCode::kOverloaded, "all places are taken", static_cast<uint32_t>(wait_s * 1000)});
 }
 
-void Microbatches::refuse_attempts_below(uint64_t attempt) {
+void Microbatches::refuse_attempts_below(Attempt attempt) {
   min_attempt_ = std::max(min_attempt_, attempt);
 }
 
 void Microbatches::on_cancel(const proto::CancelAttempt& message) {
-  const Key key{message.step(), message.slot(), message.attempt()};
+  const Key key{Step(message.step()), Slot(message.slot()), Attempt(message.attempt())};
   if (desk_.cancel(key)) answer(key, Error{ErrorCode::kCancelled, "the sender gave it up"});
 }
 
@@ -248,14 +248,14 @@ Mail Microbatches::make_reply(const Work& work, double loss_sum,
                               const tensor::EncodedTensor& gradient, bool held) const {
   const Key& key = work.microbatch.key;
   proto::ForwardReply reply;
-  reply.set_step(key.step);
-  reply.set_slot(key.slot);
-  reply.set_attempt(key.attempt);
+  reply.set_step(key.step.value());
+  reply.set_slot(key.slot.value());
+  reply.set_attempt(key.attempt.value());
   reply.set_loss_sum(loss_sum);
   auto* hop = reply.add_route();
   *hop = context_.hop();
   hop->set_held(held);
-  if (held) hop->set_attempt(context_.contributions.attempt(key).value_or(0));
+  if (held) hop->set_attempt(context_.contributions.attempt(key).value_or(Attempt()).value());
   if (work.downstream) reply.mutable_route()->MergeFrom(work.downstream->head().route());
   reply.set_compute_s(static_cast<float>(work.compute_s));
   if (!gradient.empty()) *reply.mutable_gradient() = gradient.meta;
@@ -281,7 +281,7 @@ void Microbatches::answer(const Key& key, const Result<Mail>& reply) {
 /// names the place, and the coordinator decides.
 void Microbatches::answer_error(const Key& key, const Error& error) {
   if (error.code != ErrorCode::kNonFinite) return answer(key, error);
-  context_.record(records::NonFinite{key.slot, key.attempt, error.detail});
+  context_.record(records::NonFinite{key.slot.value(), key.attempt.value(), error.detail});
   answer_non_finite(key, context_.hop());
 }
 
@@ -289,9 +289,9 @@ void Microbatches::answer_non_finite(const Key& key, const proto::RouteHop& wher
   const Desk::Resident* resident = desk_.find(key);
   if (resident == nullptr) return;
   proto::ForwardReply reply;
-  reply.set_step(key.step);
-  reply.set_slot(key.slot);
-  reply.set_attempt(key.attempt);
+  reply.set_step(key.step.value());
+  reply.set_slot(key.slot.value());
+  reply.set_attempt(key.attempt.value());
   reply.set_compute_s(static_cast<float>(resident->payload.compute_s));
   *reply.mutable_non_finite() = where;
   answer(key, make_mail(std::move(reply)));
@@ -302,7 +302,7 @@ void Microbatches::end_late_ones() {
     answer(key, Error{ErrorCode::kPeerTimeout, "the budget is used up"});
 }
 
-void Microbatches::end_before(uint64_t step, const Error& error) {
+void Microbatches::end_before(Step step, const Error& error) {
   for (const Key& key : desk_.before(step)) answer(key, error);
 }
 

@@ -11,6 +11,7 @@
 #include "actors/stage/stage_client.h"
 #include "actors/stage/stage_context.h"
 #include "actors/stage/stage_updates.h"
+#include "common/strong_id.h"
 #include "routing/steps/answer_cache.h"
 #include "routing/steps/microbatch_desk.h"
 #include "routing/steps/slot_fault.h"
@@ -25,13 +26,13 @@ class Microbatches {
   caf::result<Mail> on_forward(const Mail& mail);
   void on_cancel(const proto::CancelAttempt& message);
   /// Attempts below were leased before the swarm gathered last. It only rises.
-  void refuse_attempts_below(uint64_t attempt);
+  void refuse_attempts_below(Attempt attempt);
 
   /// Starts what is due, if nothing is computed.
   void compute_next();
   /// Nobody waits for microbatches whose budget is long used up. Call on a timer.
   void end_late_ones();
-  void end_before(uint64_t step, const Error& error);
+  void end_before(Step step, const Error& error);
   void forget_answers() { answers_.clear(); }
 
   /// Null at the last stage.
@@ -84,7 +85,7 @@ class Microbatches {
   std::unique_ptr<StageClient> next_stage_;
   Desk desk_;
   routing::AnswerCache<Key, Mail> answers_;
-  uint64_t min_attempt_ = 0;
+  Attempt min_attempt_;
   bool computing_ = false;
   double mean_compute_s_ = 0;  ///< Per microbatch, forward and backward, EMA.
   uint64_t forwards_ = 0, refused_ = 0, stale_ = 0;

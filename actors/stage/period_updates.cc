@@ -22,7 +22,7 @@ routing::MicrobatchWindow PeriodUpdates::window() const {
 
 /// Replicas stay equal after the last averaging.
 bool PeriodUpdates::adds(const MicrobatchKey&) const {
-  return context_.at.open_step < context_.deps.training.steps;
+  return context_.at.open_step.value() < context_.deps.training.steps;
 }
 
 void PeriodUpdates::updated(const LocalUpdates& updates) {
@@ -39,7 +39,7 @@ void PeriodUpdates::updated(const LocalUpdates& updates) {
 // -- periods
 
 /// The period gives snapshots their number and says which microbatches are too old.
-void PeriodUpdates::enter_period(uint64_t period) {
+void PeriodUpdates::enter_period(Step period) {
   auto& at = context_.at;
   at.open_step = at.applied = at.computed_on = std::max(at.open_step, period);
 }
@@ -59,7 +59,7 @@ caf::result<Mail> PeriodUpdates::on_mail(const Mail& mail) {
 
 Result<AverageRound> PeriodUpdates::decode(const proto::EndPeriod& message) const {
   AverageRound round;
-  round.round = message.round();
+  round.round = Round(message.round());
   round.total_samples = static_cast<uint64_t>(message.members_size());
   bool is_member = false;
   for (const auto& member : message.members()) {
@@ -75,7 +75,7 @@ Result<AverageRound> PeriodUpdates::decode(const proto::EndPeriod& message) cons
   return round;
 }
 
-Status PeriodUpdates::check_round(uint64_t id) const {
+Status PeriodUpdates::check_round(Round id) const {
   if (averaging_ && id != round_.id)
     return Error{ErrorCode::kOverloaded, "an earlier round is under way", 100};
   // Taken again, a round's average would take back the updates made since.
@@ -84,14 +84,14 @@ Status PeriodUpdates::check_round(uint64_t id) const {
 }
 
 caf::result<Mail> PeriodUpdates::on_end_period(const proto::EndPeriod& message) {
-  if (auto ruled = context_.accept(message.term()); !ruled) return to_caf(ruled.error());
+  if (auto ruled = context_.accept(Term(message.term())); !ruled) return to_caf(ruled.error());
   if (!context_.phase.serves()) return to_caf(context_.phase.refusal());
-  enter_period(message.period() + 1);
+  enter_period(Step(message.period()) + 1);
   if (message.members_size() == 0) {
     if (message.save_checkpoint()) context_.host->save_snapshot();
     return make_mail(reply());
   }
-  if (auto valid = check_round(message.round()); !valid) return to_caf(valid.error());
+  if (auto valid = check_round(Round(message.round())); !valid) return to_caf(valid.error());
   auto average = decode(message);
   if (!average) return to_caf(average.error());
   auto promise = context_.self->make_response_promise();
@@ -99,8 +99,8 @@ caf::result<Mail> PeriodUpdates::on_end_period(const proto::EndPeriod& message) 
     round_.promises.push_back(promise);
     return promise;
   }
-  Round round;
-  round.id = message.round();
+  RoundState round;
+  round.id = Round(message.round());
   round.promises.push_back(promise);
   round.blocking = message.blocking();
   round.save_afterwards = message.save_checkpoint();
@@ -110,7 +110,7 @@ caf::result<Mail> PeriodUpdates::on_end_period(const proto::EndPeriod& message) 
 
 // -- rounds of weights
 
-void PeriodUpdates::begin(Round round, AverageRound average) {
+void PeriodUpdates::begin(RoundState round, AverageRound average) {
   round_ = std::move(round);
   round_.began_s = context_.now_s();
   averaging_ = true;
@@ -156,7 +156,7 @@ void PeriodUpdates::end(Result<proto::EndPeriodReply> reply) {
   if (reply) {
     deliver(round_.promises, make_mail(std::move(*reply)));
   } else {
-    context_.record(records::RoundFailed{round_.id, reply.error()});
+    context_.record(records::RoundFailed{round_.id.value(), reply.error()});
     deliver(round_.promises, about_others(reply.error()));
   }
   if (round_.save_afterwards && context_.at.has_state) context_.host->save_snapshot();
@@ -166,17 +166,17 @@ void PeriodUpdates::end(Result<proto::EndPeriodReply> reply) {
 // -- membership
 
 void PeriodUpdates::describe_to(proto::RegisterPeer& message) const {
-  message.set_round(round_.id);
+  message.set_round(round_.id.value());
 }
 
 bool PeriodUpdates::go_on(const proto::RegisterPeerReply& verdict) {
   if (!context_.at.has_state) return false;
-  enter_period(verdict.open_step());
+  enter_period(Step(verdict.open_step()));
   return true;
 }
 
 void PeriodUpdates::stop(const std::string& reason) {
-  if (round_.id == 0) return;
+  if (round_.id == Round()) return;
   caf::anon_send(context_.deps.averager, abandon_atom::value, round_.id);
   deliver(round_.promises, Error{ErrorCode::kCancelled, "the round was abandoned: " + reason});
   round_.abandoned = true;

@@ -4,6 +4,7 @@
 
 #include "actors/coordinator/staleness.h"
 #include "actors/stage/stage_updates.h"
+#include "common/strong_id.h"
 
 namespace swarm::actors {
 
@@ -24,12 +25,12 @@ class PeriodUpdates final : public StageUpdates {
   void stop(const std::string& reason) override;
   void loaded() override;
 
-  std::optional<uint64_t> number_of_state() const override { return context_.at.open_step; }
+  std::optional<Step> number_of_state() const override { return context_.at.open_step; }
   std::string describe() const override;
 
  private:
-  struct Round {  ///< Of weights.
-    uint64_t id = 0;
+  struct RoundState {  ///< Of weights.
+    Round id;
     Promises promises;
     bool abandoned = false;
     bool blocking = false;  ///< Nothing is computed until it is over.
@@ -39,12 +40,12 @@ class PeriodUpdates final : public StageUpdates {
   };
 
   caf::result<Mail> on_end_period(const proto::EndPeriod& message);
-  Status check_round(uint64_t id) const;
+  Status check_round(Round id) const;
   Result<AverageRound> decode(const proto::EndPeriod& message) const;
-  void begin(Round round, AverageRound average);
+  void begin(RoundState round, AverageRound average);
   void take(const Buffer& sent, Result<AverageResult> result);
   void end(Result<proto::EndPeriodReply> reply);
-  void enter_period(uint64_t period);
+  void enter_period(Step period);
   proto::EndPeriodReply reply();
 
   StageContext& context_;
@@ -52,7 +53,7 @@ class PeriodUpdates final : public StageUpdates {
   uint64_t updates_made_ = 0;
   Staleness staleness_;         ///< Since the start, for people.
   Staleness period_staleness_;  ///< Since the last report.
-  Round round_;                 ///< The latest; no other begins before it has ended.
+  RoundState round_;            ///< The latest; no other begins before it has ended.
   bool averaging_ = false;      ///< It is under way.
   bool stalled_ = false;
 };

@@ -44,7 +44,8 @@ StageClient::TimePoint StageClient::now() const { return deps_.self->clock().now
 
 void StageClient::refresh() {
   std::weak_ptr<bool> alive = alive_;
-  deps_.self->request(deps_.dht, milliseconds(5'000), dht_get_atom::value, stage_key(deps_.stage))
+  deps_.self
+      ->request(deps_.dht, milliseconds(5'000), dht_get_atom::value, stage_key(deps_.stage.value()))
       .then(
           [this, alive](const std::vector<DhtRecordLocal>& records) {
             if (alive.expired()) return;
@@ -57,7 +58,7 @@ void StageClient::refresh() {
 void StageClient::found_peers(const std::vector<DhtRecordLocal>& records) {
   for (const auto& record : records) {
     proto::PeerRecord peer;
-    if (!peer.ParseFromString(record.value) || peer.stage() != deps_.stage) continue;
+    if (!peer.ParseFromString(record.value) || Stage(peer.stage()) != deps_.stage) continue;
     auto node = NodeId::from_bytes(peer.node_id());
     auto endpoint = Endpoint::parse(peer.endpoint());
     if (!node || !endpoint) continue;
@@ -112,11 +113,11 @@ void StageClient::node_down(const NodeId& node) {
 uint64_t StageClient::send(proto::ForwardRequest head, Buffer body, milliseconds budget,
                            Done done) {
   uint64_t id = next_id_++;
-  head.set_stage(deps_.stage);
+  head.set_stage(deps_.stage.value());
   std::set<PeerId> avoid;
   for (const auto& hop : head.avoid()) {
     auto node = NodeId::from_bytes(hop.peer().node_id());
-    if (node && hop.stage() == deps_.stage) avoid.insert({*node, hop.peer().actor()});
+    if (node && Stage(hop.stage()) == deps_.stage) avoid.insert({*node, hop.peer().actor()});
   }
   Sending sending;
   sending.request = make_mail(std::move(head), std::move(body));
@@ -145,7 +146,7 @@ void StageClient::try_send(uint64_t id, bool may_end) {
     double pause_s = sending.tries.start_over(seconds(deps_.retry_every));
     return try_later(id, milliseconds(std::lround(pause_s * 1000)));
   }
-  double stages_behind = deps_.num_stages - 1 - deps_.stage;
+  double stages_behind = deps_.num_stages - 1 - deps_.stage.value();
   double deadline_s = round_trips_.deadline_s(*picked, samples) * (1.0 + 0.5 * stages_behind);
   sending.request.budget =
       std::min(left, milliseconds(static_cast<int64_t>(deadline_s * 1000) + 1));
@@ -247,13 +248,13 @@ void StageClient::rerouted(Sending& sending, const PeerId& from, double waited_s
     sending.lost_at = now();
     sending.lost_name = name_of(from);
   }
-  deps_.events->record(deps_.stage, static_cast<int64_t>(sending.head().step()),
+  deps_.events->record(deps_.stage.value(), static_cast<int64_t>(sending.head().step()),
                        records::Rerouted{sending.head().slot(), name_of(from),
                                          records::seconds_as_millis(waited_s), why});
 }
 
 void StageClient::served_again(const Sending& sending, const PeerId& by) {
-  deps_.events->record(deps_.stage, static_cast<int64_t>(sending.head().step()),
+  deps_.events->record(deps_.stage.value(), static_cast<int64_t>(sending.head().step()),
                        records::ReroutedServed{sending.head().slot(), sending.lost_name,
                                                name_of(by), now() - *sending.lost_at});
 }

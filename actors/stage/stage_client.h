@@ -23,6 +23,7 @@
 #include "actors/net/mail.h"
 #include "actors/node/event_log.h"
 #include "actors/node/options.h"
+#include "common/strong_id.h"
 #include "routing/wiring/interleaved_round_robin.h"
 #include "routing/wiring/peer_estimates.h"
 #include "routing/wiring/tries.h"
@@ -35,7 +36,7 @@ struct StageClientDeps {
   caf::actor links;
   caf::actor dht;
   std::shared_ptr<EventLog> events;
-  uint32_t stage = 0;
+  Stage stage;
   uint32_t num_stages = 1;  ///< Deadlines grow with the stages behind this one.
   routing::PeerEstimatesOptions estimates;
   std::chrono::milliseconds retry_every{50};

@@ -11,6 +11,7 @@
 #include "actors/stage/device.h"
 #include "actors/stage/stage_server.h"
 #include "common/names.h"
+#include "common/strong_id.h"
 #include "routing/membership/peer_phase.h"
 #include "routing/steps/contributions.h"
 #include "swarm/train.pb.h"
@@ -30,7 +31,7 @@ class StageHost {
   virtual void compute_next() = 0;
   /// Microbatches of steps before `step` are answered with `error`; the answers kept for repeats
   /// are forgotten.
-  virtual void end_steps_before(uint64_t step, const Error& error) = 0;
+  virtual void end_steps_before(Step step, const Error& error) = 0;
   virtual void forget_answers() = 0;
 };
 
@@ -50,18 +51,18 @@ struct StageContext {
   uint64_t num_parameters = 0;
   std::array<uint64_t, kTrafficClasses> bytes_sent{};
 
-  bool is_last() const { return deps.stage + 1 == deps.num_stages; }
-  std::string stream() const { return stage_key(deps.stage); }
+  bool is_last() const { return deps.stage.value() + 1 == deps.num_stages; }
+  std::string stream() const { return stage_key(deps.stage.value()); }
   double now_s() const {
     return std::chrono::duration<double>(self->clock().now().time_since_epoch()).count();
   }
   /// Errors: kStaleTerm.
-  Status accept(uint64_t term) const;
+  Status accept(Term term) const;
   /// This peer, in a route.
   proto::RouteHop hop() const;
   template <class Event>
   void record(const Event& event) const {
-    deps.events->record(deps.stage, static_cast<int64_t>(at.open_step), event);
+    deps.events->record(deps.stage.value(), static_cast<int64_t>(at.open_step.value()), event);
   }
 };
 

@@ -87,7 +87,7 @@ caf::result<Mail> StageServerState::on_mail(const Mail& mail) {
 }
 
 caf::result<Mail> StageServerState::on_restore(const proto::Restore& message) {
-  if (auto ruled = context_->accept(message.term()); !ruled) return to_caf(ruled.error());
+  if (auto ruled = context_->accept(Term(message.term())); !ruled) return to_caf(ruled.error());
   stop_serving(message.reason());
   register_peer();
   return make_mail(proto::Ack());
@@ -142,7 +142,7 @@ void StageServerState::left(At from, const std::string& reason) {
                        reason));
   if (from != At::kServing) return;
   updates_->stop(reason);
-  microbatches_->end_before(~uint64_t{0},
+  microbatches_->end_before(Step(~uint64_t{0}),
                             {phase.refusal().code, "the peer stopped serving: " + reason});
   if (phase.at() != At::kRegistering) return;
   context_->record(records::Suspended{reason});
@@ -165,7 +165,7 @@ void StageServerState::save_snapshot() {
   keeper_->save([](const Status&) {});
 }
 
-void StageServerState::end_steps_before(uint64_t step, const Error& error) {
+void StageServerState::end_steps_before(Step step, const Error& error) {
   microbatches_->forget_answers();
   microbatches_->end_before(step, error);
 }
@@ -194,8 +194,8 @@ void StageServerState::announce() {
   peer.set_actor(deps.id.actor);
   peer.set_endpoint(deps.endpoint.text());
   peer.set_node_name(deps.node_name);
-  peer.set_stage(deps.stage);
-  peer.set_step(context_->at.open_step);
+  peer.set_stage(deps.stage.value());
+  peer.set_step(context_->at.open_step.value());
   peer.set_load_s(static_cast<float>(microbatches_->load_s()));
   DhtRecordLocal record;
   record.subkey = deps.id.brief();
@@ -225,7 +225,7 @@ std::string StageServerState::describe() const {
        << ", parameters " << context_->num_parameters << ", checksum " << std::hex
        << context_->checksum << std::dec << "\n"
        << updates_->describe() << ", snapshots";
-  for (uint64_t step : keeper_->snapshots().all()) text << " " << step;
+  for (Step step : keeper_->snapshots().all()) text << " " << step;
   text << "\ncoordinator "
        << (coordinator.known() ? coordinator.id().brief() : std::string("not known")) << " term "
        << coordinator.term() << "\n"

@@ -44,6 +44,7 @@
 #include "actors/node/event_log.h"
 #include "actors/node/options.h"
 #include "actors/stage/compute.h"
+#include "common/strong_id.h"
 
 namespace swarm::actors {
 
@@ -51,7 +52,7 @@ struct StageServerDeps {
   PeerId id;  ///< Its actor name is registered with `links` by the stage server itself.
   Endpoint endpoint;
   std::string node_name;
-  uint32_t stage = 0;
+  Stage stage;
   uint32_t num_stages = 1;
   int32_t sequence = 0;  ///< T; other lengths are refused.
   tensor::OptimizerOptions optimizer;

@@ -26,14 +26,14 @@ void StageServerState::register_peer() {
   if (!may || !context_->coordinator->known()) return;
   proto::RegisterPeer message;
   *message.mutable_peer() = to_proto(deps.id, deps.endpoint, deps.node_name);
-  message.set_stage(deps.stage);
+  message.set_stage(deps.stage.value());
   message.set_has_state(at.has_state);
-  message.set_step(at.applied);
+  message.set_step(at.applied.value());
   message.set_checksum(context_->checksum);
   message.set_swarm_peers(swarm_peers_);
-  message.set_open_step(at.open_step);
-  message.set_foreign_term(context_->coordinator->foreign_term());
-  for (uint64_t step : keeper_->snapshots().readable()) message.add_snapshots(step);
+  message.set_open_step(at.open_step.value());
+  message.set_foreign_term(context_->coordinator->foreign_term().value());
+  for (Step step : keeper_->snapshots().readable()) message.add_snapshots(step.value());
   updates_->describe_to(message);
   registering_ = true;
   context_->coordinator->request(
@@ -42,15 +42,15 @@ void StageServerState::register_peer() {
 }
 
 /// `as_of`: updates applied, as the registration said.
-void StageServerState::registered(uint64_t as_of, Result<Mail> reply) {
+void StageServerState::registered(Step as_of, Result<Mail> reply) {
   registering_ = false;
   if (!reply || reply->kind != proto::KIND_REGISTER_PEER_REPLY) return;  // the tick asks again
   const auto& verdict = reply->as<proto::RegisterPeerReply>();
-  if (!context_->phase.registers() || !context_->accept(verdict.term())) return;
+  if (!context_->phase.registers() || !context_->accept(Term(verdict.term()))) return;
   if (!updates_->committing()) obey(as_of, verdict);
 }
 
-void StageServerState::obey(uint64_t as_of, const proto::RegisterPeerReply& verdict) {
+void StageServerState::obey(Step as_of, const proto::RegisterPeerReply& verdict) {
   using Reply = proto::RegisterPeerReply;
   switch (verdict.verdict()) {
     case Reply::VERDICT_SERVE:
@@ -60,7 +60,7 @@ void StageServerState::obey(uint64_t as_of, const proto::RegisterPeerReply& verd
       return keeper_->initialize();
     case Reply::VERDICT_RESTORE:
       enter(At::kLoading, fmt::format("own snapshot of step {}", verdict.step()));
-      return keeper_->restore_own(verdict.step());
+      return keeper_->restore_own(Step(verdict.step()));
     case Reply::VERDICT_FETCH:
       if (context_->at.applied == as_of) fetch(verdict);  // else overtaken by a commit
       return;
@@ -75,7 +75,7 @@ void StageServerState::obey(uint64_t as_of, const proto::RegisterPeerReply& verd
 
 void StageServerState::serve(const proto::RegisterPeerReply& verdict) {
   if (!updates_->go_on(verdict)) return;
-  microbatches_->refuse_attempts_below(verdict.min_attempt());
+  microbatches_->refuse_attempts_below(Attempt(verdict.min_attempt()));
   swarm_peers_ = verdict.peers();
   if (context_->phase.serves()) return;
   keeper_->forget_newer_snapshots();

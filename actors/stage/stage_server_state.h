@@ -11,6 +11,7 @@
 #include "actors/stage/stage_context.h"
 #include "actors/stage/stage_updates.h"
 #include "actors/stage/state_keeper.h"
+#include "common/strong_id.h"
 
 namespace swarm::actors {
 
@@ -27,7 +28,7 @@ class StageServerState : public StageHost {
   void register_peer() override;
   void save_snapshot() override;
   void compute_next() override { microbatches_->compute_next(); }
-  void end_steps_before(uint64_t step, const Error& error) override;
+  void end_steps_before(Step step, const Error& error) override;
   void forget_answers() override { microbatches_->forget_answers(); }
 
  private:
@@ -45,8 +46,8 @@ class StageServerState : public StageHost {
   void enter(At to, const std::string& reason);
   void left(At from, const std::string& reason);
   void coordinator_changed();
-  void registered(uint64_t as_of, Result<Mail> reply);
-  void obey(uint64_t as_of, const proto::RegisterPeerReply& verdict);
+  void registered(Step as_of, Result<Mail> reply);
+  void obey(Step as_of, const proto::RegisterPeerReply& verdict);
   void serve(const proto::RegisterPeerReply& verdict);
   void fetch(const proto::RegisterPeerReply& verdict);
   void loading_is_over(const std::string& reason, std::chrono::milliseconds pause);

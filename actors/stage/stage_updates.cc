@@ -40,14 +40,14 @@ Error about_others(Error error) {
 
 // -- what all parts share
 
-Status StageContext::accept(uint64_t term) const {
+Status StageContext::accept(Term term) const {
   if (coordinator->accept(term)) return {};
   return Error{ErrorCode::kStaleTerm, fmt::format("term {} rules", coordinator->term())};
 }
 
 proto::RouteHop StageContext::hop() const {
   proto::RouteHop here;
-  here.set_stage(deps.stage);
+  here.set_stage(deps.stage.value());
   *here.mutable_peer() = to_proto(deps.id, deps.endpoint, deps.node_name);
   return here;
 }

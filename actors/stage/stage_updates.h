@@ -13,6 +13,7 @@
 #include "actors/net/mail.h"
 #include "actors/stage/local_updater.h"
 #include "actors/stage/stage_context.h"
+#include "common/strong_id.h"
 #include "routing/steps/microbatch_window.h"
 
 namespace swarm::actors {
@@ -50,7 +51,7 @@ class StageUpdates {
 
   // -- states
   /// The step that a frozen state is to be numbered with; nothing: its own.
-  virtual std::optional<uint64_t> number_of_state() const { return std::nullopt; }
+  virtual std::optional<Step> number_of_state() const { return std::nullopt; }
   /// A state of the same number may differ from an earlier one.
   bool states_change() const { return number_of_state().has_value(); }
   virtual std::string describe() const = 0;

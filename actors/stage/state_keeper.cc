@@ -33,7 +33,7 @@ void StateKeeper::initialize() {
       [updater = updates_.updater()](tensor::Stage& stage) -> Result<Loaded> {
         if (updater) updater->clear();
         stage.initialize();
-        return Loaded{0, stage.checksum()};
+        return Loaded{Step(0), stage.checksum()};
       },
       [this](Result<Loaded> made, double) {
         const std::string reason = "initialised from the seed";
@@ -48,10 +48,10 @@ void StateKeeper::initialize() {
       });
 }
 
-void StateKeeper::restore_own(uint64_t step) {
+void StateKeeper::restore_own(Step step) {
   context_.self
       ->request(context_.deps.checkpointer, context_.deps.options.disk_limit, load_atom::value,
-                context_.stream(), step)
+                context_.stream(), step.value())
       .then(
           [this](const Buffer& state) {
             load(state, {Origin::Kind::kOwnSnapshot, {}, 0});
@@ -67,18 +67,18 @@ bool StateKeeper::fetch(const proto::RegisterPeerReply& verdict) {
   FetchState fetch;
   fetch.stage = context_.deps.stage;
   fetch.max_bytes = tensor::max_state_bytes(context_.deps.optimizer.kind, context_.num_parameters);
-  if (verdict.exact()) fetch.exact_step = verdict.step();
+  if (verdict.exact()) fetch.exact_step = Step(verdict.step());
   for (const auto& source : verdict.sources()) {
     auto peer = from_proto(source);
     if (peer && peer->id != context_.deps.id)
-      fetch.sources.push_back({beside(peer->id, Role::kState), peer->endpoint});
+      fetch.sources.push_back({beside(peer->id, Role::kState), peer->endpoint, peer->node_name});
   }
   if (fetch.sources.empty()) return false;
   context_.self
       ->request(context_.deps.state_transfer, context_.deps.options.transfer_limit,
                 fetch_atom::value, std::move(fetch))
       .then(
-          [this, wanted = verdict.step()](const FetchedState& fetched) {
+          [this, wanted = Step(verdict.step())](const FetchedState& fetched) {
             if (fetched.step < wanted)  // the neighbours are about to apply the update
               return done_("the neighbours are not yet there", milliseconds(50));
             load(fetched.state, {Origin::Kind::kNeighbour, fetched.source, fetched.seconds});
@@ -97,16 +97,16 @@ void StateKeeper::load(const Buffer& state, const Origin& origin) {
         auto loaded = stage.load_state(state);
         if (!loaded) return loaded.error();
         stage.clear_gradients();
-        return Loaded{stage.step(), stage.checksum()};
+        return Loaded{Step(stage.step()), stage.checksum()};
       },
-      [this, origin](Result<Loaded> state, double) {
+      [this, origin, bytes = state.size()](Result<Loaded> state, double) {
         if (state) {
           loaded(*state, origin);
           const bool fetched = origin.kind == Origin::Kind::kNeighbour;
           // What is stored under its number may be an earlier state of the period.
           if (updates_.states_change() && fetched) snapshots_.spoiled(state->step);
           context_.record(records::Restored{
-              origin.name(),
+              origin.name(), bytes,
               fetched ? std::optional(records::seconds_as_millis(origin.seconds)) : std::nullopt});
         } else {
           failed(origin.name(), state.error());
@@ -121,8 +121,8 @@ void StateKeeper::loaded(const Loaded& state, const Origin& origin) {
   updates_.loaded();
   context_.host->forget_answers();
   const auto& deps = context_.deps;
-  deps.events->loaded(
-      {deps.stage, deps.id, deps.node_name, state.step, state.checksum, origin.name()});
+  deps.events->loaded({deps.stage.value(), deps.id, deps.node_name, state.step.value(),
+                       state.checksum, origin.name()});
 }
 
 void StateKeeper::failed(const std::string& source, const Error& error) {
@@ -135,8 +135,8 @@ void StateKeeper::failed(const std::string& source, const Error& error) {
 std::function<Result<FrozenState>(tensor::Stage&)> StateKeeper::freeze_job() const {
   return [number = updates_.number_of_state()](tensor::Stage& stage) -> Result<FrozenState> {
     if (number)
-      if (auto set = stage.set_step(*number); !set) return set.error();
-    return FrozenState{stage.save_state(), stage.step()};
+      if (auto set = stage.set_step(number->value()); !set) return set.error();
+    return FrozenState{stage.save_state(), Step(stage.step())};
   };
 }
 
@@ -151,13 +151,13 @@ void StateKeeper::save(std::function<void(Status)> done) {
 void StateKeeper::write(const FrozenState& frozen, std::function<void(Status)> done) {
   context_.self
       ->request(context_.deps.checkpointer, context_.deps.options.disk_limit, save_atom::value,
-                context_.stream(), frozen.step, frozen.state,
+                context_.stream(), frozen.step.value(), frozen.state,
                 /*replace=*/updates_.states_change())
       .then(
           [this, done, began_s = context_.now_s()](uint64_t saved) {
-            snapshots_.saved(saved);
+            snapshots_.saved(Step(saved));
             context_.deps.events->record(
-                context_.deps.stage, static_cast<int64_t>(saved),
+                context_.deps.stage.value(), static_cast<int64_t>(saved),
                 records::Checkpointed{records::seconds_as_millis(context_.now_s() - began_s)});
             list_snapshots();
             context_.host->register_peer();  // the coordinator waits for it before the next one
@@ -187,15 +187,18 @@ void StateKeeper::list_snapshots() {
   context_.self
       ->request(context_.deps.checkpointer, context_.deps.options.disk_limit, list_atom::value,
                 context_.stream())
-      .then([this](const std::vector<uint64_t>& steps) { snapshots_.listed(steps); },
-            [this](const caf::error& error) {
-              context_.record(records::CheckpointFailed{from_caf(error)});
-            });
+      .then(
+          [this](const std::vector<uint64_t>& steps) {
+            snapshots_.listed(std::vector<Step>(steps.begin(), steps.end()));
+          },
+          [this](const caf::error& error) {
+            context_.record(records::CheckpointFailed{from_caf(error)});
+          });
 }
 
 void StateKeeper::forget_newer_snapshots() {
   caf::anon_send(context_.deps.checkpointer, forget_newer_atom::value, context_.stream(),
-                 context_.at.applied);
+                 context_.at.applied.value());
   list_snapshots();
 }
 

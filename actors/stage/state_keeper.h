@@ -8,6 +8,7 @@
 #include "actors/stage/stage_context.h"
 #include "actors/stage/stage_updates.h"
 #include "actors/state/state_messages.h"
+#include "common/strong_id.h"
 #include "routing/membership/snapshot_list.h"
 
 namespace swarm::actors {
@@ -25,7 +26,7 @@ class StateKeeper {
   /// first snapshot is durable: were all its peers killed before, the others could never go on.
   void initialize();
   /// One that cannot be read is not offered again.
-  void restore_own(uint64_t step);
+  void restore_own(Step step);
   /// From those that the verdict names; false if there is none.
   bool fetch(const proto::RegisterPeerReply& verdict);
 
@@ -50,7 +51,8 @@ class StateKeeper {
     std::string name() const;
   };
   struct Loaded {
-    uint64_t step = 0, checksum = 0;
+    Step step;
+    uint64_t checksum = 0;
   };
 
   void load(const Buffer& state, const Origin& origin);

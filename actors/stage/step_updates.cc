@@ -30,16 +30,17 @@ caf::result<Mail> StepUpdates::on_mail(const Mail& mail) {
 // -- closing
 
 StepUpdates::Commit StepUpdates::decode(const proto::CommitStep& message) {
-  return {message.step(), message.round(), message.gradient_norm(), message.save_checkpoint()};
+  return {Step(message.step()), Round(message.round()), message.gradient_norm(),
+          message.save_checkpoint()};
 }
 
 Result<StepUpdates::Close> StepUpdates::decode(const proto::CloseStep& message) const {
   Close close;
-  close.step = message.step();
+  close.step = Step(message.step());
   close.abandons = message.members_size() == 0;
   close.go_on = message.go_on();
   if (message.has_commit()) close.commit = decode(message.commit());
-  close.average.round = message.round();
+  close.average.round = Round(message.round());
   close.average.n = context_.num_parameters;
   close.average.total_samples = message.step_samples();
   for (const auto& member : message.members()) {
@@ -48,7 +49,7 @@ Result<StepUpdates::Close> StepUpdates::decode(const proto::CloseStep& message) 
     if (peer->id == context_.deps.id) {
       close.is_member = true;
       close.average.self = static_cast<uint32_t>(close.average.members.size());
-      close.counted.insert(member.counted_slots().begin(), member.counted_slots().end());
+      for (uint32_t slot : member.counted_slots()) close.counted.insert(Slot(slot));
     }
     close.average.members.push_back(
         {beside(peer->id, Role::kAverager), peer->endpoint, member.samples()});
@@ -58,7 +59,7 @@ Result<StepUpdates::Close> StepUpdates::decode(const proto::CloseStep& message) 
 
 Status StepUpdates::check(const Close& close) const {
   const auto& at = context_.at;
-  const uint64_t round = close.average.round;
+  const Round round = close.average.round;
   if (!context_.phase.serves() || (committing_ && !close.abandons)) return context_.phase.refusal();
   const bool repeat = round == round_.id;
   if (close.step != at.open_step && !(repeat && close.go_on && close.step + 1 == at.open_step))
@@ -74,11 +75,11 @@ Status StepUpdates::check(const Close& close) const {
 }
 
 caf::result<Mail> StepUpdates::on_close(const proto::CloseStep& message) {
-  if (auto ruled = context_.accept(message.term()); !ruled) return to_caf(ruled.error());
+  if (auto ruled = context_.accept(Term(message.term())); !ruled) return to_caf(ruled.error());
   auto close = decode(message);
   if (!close) return to_caf(close.error());
   if (auto valid = check(*close); !valid) return to_caf(valid.error());
-  const uint64_t id = close->average.round;
+  const Round id = close->average.round;
   if (close->abandons) {
     if (round_.id == id) abandon_round("the coordinator abandoned it");
     return make_mail(proto::CloseStepReply());
@@ -101,7 +102,7 @@ caf::result<Mail> StepUpdates::on_close(const proto::CloseStep& message) {
 
 /// Then it drops all: which of them were counted cannot be told apart in a sum.
 bool StepUpdates::holds_more(const Close& close) {
-  std::set<uint32_t> mine;
+  std::set<Slot> mine;
   for (const auto& held : context_.contributions.of_step(context_.at.open_step))
     mine.insert(held.slot);
   if (mine == close.counted) return false;
@@ -114,7 +115,7 @@ bool StepUpdates::holds_more(const Close& close) {
 void StepUpdates::begin(const Close& close, caf::response_promise promise) {
   if (!close.commit || !round_.result)
     abandon_round(fmt::format("round {} replaces it", close.average.round));
-  Round before = std::exchange(round_, Round{});
+  RoundState before = std::exchange(round_, RoundState{});
   round_.id = close.average.round;
   round_.held = context_.contributions.of_step(context_.at.open_step);
   round_.promises.push_back(std::move(promise));
@@ -141,9 +142,9 @@ void StepUpdates::begin(const Close& close, caf::response_promise promise) {
       });
 }
 
-void StepUpdates::closed(const Close& close, const Round& before, Result<Closed> result) {
+void StepUpdates::closed(const Close& close, const RoundState& before, Result<Closed> result) {
   committing_ = false;
-  const uint64_t id = close.average.round;
+  const Round id = close.average.round;
   if (!result) {
     round_done(id, result.error());
     return context_.host->compute_next();
@@ -164,15 +165,15 @@ void StepUpdates::start_round(AverageRound round, const Buffer& sum) {
   });
 }
 
-void StepUpdates::round_done(uint64_t round, Result<AverageResult> result) {
+void StepUpdates::round_done(Round round, Result<AverageResult> result) {
   if (round_.id != round || round_.abandoned) return;
   if (!result) {
-    context_.record(records::RoundFailed{round, result.error()});
+    context_.record(records::RoundFailed{round.value(), result.error()});
     round_.result.reset();
     return deliver(round_.promises, about_others(result.error()));
   }
   if (!round_.result)
-    context_.record(records::Averaged{round, records::seconds_as_millis(result->seconds)});
+    context_.record(records::Averaged{round.value(), records::seconds_as_millis(result->seconds)});
   round_.result = *result;
   proto::CloseStepReply reply;
   reply.set_squared_norm(result->squared_norm);
@@ -182,7 +183,7 @@ void StepUpdates::round_done(uint64_t round, Result<AverageResult> result) {
 }
 
 void StepUpdates::abandon_round(const std::string& reason) {
-  if (round_.id == 0) return;
+  if (round_.id == Round()) return;
   if (!round_.result) caf::anon_send(context_.deps.averager, abandon_atom::value, round_.id);
   deliver(round_.promises, Error{ErrorCode::kCancelled, "the round was abandoned: " + reason});
   round_.abandoned = true;
@@ -204,7 +205,7 @@ Status StepUpdates::check(const Commit& commit) const {
 }
 
 caf::result<Mail> StepUpdates::on_commit(const proto::CommitStep& message) {
-  if (auto ruled = context_.accept(message.term()); !ruled) return to_caf(ruled.error());
+  if (auto ruled = context_.accept(Term(message.term())); !ruled) return to_caf(ruled.error());
   const Commit commit = decode(message);
   const bool repeat = commit.step + 1 == context_.at.applied && commit.round == last_round_;
   if (repeat && context_.phase.registers() && context_.at.has_state)
@@ -237,7 +238,7 @@ void StepUpdates::committed(const Commit& commit, caf::response_promise promise,
     return promise.deliver(to_caf(checksum.error()));
   }
   applied(commit, round_, *checksum);
-  round_ = Round{};
+  round_ = RoundState{};
   round_.id = last_round_;
   enter_step(context_.at.applied);
   promise.deliver(make_mail(commit_reply()));
@@ -245,18 +246,18 @@ void StepUpdates::committed(const Commit& commit, caf::response_promise promise,
 }
 
 /// `commit`, of the average that `round` gave, is in the parameters.
-void StepUpdates::applied(const Commit& commit, const Round& round, uint64_t checksum) {
+void StepUpdates::applied(const Commit& commit, const RoundState& round, uint64_t checksum) {
   CommittedStep line;
-  line.step = commit.step;
-  line.stage = context_.deps.stage;
-  line.round = commit.round;
+  line.step = commit.step.value();
+  line.stage = context_.deps.stage.value();
+  line.round = commit.round.value();
   line.digest = round.result->digest;
   line.checksum = checksum;
   line.held.peer = context_.deps.id;
   line.held.node_name = context_.deps.node_name;
   for (const auto& held : round.held) {
-    line.held.slots.push_back(held.slot);
-    line.held.attempts.push_back(held.attempt);
+    line.held.slots.push_back(held.slot.value());
+    line.held.attempts.push_back(held.attempt.value());
   }
   context_.deps.events->committed(line);
   ++context_.at.applied;
@@ -267,7 +268,7 @@ void StepUpdates::applied(const Commit& commit, const Round& round, uint64_t che
 }
 
 /// The open step is over for this peer: its sum has been taken or applied.
-void StepUpdates::enter_step(uint64_t step) {
+void StepUpdates::enter_step(Step step) {
   context_.at.open_step = step;
   context_.at.computed_on = context_.at.applied;
   context_.contributions.clear();
@@ -277,7 +278,7 @@ void StepUpdates::enter_step(uint64_t step) {
 
 proto::CommitStepReply StepUpdates::commit_reply() const {
   proto::CommitStepReply reply;
-  reply.set_step(context_.at.applied);
+  reply.set_step(context_.at.applied.value());
   reply.set_checksum(context_.checksum);
   for (uint64_t bytes : context_.bytes_sent) reply.add_bytes_sent(bytes);
   return reply;
@@ -287,22 +288,22 @@ proto::CommitStepReply StepUpdates::commit_reply() const {
 
 void StepUpdates::describe_to(proto::RegisterPeer& message) const {
   message.set_has_average(round_.result.has_value());
-  message.set_round(round_.id);
+  message.set_round(round_.id.value());
   message.set_last_gradient_norm(last_gradient_norm_);
   const auto& at = context_.at;
   if (at.open_step != at.applied || at.computed_ahead()) return;  // of no use to a new coordinator
   for (const auto& slot : context_.contributions.of_step(at.open_step)) {
     auto* held = message.add_held();
-    held->set_slot(slot.slot);
-    held->set_attempt(slot.attempt);
+    held->set_slot(slot.slot.value());
+    held->set_attempt(slot.attempt.value());
     held->set_loss_sum(slot.loss_sum);
     held->set_samples(slot.samples);
   }
 }
 
 bool StepUpdates::go_on(const proto::RegisterPeerReply& verdict) {
-  switch (routing::serve_in_steps(context_.at, context_.phase.serves(), verdict.step(),
-                                  verdict.open_step())) {
+  switch (routing::serve_in_steps(context_.at, context_.phase.serves(), Step(verdict.step()),
+                                  Step(verdict.open_step()))) {
     case routing::Serve::kIgnore:
       return false;
     case routing::Serve::kCollapse:
@@ -318,7 +319,7 @@ bool StepUpdates::go_on(const proto::RegisterPeerReply& verdict) {
 
 /// The swarm goes on from the updates applied: what was computed ahead of them is given up.
 void StepUpdates::collapse(const std::string& reason) {
-  context_.record(records::Collapsed{context_.at.applied, reason});
+  context_.record(records::Collapsed{context_.at.applied.value(), reason});
   abandon_round(reason);
   drop_sum(reason);
   context_.at.open_step = context_.at.computed_on = context_.at.applied;

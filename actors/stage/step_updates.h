@@ -5,6 +5,7 @@
 #include <set>
 
 #include "actors/stage/stage_updates.h"
+#include "common/strong_id.h"
 #include "routing/steps/slot_fault.h"
 
 namespace swarm::actors {
@@ -29,22 +30,23 @@ class StepUpdates final : public StageUpdates {
 
  private:
   struct Commit {  ///< CommitStep, decoded.
-    uint64_t step = 0, round = 0;
+    Step step;
+    Round round;
     double gradient_norm = 0;
     bool save = false;
   };
   struct Close {  ///< CloseStep, decoded.
-    uint64_t step = 0;
+    Step step;
     bool abandons = false;  ///< Has no members.
     bool is_member = false;
     bool go_on = false;
     std::optional<Commit> commit;
-    std::set<uint32_t> counted;  ///< Slots of this peer.
-    AverageRound average;        ///< Without the gradient.
+    std::set<Slot> counted;  ///< Slots of this peer.
+    AverageRound average;    ///< Without the gradient.
   };
   /// A round of this stage for the open step.
-  struct Round {
-    uint64_t id = 0;
+  struct RoundState {
+    Round id;
     Promises promises;
     std::optional<AverageResult> result;
     bool abandoned = false;
@@ -64,22 +66,22 @@ class StepUpdates final : public StageUpdates {
   Status check(const Commit& commit) const;
   bool holds_more(const Close& close);
   void begin(const Close& close, caf::response_promise promise);
-  void closed(const Close& close, const Round& before, Result<Closed> result);
+  void closed(const Close& close, const RoundState& before, Result<Closed> result);
   void start_round(AverageRound round, const Buffer& sum);
-  void round_done(uint64_t round, Result<AverageResult> result);
+  void round_done(Round round, Result<AverageResult> result);
   void abandon_round(const std::string& reason);
   void committed(const Commit& commit, caf::response_promise promise, Result<uint64_t> checksum);
-  void applied(const Commit& commit, const Round& round, uint64_t checksum);
-  void enter_step(uint64_t step);
+  void applied(const Commit& commit, const RoundState& round, uint64_t checksum);
+  void enter_step(Step step);
   void drop_sum(const std::string& reason);
   void collapse(const std::string& reason);
   proto::CommitStepReply commit_reply() const;
 
   StageContext& context_;
   std::optional<routing::SlotFault> dropped_;  ///< A defect: see FaultOptions.drop_gradient.
-  Round round_;
+  RoundState round_;
   bool committing_ = false;
-  uint64_t last_round_ = 0;  ///< Round of the commit that led to the open step.
+  Round last_round_;  ///< Round of the commit that led to the open step.
   double last_gradient_norm_ = 0;
 };
 

@@ -130,8 +130,8 @@ void StateDownload::ask(size_t i) {
           [this, me, i](const caf::actor& proxy) {
             sources_[i].proxy = proxy;
             proto::StateInfo info;
-            info.set_stage(fetch_.stage);
-            if (fetch_.exact_step) info.set_exact_step_plus_one(*fetch_.exact_step + 1);
+            info.set_stage(fetch_.stage.value());
+            if (fetch_.exact_step) info.set_exact_step_plus_one(fetch_.exact_step->value() + 1);
             request_mail(self_, proxy, make_mail(std::move(info), {}, kInfoBudget),
                          [this, me, i](Result<Mail> reply) { answered(i, reply); });
           },
@@ -146,7 +146,7 @@ void StateDownload::answered(size_t i, const Result<Mail>& reply) {
         plan_.refused(i, {ErrorCode::kInternal, "answered with another kind of message"}));
   const auto& info = reply->as<proto::StateInfoReply>();
   sources_[i].handle = info.handle();
-  carry_out(plan_.offered(i, {info.step(), info.digest(), info.size_bytes()}));
+  carry_out(plan_.offered(i, {Step(info.step()), info.digest(), info.size_bytes()}));
 }
 
 void StateDownload::begin(const routing::StateOffer& offer) {
@@ -197,8 +197,7 @@ FetchedState StateDownload::fetched() const {
   out.step = plan_.taken()->step;
   for (size_t i = 0; i < sources_.size(); ++i)
     if (plan_.supplied(i) > 0)
-      out.source += fmt::format("{}{} ({} bytes)", out.source.empty() ? "" : ", ",
-                                fetch_.sources[i].actor.brief(), plan_.supplied(i));
+      out.source += (out.source.empty() ? "" : ", ") + fetch_.sources[i].node_name;
   out.seconds = std::chrono::duration<double>(self_->clock().now() - start_).count();
   return out;
 }

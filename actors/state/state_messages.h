@@ -10,6 +10,7 @@
 
 #include "common/buffer.h"
 #include "common/ids.h"
+#include "common/strong_id.h"
 
 namespace swarm::actors {
 
@@ -22,26 +23,27 @@ using set_stage_atom = caf::atom_constant<caf::atom("setstage")>;
 
 struct FrozenState {
   Buffer state;  ///< As Stage::save_state().
-  uint64_t step = 0;
+  Step step;
 };
 
 /// The StateTransfer of a neighbour.
 struct StateHolder {
   ActorId actor;
   Endpoint endpoint;
+  std::string node_name;  ///< For people.
 };
 
 struct FetchState {
-  uint32_t stage = 0;
-  std::optional<uint64_t> exact_step;  ///< None: the newest on offer.
+  Stage stage;
+  std::optional<Step> exact_step;  ///< None: the newest on offer.
   std::vector<StateHolder> sources;
   uint64_t max_bytes = 0;  ///< Larger offers are refused before memory is taken; >= 1.
 };
 
 struct FetchedState {
   Buffer state;
-  uint64_t step = 0;
-  std::string source;  ///< For people: who supplied it.
+  Step step;
+  std::string source;  ///< For people: the nodes that supplied it.
   double seconds = 0;
 };
 

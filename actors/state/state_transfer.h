@@ -26,6 +26,7 @@
 
 #include "actors/state/options.h"
 #include "actors/state/state_messages.h"
+#include "common/strong_id.h"
 #include "storage/checkpoint_store.h"
 
 namespace swarm::actors {
@@ -33,7 +34,7 @@ namespace swarm::actors {
 struct StateTransferDeps {
   ActorId id;  ///< {this node, "state.<place>"}.
   caf::actor links;
-  uint32_t stage = 0;
+  Stage stage;
   StateTransferOptions options;
   /// This node's snapshots, stream stage_key(stage); shared, thread-safe; null: none to offer.
   std::shared_ptr<storage::CheckpointStore> store;

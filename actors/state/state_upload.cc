@@ -23,7 +23,7 @@ constexpr auto kFresh = std::chrono::milliseconds(250);
 
 }  // namespace
 
-StateUpload::StateUpload(caf::event_based_actor* self, uint32_t stage,
+StateUpload::StateUpload(caf::event_based_actor* self, Stage stage,
                          const StateTransferOptions& options,
                          std::shared_ptr<storage::CheckpointStore> store, caf::actor stage_server,
                          bool detached)
@@ -35,7 +35,7 @@ StateUpload::StateUpload(caf::event_based_actor* self, uint32_t stage,
       detached_(detached) {}
 
 void StateUpload::info(const proto::StateInfo& request, Promise promise) {
-  if (request.stage() != stage_) {
+  if (Stage(request.stage()) != stage_) {
     promise.deliver(to_caf(ErrorCode::kNotFound, fmt::format("this peer serves stage {}, not {}",
                                                              stage_, request.stage())));
     return;
@@ -49,7 +49,7 @@ void StateUpload::info(const proto::StateInfo& request, Promise promise) {
       if (copy.frozen + kFresh > self_->clock().now()) return answer(promise, copy);
     return freeze({promise});
   }
-  const uint64_t step = request.exact_step_plus_one() - 1;
+  const Step step(request.exact_step_plus_one() - 1);
   if (auto* copy = find_step(step)) return answer(promise, *copy);
   read({promise, true, step});
 }
@@ -59,7 +59,7 @@ void StateUpload::read(Waiting who) {
   if (!store_) return freeze(who);
   if (!reader_) reader_ = spawn_snapshot_reader(self_->system(), store_, detached_);
   reading_.push_back(who);
-  auto take = [this](uint64_t step) {  // all who wait for it
+  auto take = [this](Step step) {  // all who wait for it
     std::vector<Waiting> mine;
     auto rest = std::stable_partition(reading_.begin(), reading_.end(),
                                       [&](const Waiting& w) { return w.step != step; });
@@ -67,7 +67,9 @@ void StateUpload::read(Waiting who) {
     reading_.erase(rest, reading_.end());
     return mine;
   };
-  self_->request(reader_, kFreezeTimeout, load_atom::value, stage_key(stage_), who.step)
+  self_
+      ->request(reader_, kFreezeTimeout, load_atom::value, stage_key(stage_.value()),
+                who.step.value())
       .then(
           [=](const Buffer& state) {
             auto waiting = take(who.step);
@@ -125,13 +127,13 @@ void StateUpload::frozen(Result<FrozenState> state) {
 }
 
 /// The newest of them.
-StateUpload::Copy* StateUpload::find_step(uint64_t step) {
+StateUpload::Copy* StateUpload::find_step(Step step) {
   const auto found = std::find_if(copies_.rbegin(), copies_.rend(),
                                   [step](const Copy& copy) { return copy.step == step; });
   return found == copies_.rend() ? nullptr : &*found;
 }
 
-StateUpload::Copy& StateUpload::keep(const Buffer& state, uint64_t step) {
+StateUpload::Copy& StateUpload::keep(const Buffer& state, Step step) {
   if (copies_.size() >= kMaxCopies)
     copies_.erase(std::min_element(copies_.begin(), copies_.end(),
                                    [](auto& a, auto& b) { return a.used < b.used; }));
@@ -163,7 +165,7 @@ void StateUpload::answer(Promise promise, Copy& copy) {
   copy.used = self_->clock().now();
   proto::StateInfoReply reply;
   reply.set_handle(copy.handle);
-  reply.set_step(copy.step);
+  reply.set_step(copy.step.value());
   reply.set_size_bytes(copy.state.size());
   reply.set_digest(copy.digest);
   promise.deliver(make_mail(std::move(reply)));

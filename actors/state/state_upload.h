@@ -16,6 +16,7 @@
 #include "actors/state/options.h"
 #include "actors/state/state_messages.h"
 #include "common/result.h"
+#include "common/strong_id.h"
 #include "storage/checkpoint_store.h"
 
 namespace swarm::actors {
@@ -24,7 +25,7 @@ class StateUpload {
  public:
   using Promise = caf::typed_response_promise<Mail>;
   /// `detached`: of the actor that reads the store.
-  StateUpload(caf::event_based_actor* self, uint32_t stage, const StateTransferOptions& options,
+  StateUpload(caf::event_based_actor* self, Stage stage, const StateTransferOptions& options,
               std::shared_ptr<storage::CheckpointStore> store, caf::actor stage_server,
               bool detached);
 
@@ -38,7 +39,7 @@ class StateUpload {
  private:
   struct Copy {
     uint64_t handle = 0;
-    uint64_t step = 0;
+    Step step;
     uint64_t digest = 0;
     Buffer state;
     /// `frozen`: when the stage server gave it; never, if it came from the store.
@@ -48,18 +49,18 @@ class StateUpload {
   struct Waiting {
     Promise promise;
     bool exact = false;
-    uint64_t step = 0;  ///< If exact.
+    Step step{};  ///< If exact.
   };
   void freeze(Waiting who);
   void read(Waiting who);
   void frozen(Result<FrozenState> state);
-  Copy& keep(const Buffer& state, uint64_t step);
-  Copy* find_step(uint64_t step);
+  Copy& keep(const Buffer& state, Step step);
+  Copy* find_step(Step step);
   void answer(Promise promise, Copy& copy);
   void expire();
 
   caf::event_based_actor* self_;
-  uint32_t stage_;
+  Stage stage_;
   StateTransferOptions options_;
   std::shared_ptr<storage::CheckpointStore> store_;  // shared with the checkpointer
   caf::actor stage_server_;

@@ -9,6 +9,7 @@
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
 #include "actors/stage/stage_client.h"
+#include "common/strong_id.h"
 
 namespace swarm::actors {
 namespace {
@@ -31,8 +32,8 @@ class TrainerState {
         CoordinatorClientDeps{self_, deps_.links, deps_.dht, milliseconds(100),
                               [this] { coordinator_changed(); }, deps_.dht_options.silent_after()});
     first_stage_ = std::make_unique<StageClient>(StageClientDeps{
-        self_, deps_.links, deps_.dht, deps_.events, 0, deps_.num_stages, deps_.options.estimates,
-        milliseconds(50), deps_.dht_options.silent_after()});
+        self_, deps_.links, deps_.dht, deps_.events, Stage(0), deps_.num_stages,
+        deps_.options.estimates, milliseconds(50), deps_.dht_options.silent_after()});
     self_->send(deps_.links, subscribe_atom::value, caf::actor_cast<caf::actor>(self_));
     on_tick();
   }
@@ -58,7 +59,7 @@ class TrainerState {
  private:
   struct Carrying {
     proto::LeasedSlot slot;
-    uint64_t step = 0;
+    Step step;
     uint64_t sending = 0;
   };
 
@@ -112,8 +113,8 @@ class TrainerState {
   void carry_late(const Mail& reply) {
     if (reply.kind != proto::KIND_LEASE_REPLY) return;
     const auto& head = reply.as<proto::LeaseReply>();
-    if (head.term() != coordinator_->term()) return;
-    for (const auto& slot : head.slots()) carry(head.step(), slot);
+    if (Term(head.term()) != coordinator_->term()) return;
+    for (const auto& slot : head.slots()) carry(Step(head.step()), slot);
   }
 
   void leased(Result<Mail> reply) {
@@ -121,27 +122,28 @@ class TrainerState {
     if (!reply || reply->kind != proto::KIND_LEASE_REPLY) return lease_later();
     const auto& head = reply->as<proto::LeaseReply>();
     finished_ = head.finished();
-    for (const auto& slot : head.slots()) carry(head.step(), slot);
+    for (const auto& slot : head.slots()) carry(Step(head.step()), slot);
     lease();
   }
 
   /// The samples of a slot: its index alone decides (invariant I10).
-  Buffer tokens_of(uint64_t step, const proto::LeasedSlot& slot) const {
+  Buffer tokens_of(Step step, const proto::LeasedSlot& slot) const {
     uint64_t slots = deps_.training.batch / deps_.training.microbatch;
     uint64_t first =
         slot.validation()
-            ? (slot.slot() - (step < deps_.training.steps ? slots : 0)) * deps_.training.microbatch
-            : step * deps_.training.batch + slot.slot() * deps_.training.microbatch;
+            ? (slot.slot() - (step.value() < deps_.training.steps ? slots : 0)) *
+                  deps_.training.microbatch
+            : step.value() * deps_.training.batch + slot.slot() * deps_.training.microbatch;
     std::vector<uint64_t> samples(deps_.training.microbatch);
     for (size_t i = 0; i < samples.size(); ++i) samples[i] = first + i;
     return deps_.data->microbatch(
         slot.validation() ? tensor::Split::kValidation : tensor::Split::kTrain, samples);
   }
 
-  void carry(uint64_t step, const proto::LeasedSlot& slot) {
+  void carry(Step step, const proto::LeasedSlot& slot) {
     uint64_t id = ++carried_;
     proto::ForwardRequest head;
-    head.set_step(step);
+    head.set_step(step.value());
     head.set_slot(slot.slot());
     head.set_attempt(slot.attempt());
     head.set_needs(slot.needs());
@@ -165,7 +167,7 @@ class TrainerState {
     const Carrying& carrying = node.mapped();
     proto::SlotDone report;
     *report.mutable_trainer() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);
-    report.set_step(carrying.step);
+    report.set_step(carrying.step.value());
     report.set_slot(carrying.slot.slot());
     report.set_attempt(carrying.slot.attempt());
     if (outcome && outcome->reply.as<proto::ForwardReply>().has_non_finite()) {

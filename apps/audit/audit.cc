@@ -1,5 +1,7 @@
 #include "apps/audit/audit.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -70,11 +72,11 @@ class Auditor {
     const std::string where = at(done.step, done.stage) + ": " + who(done.held);
     const Closed* found = closings_.find_round(done);
     if (found == nullptr)
-      return violation(where + " committed round " + std::to_string(done.round) +
-                       ", which no coordinator closed");
+      return violation(
+          fmt::format("{} committed round {}, which no coordinator closed", where, done.round));
     round_of_[&done] = found;
     if (!commits_[found].emplace(done.stage, done.held.peer).second)
-      violation(where + " committed round " + std::to_string(done.round) + " twice");
+      violation(fmt::format("{} committed round {} twice", where, done.round));
     const auto& stage = found->record.stages[done.stage];
     if (stage.digest != done.digest)
       violation(where + " applied the average " + hex(done.digest) + ", decided was " +
@@ -165,16 +167,15 @@ class Auditor {
         if (there.count(stage) == 0) violation(at(step, stage) + ": no peer committed the step");
     }
     if (report_.finished) return missing(expected, context_.steps);
-    note("the run has not finished: " + std::to_string(expected) + " of " +
-         std::to_string(context_.steps) + " steps");
+    note(fmt::format("the run has not finished: {} of {} steps", expected, context_.steps));
   }
 
   /// Steps from `first` on, before `end`.
   void missing(uint64_t first, uint64_t end) {
     if (first >= end) return;
     const bool one = first + 1 == end;
-    violation(at(first) + (one ? " was" : " to " + std::to_string(end - 1) + " were") +
-              " never closed and committed");
+    violation(fmt::format("{} {} never closed and committed", at(first),
+                          one ? "was" : fmt::format("to {} were", end - 1)));
   }
 
   /// Steps rise by one; going back needs a `recovered` event that says so.

@@ -1,5 +1,7 @@
 #include "apps/audit/audit_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -48,7 +50,7 @@ Result<std::vector<records::Event>> read_events(const std::string& path) {
     auto event = records::parse_event(line);
     if (!event)
       return Error{ErrorCode::kInvalidArgument,
-                   path + ":" + std::to_string(number) + ": the line is no event"};
+                   fmt::format("{}:{}: the line is no event", path, number)};
     out.push_back(std::move(*event));
   }
   return out;
@@ -56,12 +58,16 @@ Result<std::vector<records::Event>> read_events(const std::string& path) {
 
 }  // namespace
 
+Status can_be_exact(const config::Experiment& experiment) {
+  if (!experiment.base.training.asynchronous()) return {};
+  return Error{ErrorCode::kInvalidArgument,
+               "training.mode is \"async\", where every peer updates on its own and nothing exact "
+               "can be checked (swarm report shows losses and staleness); try the same experiment "
+               "with --set training.mode=sync"};
+}
+
 Result<AuditReport> audit_run(const std::string& folder, const config::Experiment& experiment) {
-  if (experiment.base.training.asynchronous())
-    return Error{ErrorCode::kInvalidArgument,
-                 folder +
-                     ": training.mode is \"async\", where every peer updates on its own; there "
-                     "is nothing exact to check (swarm report shows losses and staleness)"};
+  if (auto exact = can_be_exact(experiment); !exact) return exact.error();
   auto log = read_audit(folder + "/audit.jsonl");
   if (!log) return log.error();
   auto events = read_events(folder + "/events.jsonl");
@@ -78,18 +84,15 @@ Result<AuditReport> audit_run(const std::string& folder, const config::Experimen
 
 std::string audit_text(const AuditReport& report, size_t max_violations) {
   std::string out;
-  for (const Number& number : kNumbers) {
-    std::string value = std::to_string(report.totals.*number.value);
-    value.insert(0, value.size() < 10 ? 10 - value.size() : 0, ' ');
-    out += value + "  " + number.words + "\n";
-  }
+  for (const Number& number : kNumbers)
+    out += fmt::format("{:>10}  {}\n", report.totals.*number.value, number.words);
   for (const auto& text : report.notes) out += "note: " + text + "\n";
   const size_t shown = std::min(max_violations, report.violations.size());
   for (size_t i = 0; i < shown; ++i) out += "VIOLATION: " + report.violations[i] + "\n";
   if (shown < report.violations.size())
-    out += "... and " + std::to_string(report.violations.size() - shown) + " more\n";
+    out += fmt::format("... and {} more\n", report.violations.size() - shown);
   if (!report.passed())
-    return out + "NOT EXACT: " + std::to_string(report.violations.size()) + " violations\n";
+    return out + fmt::format("NOT EXACT: {} violations\n", report.violations.size());
   return out + "exact: every sample of every step counted once, all replicas equal\n";
 }
 

@@ -1,11 +1,11 @@
 #include "apps/audit/audit_words.h"
 
+#include <fmt/format.h>
+
 namespace swarm::launch {
 
 std::string at(uint64_t step) { return "step " + std::to_string(step); }
-std::string at(uint64_t step, size_t stage) {
-  return at(step) + ", stage " + std::to_string(stage);
-}
+std::string at(uint64_t step, size_t stage) { return fmt::format("{}, stage {}", at(step), stage); }
 
 std::string who(const records::HeldSlots& held) {
   return held.node_name + " (" + held.peer.brief() + ")";
@@ -14,8 +14,7 @@ std::string who(const records::HeldSlots& held) {
 std::string list(const records::HeldSlots& held) {
   std::string text;
   for (size_t i = 0; i < held.slots.size() && i < held.attempts.size(); ++i)
-    text +=
-        (i > 0 ? " " : "") + std::to_string(held.slots[i]) + ":" + std::to_string(held.attempts[i]);
+    text += fmt::format("{}{}:{}", i > 0 ? " " : "", held.slots[i], held.attempts[i]);
   return text.empty() ? "nothing" : text;
 }
 

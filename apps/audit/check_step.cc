@@ -1,5 +1,7 @@
 #include "apps/audit/check_step.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -12,27 +14,24 @@ void check_numbers(const records::ClosedStep& closed, const AuditContext& contex
   const std::string where = at(closed.step);
   if (closed.microbatch != context.microbatch ||
       uint64_t{closed.slots} * closed.microbatch != context.batch)
-    violations.push_back(where + ": " + std::to_string(closed.slots) + " slots of " +
-                         std::to_string(closed.microbatch) + " samples are not the batch of " +
-                         std::to_string(context.batch));
+    violations.push_back(fmt::format("{}: {} slots of {} samples are not the batch of {}", where,
+                                     closed.slots, closed.microbatch, context.batch));
   if (closed.first_sample != closed.step * context.batch)
-    violations.push_back(where + ": begins at sample " + std::to_string(closed.first_sample) +
-                         " of the data order, not at " +
-                         std::to_string(closed.step * context.batch));
+    violations.push_back(fmt::format("{}: begins at sample {} of the data order, not at {}", where,
+                                     closed.first_sample, closed.step * context.batch));
   const bool delayed = context.delayed_updates && closed.computed_on + 1 == closed.step;
   if (closed.computed_on != closed.step && !delayed)
-    violations.push_back(where + ": computed on the parameters after " +
-                         std::to_string(closed.computed_on) + " updates");
+    violations.push_back(
+        fmt::format("{}: computed on the parameters after {} updates", where, closed.computed_on));
   std::set<uint32_t> skipped(closed.skipped.begin(), closed.skipped.end());
   if (skipped.size() != closed.skipped.size())
     violations.push_back(where + ": a slot is skipped twice");
   if (!skipped.empty() && *skipped.rbegin() >= closed.slots)
-    violations.push_back(where + ": slot " + std::to_string(*skipped.rbegin()) +
-                         " is skipped and none");
+    violations.push_back(fmt::format("{}: slot {} is skipped and none", where, *skipped.rbegin()));
   const uint64_t counted = closed.slots - std::min<uint64_t>(skipped.size(), closed.slots);
   if (closed.samples != counted * closed.microbatch)
-    violations.push_back(where + ": the sum was divided by " + std::to_string(closed.samples) +
-                         " samples, " + std::to_string(counted * closed.microbatch) + " are in it");
+    violations.push_back(fmt::format("{}: the sum was divided by {} samples, {} are in it", where,
+                                     closed.samples, counted * closed.microbatch));
 }
 
 /// Each slot exactly once, skipped ones nowhere.
@@ -42,7 +41,7 @@ void check_matrix(const records::ClosedStep& closed, size_t stage,
   std::map<uint32_t, const records::HeldSlots*> holders;
   for (const records::HeldSlots& member : closed.stages[stage].members) {
     for (const uint32_t slot : member.slots) {
-      const std::string name = where + ": slot " + std::to_string(slot);
+      const std::string name = fmt::format("{}: slot {}", where, slot);
       const auto [place, added] = holders.emplace(slot, &member);
       if (!added)
         violations.push_back(name + " is counted twice, at " + who(*place->second) + " and " +
@@ -55,7 +54,7 @@ void check_matrix(const records::ClosedStep& closed, size_t stage,
   }
   for (uint32_t slot = 0; slot < closed.slots; ++slot)
     if (holders.count(slot) == 0 && skipped.count(slot) == 0)
-      violations.push_back(where + ": slot " + std::to_string(slot) + " is counted nowhere");
+      violations.push_back(fmt::format("{}: slot {} is counted nowhere", where, slot));
 }
 
 }  // namespace

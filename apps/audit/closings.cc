@@ -1,5 +1,7 @@
 #include "apps/audit/closings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace swarm::launch {
@@ -35,9 +37,9 @@ Closings::Closings(const AuditLog& log, const AuditContext& context,
   for (const Closed& line : log.closed) {
     if (line.record.slots == 0) continue;  // nothing was trained
     if (line.record.stages.size() != context.num_stages)
-      violations.push_back(at(line.record.step) + ": closed for " +
-                           std::to_string(line.record.stages.size()) + " stages, the model has " +
-                           std::to_string(context.num_stages));
+      violations.push_back(fmt::format("{}: closed for {} stages, the model has {}",
+                                       at(line.record.step), line.record.stages.size(),
+                                       context.num_stages));
     add(line, violations);
   }
   std::stable_sort(closings_.begin(), closings_.end(), [this](const Closed* a, const Closed* b) {
@@ -61,10 +63,9 @@ void Closings::add(const Closed& line, std::vector<std::string>& violations) {
     }
     repeated = true;
     if (!same_decision((*same)->record, closed, stage))
-      violations.push_back(
-          at(closed.step, stage) + ": round " + std::to_string(closed.stages[stage].round) +
-          " was closed twice with different content (lines " + std::to_string((*same)->line) +
-          " and " + std::to_string(line.line) + ")");
+      violations.push_back(fmt::format(
+          "{}: round {} was closed twice with different content (lines {} and {})",
+          at(closed.step, stage), closed.stages[stage].round, (*same)->line, line.line));
   }
   if (!repeated) closings_.push_back(&line);
 }

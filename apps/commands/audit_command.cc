@@ -5,6 +5,7 @@
 
 #include "apps/audit/audit_run.h"
 #include "apps/commands/commands.h"
+#include "apps/launch/run_folder.h"
 
 namespace swarm::apps {
 namespace {
@@ -17,13 +18,12 @@ struct Arguments {
 };
 
 int audit(const Arguments& a) {
-  const auto loaded = config::load_experiment(a.folder + "/config.toml");
-  if (!loaded.ok()) {
-    std::fprintf(stderr, "swarm audit: %s is no run folder\n%s", a.folder.c_str(),
-                 loaded.text().c_str());
+  const auto experiment = launch::read_experiment_of(a.folder);
+  if (!experiment) {
+    std::fprintf(stderr, "swarm audit: %s\n", to_string(experiment.error()).c_str());
     return kBadConfig;
   }
-  const auto report = launch::audit_run(a.folder, *loaded.experiment);
+  const auto report = launch::audit_run(a.folder, *experiment);
   if (!report) {
     std::fprintf(stderr, "swarm audit: %s\n", to_string(report.error()).c_str());
     return kBadConfig;

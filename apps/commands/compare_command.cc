@@ -37,7 +37,7 @@ int compare(const Arguments& a) {
   std::printf("  outside the band widened by %.3e nats: %llu steps\n", c.margin,
               static_cast<Ull>(c.outside_widened));
   std::printf("throughput %.0f tokens/s, undisturbed %.0f (median): ratio %.3f\n",
-              disturbed.tokens_per_s(), c.undisturbed_tokens_per_s, c.ratio);
+              disturbed.tokens_per_s, c.undisturbed_tokens_per_s, c.ratio);
   std::printf("%s\n", c.same_curve() ? "the same curve" : "ANOTHER CURVE");
   return c.same_curve() && c.ratio >= a.min_ratio ? 0 : 1;
 }

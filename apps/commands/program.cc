@@ -20,6 +20,18 @@ void Program::compute_here(const std::function<int(const Compute&)>& work) {
   exit_code = 1;
 }
 
+namespace {
+
+/// The first word if it is neither an option nor a command; else null.
+const char* unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return nullptr;
+  const bool known =
+      !app.get_subcommands([&](const CLI::App* one) { return one->check_name(argv[1]); }).empty();
+  return known ? nullptr : argv[1];
+}
+
+}  // namespace
+
 int run_program(Program program, int argc) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGCHLD, SIG_DFL);  // ignored by a parent, it would hide how our children end
@@ -39,6 +51,10 @@ int run_program(Program program, int argc) {
   add_sim(app, program.exit_code);
   add_config(app, program.exit_code);
   add_device(app, program);
+  if (const char* name = unknown_command(app, argc, program.argv)) {
+    std::fprintf(stderr, "swarm: there is no command \"%s\"; swarm --help lists them\n", name);
+    return kBadConfig;
+  }
   try {
     app.parse(argc, program.argv);
   } catch (const CLI::ParseError& error) {

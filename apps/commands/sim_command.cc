@@ -105,20 +105,35 @@ int run(const Arguments& arguments) {
   return exit_code;
 }
 
+CLI::Validator nodes_in_range() {
+  return CLI::Validator(
+      [](std::string& text) {
+        uint32_t nodes = 0;
+        const bool fits =
+            CLI::detail::lexical_cast(text, nodes) && (nodes == 0 || (nodes >= 4 && nodes <= 64));
+        return fits ? std::string() : "takes 0 or a number from 4 to 64, not " + text;
+      },
+      "");
+}
+
 }  // namespace
 
 void add_sim(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "sim", "Runs a swarm of the real actors in virtual time under faults drawn from a seed");
   auto arguments = std::make_shared<Arguments>();
-  command->add_option("--seed", arguments->seed, "Seed of a single run");
-  command->add_option("--seeds", arguments->seeds, "A..B: many runs, a summary for each profile");
+  command->add_option("--seed", arguments->seed, "Seed of a single run")->capture_default_str();
+  command->add_option("--seeds", arguments->seeds,
+                      "A..B: one run for each of these seeds, a summary for each kind of faults");
   command
       ->add_option("--nodes", arguments->nodes,
-                   "Number of nodes, trainers included; 0: drawn from the seed")
-      ->check(CLI::Range(0u, 64u) & !CLI::Range(1u, 3u));
-  command->add_option("--faults", arguments->profile,
-                      sim::profiles_help() + "; each: all of these, one after another");
+                   "Number of nodes, trainers included: 4 to 64; 0: drawn from the seed")
+      ->check(nodes_in_range())
+      ->capture_default_str();
+  command
+      ->add_option("--faults", arguments->profile,
+                   sim::profiles_help() + "; each: all of these, one after another")
+      ->capture_default_str();
   command->add_flag("--events", arguments->events, "Prints what happened, in virtual time");
   auto* delayed = command->add_flag("--delayed-updates", arguments->delayed_updates,
                                     "Simulates training.delayed_updates");

@@ -13,20 +13,22 @@ void add_verify(CLI::App& app, Program& program) {
   add_config_arguments(*command, a->config);
   command->get_option("FILE")->description(
       "Experiment file to train now, or folder of a run that has ended");
-  auto* steps =
-      command->add_option("--steps", a->steps, "For a FILE: optimizer steps to train (20)")
-          ->check(CLI::Range(1, 1000000));
+  auto* steps = command->add_option("--steps", a->steps, "For a FILE: optimizer steps to train")
+                    ->check(CLI::Range(1, 1000000))
+                    ->capture_default_str();
   command->add_option("--drop-slot", a->drop_slot,
                       "For a FILE: STEP:SLOT whose gradient the swarm loses on purpose");
   command->add_option("--tolerance", a->tolerance, "Largest relative difference of a tensor")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   command->add_flag(
       "--from-start", a->from_start,
       "For a folder: replays all steps in one go, not from each snapshot to the next");
   command
       ->add_option("--threads", a->threads,
                    "For a folder: number of LibTorch threads; 0: as node.threads")
-      ->check(CLI::Range(0, 1024));
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
   command->callback([a, steps, &program] {
     a->steps_given = steps->count() > 0;
     program.compute_here([a](const Compute& compute) { return compute.verify(*a); });

@@ -18,6 +18,7 @@
 #include "apps/bench/figures/bench_figures.h"
 #include "apps/compute/bench_gloo.h"
 #include "common/names.h"
+#include "common/strong_id.h"
 
 namespace swarm::apps {
 namespace {
@@ -39,7 +40,7 @@ class Peer {
   Status obey(const PeerCommand& command, PeerAnswer& answer);
 
  private:
-  Status ours(uint64_t round, PeerAnswer& answer);
+  Status ours(Round round, PeerAnswer& answer);
   Status check(bool with_gloo) const;
   void refill() { std::memcpy(sums_.data(), input_.data(), input_.size()); }
 
@@ -102,7 +103,7 @@ Status Peer::obey(const PeerCommand& command, PeerAnswer& answer) {
       refill();
       return {};
     case PeerCommand::kOurs:
-      return ours(command.argument, answer);
+      return ours(Round(command.argument), answer);
     case PeerCommand::kGloo: {
       const auto start = Clock::now();
       auto done = gloo_->run();
@@ -116,7 +117,7 @@ Status Peer::obey(const PeerCommand& command, PeerAnswer& answer) {
   }
 }
 
-Status Peer::ours(uint64_t round, PeerAnswer& answer) {
+Status Peer::ours(Round round, PeerAnswer& answer) {
   mean_ = {};
   actors::AverageRound spec;
   spec.round = round;

@@ -3,6 +3,7 @@
 #include "apps/commands/commands.h"
 #include "apps/commands/compute_arguments.h"
 #include "apps/compute/compute.h"
+#include "apps/launch/run_folder.h"
 #include "config/experiment.h"
 #include "storage/run_snapshots.h"
 #include "tensor/torch/sampler.h"
@@ -19,12 +20,12 @@ int fail(const Error& error) {
 }  // namespace
 
 int sample(const SampleArguments& a) {
-  const auto loaded = config::load_experiment(a.folder + "/config.toml");
-  if (!loaded.ok()) {
-    std::fputs(loaded.text().c_str(), stderr);
+  const auto experiment = launch::read_experiment_of(a.folder);
+  if (!experiment) {
+    fail(experiment.error());
     return kBadConfig;
   }
-  const auto& options = loaded.experiment->base;
+  const auto& options = experiment->base;
   auto step = storage::newest_common_step(a.folder, options.num_stages);
   if (!step) return fail(step.error());
   auto snapshots = storage::read_snapshots(a.folder, options.num_stages, *step);

@@ -79,11 +79,8 @@ int verify_file(const VerifyArguments& a) {
     return kBadConfig;
   }
   const auto& options = loaded.experiment->base;
-  if (options.training.asynchronous()) {
-    std::fprintf(
-        stderr,
-        "swarm verify: training.mode is \"async\", which equals no single process; verify the "
-        "same file with --set training.mode=sync\n");
+  if (auto exact = launch::can_be_exact(*loaded.experiment); !exact) {
+    fail(exact.error());
     return kBadConfig;
   }
   auto folder = train_swarm(*loaded.experiment);

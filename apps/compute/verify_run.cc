@@ -7,6 +7,7 @@
 #include "apps/commands/commands.h"
 #include "apps/compute/compare_states.h"
 #include "apps/compute/train_alone.h"
+#include "apps/launch/run_folder.h"
 #include "config/experiment.h"
 #include "storage/run_snapshots.h"
 #include "tensor/core/flat.h"
@@ -166,23 +167,22 @@ class Verifier {
 }  // namespace
 
 int verify_run(const VerifyRunOptions& options) {
-  const auto loaded = config::load_experiment(options.folder + "/config.toml");
-  if (!loaded.ok()) {
-    std::fprintf(stderr, "swarm verify: %s is no run folder\n%s", options.folder.c_str(),
-                 loaded.text().c_str());
+  const auto experiment = launch::read_experiment_of(options.folder);
+  if (!experiment) {
+    fail(experiment.error());
     return kBadConfig;
   }
-  auto audit = launch::audit_run(options.folder, *loaded.experiment);
+  auto audit = launch::audit_run(options.folder, *experiment);
   if (!audit) return fail(audit.error());
   if (!audit->passed())
     std::printf("note: the audit finds %zu violations (swarm audit %s)\n", audit->violations.size(),
                 options.folder.c_str());
-  tensor::set_threads(options.threads > 0 ? options.threads : loaded.experiment->base.threads);
+  tensor::set_threads(options.threads > 0 ? options.threads : experiment->base.threads);
   std::printf(
       "one process replays the recorded steps %s; relative: parameters by their way since then, "
       "moments by their size\n",
       options.from_start ? "from the initial weights" : "from each snapshot to the next");
-  Verifier verifier(options, *loaded.experiment, std::move(*audit));
+  Verifier verifier(options, *experiment, std::move(*audit));
   if (Status done = verifier.run(); !done) return fail(done.error());
   return verifier.verdict();
 }

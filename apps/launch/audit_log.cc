@@ -1,5 +1,7 @@
 #include "apps/launch/audit_log.h"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -37,7 +39,7 @@ Result<AuditLog> read_audit(const std::string& path) {
     }
     if (Status added = add_audit_line(log, line); !added)
       return Error{added.error().code,
-                   path + ":" + std::to_string(log.lines) + ": the line " + added.error().detail};
+                   fmt::format("{}:{}: the line {}", path, log.lines, added.error().detail)};
   }
   if (stream.bad()) return Error{ErrorCode::kIo, "cannot read " + path};
   return log;

@@ -1,6 +1,7 @@
 #include "apps/launch/child_process.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,7 +35,7 @@ namespace {
 std::string ExitStatus::text() const {
   if (signal == 0) return "exit code " + std::to_string(code);
   const char* name = ::strsignal(signal);
-  return "signal " + std::to_string(signal) + " (" + (name ? name : "?") + ")";
+  return fmt::format("signal {} ({})", signal, name ? name : "?");
 }
 
 Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& arguments,

@@ -5,32 +5,25 @@
 #include <fstream>
 
 #include "records/metrics.h"
+#include "records/token_rate.h"
 
 namespace swarm::launch {
 
 Result<RunCurve> read_curve(const std::string& folder) {
   std::ifstream stream(folder + "/metrics.jsonl");
-  if (!stream) return Error{ErrorCode::kNotFound, "cannot open " + folder + "/metrics.jsonl"};
+  if (!stream)
+    return Error{ErrorCode::kNotFound, folder + " is no run folder: it has no metrics.jsonl"};
   RunCurve curve;
-  double first_s = 0, last_s = 0, first_tokens = 0, last_tokens = 0;
+  records::RunRate rate;
   for (std::string text; std::getline(stream, text);) {
     const auto line = records::parse_metrics(text);
     if (!line || !line->train_loss || !line->time_s) continue;
-    const double time_s = *line->time_s, tokens = static_cast<double>(line->tokens);
-    if (curve.losses.empty() || time_s < first_s) {
-      first_s = time_s;
-      first_tokens = tokens;
-    }
-    if (time_s > last_s) {
-      last_s = time_s;
-      last_tokens = tokens;
-    }
+    rate.closed(*line->time_s, line->tokens);
     curve.losses.emplace(line->step, *line->train_loss);
   }
   if (curve.losses.size() < 2)
     return Error{ErrorCode::kInvalidArgument, folder + "/metrics.jsonl has less than two steps"};
-  curve.tokens = last_tokens - first_tokens;
-  curve.seconds = last_s - first_s;
+  curve.tokens_per_s = rate.tokens_per_second().value_or(0);
   return curve;
 }
 
@@ -72,11 +65,11 @@ CurveComparison compare_curves(const RunCurve& disturbed,
     out.worst_step = step;
   }
   std::vector<double> speeds;
-  for (const auto& run : undisturbed) speeds.push_back(run.tokens_per_s());
+  for (const auto& run : undisturbed) speeds.push_back(run.tokens_per_s);
   std::sort(speeds.begin(), speeds.end());
   out.undisturbed_tokens_per_s = speeds[speeds.size() / 2];
   if (out.undisturbed_tokens_per_s > 0)
-    out.ratio = disturbed.tokens_per_s() / out.undisturbed_tokens_per_s;
+    out.ratio = disturbed.tokens_per_s / out.undisturbed_tokens_per_s;
   return out;
 }
 

@@ -19,9 +19,7 @@ namespace swarm::launch {
 /// From metrics.jsonl.
 struct RunCurve {
   std::map<uint64_t, double> losses;  ///< Training loss by step [nats per token].
-  /// Trained between the first closed step and the last, everything in between included.
-  double tokens = 0, seconds = 0;
-  double tokens_per_s() const { return seconds > 0 ? tokens / seconds : 0; }
+  double tokens_per_s = 0;            ///< See records::RunRate; 0: not measured.
 };
 
 /// Errors: kNotFound, kInvalidArgument (less than two steps).

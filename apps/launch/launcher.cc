@@ -1,5 +1,6 @@
 #include "apps/launch/launcher.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -124,7 +125,7 @@ bool Launcher::start(Node& node) {
   }
   auto process = ChildProcess::start(arguments, node.folder + "/output.txt");
   if (!process) {
-    fail("cannot start " + node.spec.name + ": " + to_string(process.error()));
+    fail(fmt::format("cannot start {}: {}", node.spec.name, to_string(process.error())));
     return false;
   }
   node.process = *process;
@@ -254,9 +255,9 @@ bool Launcher::judge() {
   } else if (std::chrono::duration<double>(Clock::now() - progress_at_).count() >
              experiment_.run.stall_limit_s) {
     const std::string& trouble = state_.last_trouble();
-    fail("no step was finished for " +
-         std::to_string(static_cast<int>(experiment_.run.stall_limit_s)) +
-         " s (run.stall_limit_s)" + (trouble.empty() ? "" : "; last trouble: " + trouble));
+    fail(fmt::format("no step was finished for {} s (run.stall_limit_s){}",
+                     static_cast<int>(experiment_.run.stall_limit_s),
+                     trouble.empty() ? "" : "; last trouble: " + trouble));
   }
   return !over_;
 }

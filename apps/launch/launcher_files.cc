@@ -16,7 +16,7 @@ void Launcher::load_history() {
     audit_.remember(line);
   steps_before_ = state_.steps_closed();
   last_closings_ = state_.closings();
-  state_.forget_end();
+  state_.resumed();
   record("run", records::RunResumed{state_.steps_closed()});
 }
 

@@ -1,6 +1,7 @@
 #include "apps/launch/run_folder.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -38,7 +39,7 @@ Result<std::string> make_run_folder(config::Experiment& experiment) {
   std::string name = time;
   for (int i = 2; !std::filesystem::create_directory(parent + "/" + name, error); ++i) {
     if (error) return Error{ErrorCode::kIo, "cannot make a folder in " + parent};
-    name = time + "-" + std::to_string(i);
+    name = fmt::format("{}-{}", time, i);
   }
   if (experiment.run.id.empty()) experiment.run.id = experiment.run.name + "-" + name;
   experiment.base.run_id = experiment.run.id;
@@ -55,6 +56,16 @@ Result<std::string> make_run_folder(config::Experiment& experiment) {
       !done)
     return done.error();
   return folder;
+}
+
+Result<config::Experiment> read_experiment_of(const std::string& folder) {
+  const std::string file = folder + "/config.toml";
+  if (!std::filesystem::is_regular_file(file))
+    return Error{ErrorCode::kNotFound, folder + " is no run folder: it has no config.toml"};
+  auto loaded = config::load_experiment(file);
+  if (!loaded.ok())
+    return Error{ErrorCode::kInvalidArgument, "errors in a run's file\n" + loaded.text()};
+  return std::move(*loaded.experiment);
 }
 
 Status write_node_file(const std::string& node_folder, const NodeFile& file) {

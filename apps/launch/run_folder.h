@@ -15,6 +15,10 @@ namespace swarm::launch {
 /// Errors: kIo.
 Result<std::string> make_run_folder(config::Experiment& experiment);
 
+/// Of a folder that make_run_folder() has made. Errors: kNotFound (it is none), kInvalidArgument (its
+/// file has errors; a line for each).
+Result<config::Experiment> read_experiment_of(const std::string& folder);
+
 /// What a node says of itself once it listens: <node folder>/node.json.
 struct NodeFile {
   std::string name;

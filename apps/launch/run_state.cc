@@ -1,5 +1,7 @@
 #include "apps/launch/run_state.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -20,12 +22,7 @@ bool RunState::take_metrics(const std::string& text) {
   if (line->train_loss) {
     latest_.train_loss = line->train_loss;
     steps_closed_ = std::max(steps_closed_, line->step + 1);
-    const bool warm =
-        line->step > 0 || steps_ == 1;  // the first step warms allocators and links up
-    if (warm && line->tokens > tokens_) {
-      trained_seconds_ += line->seconds;
-      trained_tokens_ += static_cast<double>(line->tokens - tokens_);
-    }
+    if (line->time_s) rate_.closed(*line->time_s, line->tokens);
   }
   tokens_ = std::max(tokens_, line->tokens);
   if (line->tokens_per_second) latest_.tokens_per_second = line->tokens_per_second;
@@ -62,11 +59,6 @@ void RunState::take_schedule(const Event& event) {
   if (chaos) chaos_done_ = std::max<size_t>(chaos_done_, *chaos + 1);
 }
 
-std::optional<double> RunState::tokens_per_second() const {
-  if (!(trained_seconds_ > 0)) return std::nullopt;
-  return trained_tokens_ / trained_seconds_;
-}
-
 uint64_t RunState::recoveries() const {
   uint64_t count = 0;
   for (const char* name : {records::Recovered::kInfo.name, records::Restored::kInfo.name})
@@ -75,7 +67,7 @@ uint64_t RunState::recoveries() const {
 }
 
 std::string RunState::progress() const {
-  std::string out = "step " + std::to_string(steps_closed_) + "/" + std::to_string(steps_);
+  std::string out = fmt::format("step {}/{}", steps_closed_, steps_);
   out += "  loss " + (latest_.train_loss ? fixed(*latest_.train_loss, 3) : std::string("-"));
   if (latest_.validation_loss) out += "  validation " + fixed(*latest_.validation_loss, 3);
   out += "  " +

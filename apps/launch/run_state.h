@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "records/catalogue.h"
+#include "records/token_rate.h"
 
 namespace swarm::launch {
 
@@ -29,10 +30,11 @@ class RunState {
   /// trained.
   uint64_t closings() const { return closings_; }
   bool finished() const { return finished_; }
-  /// A resumed run finishes, or diverges, when it says so again.
-  void forget_end() {
+  /// The run goes on after a stop: it finishes, or diverges, when it says so again.
+  void resumed() {
     finished_ = diverged_ = false;
     last_trouble_.clear();
+    rate_.stopped();
   }
   /// Of the last "cannot_go_on" or similar event; for messages.
   const std::string& last_trouble() const { return last_trouble_; }
@@ -41,8 +43,8 @@ class RunState {
   std::optional<double> train_loss() const { return latest_.train_loss; }
   std::optional<double> validation_loss() const { return latest_.validation_loss; }
   uint64_t tokens() const { return tokens_; }
-  /// Over the closed steps but the first: their tokens through their seconds.
-  std::optional<double> tokens_per_second() const;
+  /// See records::RunRate.
+  std::optional<double> tokens_per_second() const { return rate_.tokens_per_second(); }
   const std::map<std::string, uint64_t>& events() const { return events_; }
   uint64_t recoveries() const;
   /// Indexes of timeline entries that were carried out, in this process or before a resume.
@@ -75,7 +77,7 @@ class RunState {
   std::set<uint64_t> seen_steps_;
   std::set<size_t> seen_events_;  ///< Hashes.
   uint64_t steps_closed_ = 0, closings_ = 0, tokens_ = 0;
-  double trained_seconds_ = 0, trained_tokens_ = 0;
+  records::RunRate rate_;
   bool finished_ = false;
   std::string last_trouble_, coordinator_;
   bool diverged_ = false;

@@ -1,6 +1,7 @@
 #include "apps/launch/tensorboard.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -98,7 +99,7 @@ std::string tensorboard_file_name(uint64_t unix_time_s, const std::string& host)
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
     clean += plain || c == '-' || c == '.' ? c : '_';
   }
-  return kPrefix + std::to_string(unix_time_s) + "." + (clean.empty() ? "localhost" : clean);
+  return fmt::format("{}{}.{}", kPrefix, unix_time_s, clean.empty() ? "localhost" : clean);
 }
 
 Result<std::unique_ptr<TensorboardFile>> TensorboardFile::create(const std::string& run_folder,

@@ -132,12 +132,13 @@ std::string html_page(const std::vector<Run>& runs, const std::vector<Group>& gr
   out += summary_table(runs, groups);
   out += notes_list(runs);
   out += "<h2>Curves</h2>\n" + legend(groups);
-  out += "<p>Runs that differ in nothing but their seeds are one curve. A chart has " +
-         std::to_string(kPlotColumns) +
-         " columns: a line is the mean over the runs and over the steps that fall into a column, "
-         "its shade reaches from the least to the greatest of these values. Dashed: not all runs "
-         "of the group reach here. The numbers of every single step are in the CSV "
-         "file (<code>--csv</code>).</p>\n";
+  out += fmt::format(
+      "<p>Runs that differ in nothing but their seeds are one curve. A chart has {} columns: a "
+      "line is the mean over the runs and over the steps that fall into a column, its shade "
+      "reaches from the least to the greatest of these values. Dashed: not all runs of the group "
+      "reach here. The numbers of every single step are in the CSV file "
+      "(<code>--csv</code>).</p>\n",
+      kPlotColumns);
   out += charts(runs, groups) + staleness(runs, groups) + lives(runs);
   out += "<h2>Settings that differ</h2>\n" + differences_table(runs, groups);
   return out + "<div id=\"tip\" hidden></div>\n<script>" + kScript + "</script>\n</body></html>\n";

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "records/token_rate.h"
+
 namespace swarm::report {
 namespace {
-
-using records::StepMetrics;
 
 bool plausible(double time_s) { return std::abs(time_s) <= records::kMostPlausible; }
 
@@ -38,23 +38,19 @@ double RunClock::seconds(double unix_time_s) const {
 
 RunTotals totals(const Run& run) {
   RunTotals out;
-  const StepMetrics *first = nullptr, *last = nullptr;
+  records::RunRate rate;
   for (const auto& line : run.lines) {
     if (line.train_loss) {
       out.train_loss = line.train_loss;
       out.steps_closed = line.step + 1;
-      if (line.time_s) first = first == nullptr ? &line : first;
-      if (line.time_s) last = &line;
+      if (line.time_s) rate.closed(run.clock.seconds(*line.time_s), line.tokens);
     }
     if (line.validation_loss) out.validation_loss = line.validation_loss;
     if (line.time_s) out.seconds = std::max(out.seconds, run.clock.seconds(*line.time_s));
     out.tokens = std::max(out.tokens, line.tokens);
     if (line.attempts > line.slots && line.slots > 0) out.retries += line.attempts - line.slots;
   }
-  if (first != last && last->tokens > first->tokens) {
-    const double took_s = run.clock.seconds(*last->time_s) - run.clock.seconds(*first->time_s);
-    if (took_s > 0) out.tokens_per_s = static_cast<double>(last->tokens - first->tokens) / took_s;
-  }
+  out.tokens_per_s = rate.tokens_per_second();
   for (const auto& event : run.events) {
     const auto lane = records::lane_of(event);
     out.kills += lane == Lane::kKill;

@@ -54,8 +54,7 @@ struct RunTotals {
   uint64_t steps_closed = 0;
   std::optional<double> train_loss, validation_loss;  ///< The last ones [nats per token].
   double seconds = 0;                                 ///< By the clock, until the last line.
-  /// Between the first closed step and the last, everything in between included.
-  std::optional<double> tokens_per_s;
+  std::optional<double> tokens_per_s;                 ///< See records::RunRate.
   uint64_t tokens = 0;
   uint64_t kills = 0, pauses = 0, crashes = 0;  ///< crashes: process_lost
   uint64_t recoveries = 0;                      ///< `recovered` and `restored`

@@ -14,6 +14,7 @@
 #include <map>
 #include <vector>
 
+#include "common/strong_id.h"
 #include "swarm/state.pb.h"
 #include "tensor/core/codec.h"
 #include "tensor/core/flat.h"
@@ -242,12 +243,12 @@ class ArithmeticStage : public tensor::Stage {
 };
 
 /// The exact parameters of a stage after `steps` steps in which every sample counted exactly once.
-inline std::vector<float> expected_parameters(uint32_t stage, uint64_t steps, uint32_t batch) {
+inline std::vector<float> expected_parameters(Stage stage, uint64_t steps, uint32_t batch) {
   std::vector<float> parameters(kExactParameters, 0.0f);
   for (uint64_t step = 0; step < steps; ++step) {
     int64_t sum = 0;
     for (uint64_t i = 0; i < batch; ++i)
-      sum += sample_value(step * batch + i) + static_cast<int64_t>(stage);
+      sum += sample_value(step * batch + i) + static_cast<int64_t>(stage.value());
     for (uint64_t i = 0; i < kExactParameters; ++i)
       parameters[i] -=
           static_cast<float>(sum * static_cast<int64_t>(i + 1)) / static_cast<float>(batch);

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "actors/net/mail.h"
+#include "apps/sim/period_checks.h"
+#include "apps/sim/step_checks.h"
 
 namespace swarm::sim {
 namespace {
@@ -13,39 +15,24 @@ constexpr size_t kMaxOpenRequests = 1'000;
 
 }  // namespace
 
+Checks::Checks(Swarm& swarm)
+    : swarm_(swarm), mode_(std::make_unique<StepChecks>(swarm, reporter())) {}
+
+void Checks::use_periods() { mode_ = std::make_unique<PeriodChecks>(swarm_, reporter()); }
+
+ModeChecks::Report Checks::reporter() {
+  return [this](const std::string& invariant, const std::string& text) { report(invariant, text); };
+}
+
 void Checks::report(const std::string& invariant, const std::string& text) {
   if (!violation_) violation_ = Violation{invariant, text};
 }
 
-const std::vector<float>& Checks::expected(uint32_t stage, uint64_t step) {
-  auto& steps = expected_[stage];
-  if (steps.size() <= step)
-    for (uint64_t s = steps.size(); s <= step; ++s)
-      steps.push_back(expected_parameters(stage, s, swarm_.training.batch));
-  return steps[step];
-}
-
-void Checks::parameters(const std::string& node, const ArithmeticStage& stage, const char* how) {
-  if (asynchronous()) return periods_.parameters(node, stage);
-  const auto number = static_cast<uint32_t>(swarm_.nodes.at(node).stage);
-  const uint64_t step = stage.step();
-  const std::string where = fmt::format("{} stage {} step {} ({})", node, number, step, how);
-  if (step > swarm_.training.steps) return report("I1", where + " is beyond the last step");
-  const auto& right = expected(number, step);
-  if (!std::equal(right.begin(), right.end(), stage.parameters().begin()))
-    report("I1", fmt::format("{}: first parameter is {}, not {}", where, stage.parameters()[0],
-                             right[0]));
-}
-
-void Checks::noted(const std::string& node, const ArithmeticStage& stage, const StageNote& note) {
-  if (asynchronous()) periods_.noted(node, stage, note);
-}
-
 void Checks::event(const std::string& node, const records::Event& event) {
-  periods_.event(event);
-  context_.events.push_back(event);
-  context_.events.back().time_s = time_s();
-  context_.events.back().node = node;
+  records::Event seen = event;
+  seen.time_s = seconds_of(swarm_);
+  seen.node = node;
+  mode_->event(seen);
   if (event.is<records::ReplicasDiffer>())
     report("I2", fmt::format("{} found replicas of stage {} that differ: {}", node, event.stage,
                              text(event.fields)));
@@ -53,44 +40,6 @@ void Checks::event(const std::string& node, const records::Event& event) {
   if (info == nullptr) report("I9", node + ": event " + event.name + " is not in the catalogue");
   if (info != nullptr && info->needs_reason() && event.reason().empty())
     report("I9", node + ": event " + event.name + " says no reason");
-  if (event.is<records::Recovered>() && event.step >= 0) {
-    const auto step = static_cast<uint64_t>(event.step);
-    if (last_committed_ && *last_committed_ >= step) {
-      if (step == 0)
-        last_committed_.reset();
-      else
-        last_committed_ = step - 1;
-    }
-  }
-}
-
-double Checks::time_s() const {
-  return std::chrono::duration<double>(swarm_.system.now().time_since_epoch()).count();
-}
-
-void Checks::closed(const std::string& node, const records::ClosedStep& step) {
-  audit_.closed.push_back({step, time_s(), ++audit_.lines, node});
-}
-
-void Checks::committed(const std::string& node, const records::CommittedStep& step) {
-  audit_.committed.push_back({step, time_s(), ++audit_.lines, node});
-  const std::tuple round(step.stage, step.step, step.round, step.digest);
-  if (rounds_.try_emplace(round, step.checksum).first->second != step.checksum)
-    report("I2",
-           fmt::format("{} stage {} step {}: another checksum than a replica after the same round",
-                       node, step.stage, step.step));
-  reached_[{step.stage, step.step + 1}].insert(step.checksum);
-}
-
-void Checks::loaded(const std::string& node, const records::LoadedState& state) {
-  audit_.loaded.push_back({state, time_s(), ++audit_.lines, node});
-  if (asynchronous()) return periods_.loaded(node, state);
-  auto& reached = reached_[{state.stage, state.step}];
-  if (state.source == "seed") reached.insert(state.checksum);
-  if (reached.count(state.checksum) == 0)
-    report("I2",
-           fmt::format("{} loaded stage {} step {} from {}, with a checksum that no replica had",
-                       node, state.stage, state.step, state.source));
 }
 
 void Checks::at_end() {
@@ -101,24 +50,7 @@ void Checks::at_end() {
     if (replicas.try_emplace(node.stage, checksum).first->second != checksum)
       report("I2", name + " ends with another checksum than its replicas");
   }
-  if (asynchronous()) return periods_.at_end();
-  context_.steps = swarm_.training.steps;
-  context_.num_stages = swarm_.num_stages;
-  context_.batch = swarm_.training.batch;
-  context_.microbatch = swarm_.training.microbatch;
-  context_.delayed_updates = swarm_.training.delayed_updates;
-  const auto verdict = launch::audit(audit_, context_);
-  if (!verdict.passed()) report("audit", verdict.violations.front());
-}
-
-void Checks::metrics(const records::StepMetrics& line) {
-  if (asynchronous()) return periods_.metrics(line);
-  if (line.term < highest_term_) return;  // of one that was replaced; its peers refuse it
-  highest_term_ = line.term;
-  if (last_committed_ && line.step < *last_committed_)
-    report("I7", fmt::format("step {} was committed after step {} without a logged recovery",
-                             line.step, *last_committed_));
-  last_committed_ = line.step;
+  mode_->at_end();
 }
 
 void Checks::snapshot(const std::string& node, const std::string& stream, uint64_t step,
@@ -133,7 +65,7 @@ void Checks::snapshot(const std::string& node, const std::string& stream, uint64
 }
 
 void Checks::before_start(const std::string& node) {
-  periods_.before_start(node);
+  mode_->before_start(node);
   auto disk = swarm_.disks.find(node);
   if (disk == swarm_.disks.end()) return;
   const DiskStore store(disk->second);

@@ -26,15 +26,17 @@ bool is_mean(double average, double sum, int count, const std::vector<const std:
   return false;
 }
 
-std::string text_of(uint64_t period, uint32_t slot) {
+std::string text_of(Step period, Slot slot) {
   return fmt::format("slot {} of period {}", slot, period);
 }
+
+Stage stage_of(const Swarm::Node& peer) { return Stage(static_cast<uint32_t>(peer.stage)); }
 
 }  // namespace
 
 void PeriodChecks::noted(const std::string& node, const ArithmeticStage& arithmetic,
                          const StageNote& note) {
-  Stage& stage = stages_[static_cast<uint32_t>(swarm_.nodes.at(node).stage)];
+  StageHistory& stage = stages_[stage_of(swarm_.nodes.at(node))];
   switch (note.what) {
     case StageNote::What::kTrained:
       return trained(node, stage, {note.key.step, note.key.slot});
@@ -56,13 +58,14 @@ void PeriodChecks::noted(const std::string& node, const ArithmeticStage& arithme
   }
 }
 
-void PeriodChecks::trained(const std::string& node, Stage& stage, const Slot& slot) {
+void PeriodChecks::trained(const std::string& node, StageHistory& stage, const PeriodSlot& slot) {
   stage.trained.insert(slot);
   if (!trained_here_[node].insert(slot).second)
     report_("I1", node + " trains on " + text_of(slot.first, slot.second) + " a second time");
 }
 
-void PeriodChecks::averaged(const std::string& node, const Stage& stage, const StageNote& note) {
+void PeriodChecks::averaged(const std::string& node, const StageHistory& stage,
+                            const StageNote& note) {
   std::vector<const std::deque<float>*> others;
   for (const auto& [name, sent] : stage.sent)
     if (name != node) others.push_back(&sent);
@@ -75,7 +78,7 @@ void PeriodChecks::averaged(const std::string& node, const Stage& stage, const S
 /// The gradient of parameter i is (i + 1) times that of the first, of whatever samples.
 void PeriodChecks::check_values(const std::string& node, const ArithmeticStage& arithmetic,
                                 const char* how) {
-  const auto number = static_cast<uint32_t>(swarm_.nodes.at(node).stage);
+  const Stage number = stage_of(swarm_.nodes.at(node));
   const std::string where = fmt::format("{} stage {}, after {}", node, number, how);
   const double first = static_cast<double>(arithmetic.parameters()[0]);
   const double most = stages_[number].updates;
@@ -93,7 +96,7 @@ void PeriodChecks::check_values(const std::string& node, const ArithmeticStage& 
   }
 }
 
-void PeriodChecks::parameters(const std::string& node, const ArithmeticStage& stage) {
+void PeriodChecks::parameters(const std::string& node, const ArithmeticStage& stage, const char*) {
   trained_here_[node].clear();
   check_values(node, stage, "a load");
 }
@@ -108,7 +111,7 @@ void PeriodChecks::event(const records::Event& event) {
 void PeriodChecks::loaded(const std::string& node, const records::LoadedState& state) {
   if (state.source == "seed") return;
   exact_ = false;
-  if (stages_[state.stage].saved.count(state.checksum) == 0)
+  if (stages_[Stage(state.stage)].saved.count(state.checksum) == 0)
     report_("I2", fmt::format(
                       "{} loaded stage {} period {} from {}, with a checksum that no replica saved",
                       node, state.stage, state.step, state.source));
@@ -120,41 +123,44 @@ void PeriodChecks::before_start(const std::string& node) {
 }
 
 void PeriodChecks::metrics(const records::StepMetrics& line) {
-  for (uint32_t stage = 0; stage < swarm_.num_stages && line.step < swarm_.training.steps; ++stage)
-    for (uint32_t slot = 0; slot < slots(); ++slot)
-      if (stages_[stage].trained.count({line.step, slot}) == 0)
+  const Step period(line.step);
+  for (Stage stage; stage.value() < swarm_.num_stages && line.step < swarm_.training.steps; ++stage)
+    for (Slot slot; slot.value() < slots(); ++slot)
+      if (stages_[stage].trained.count({period, slot}) == 0)
         report_("I1", fmt::format("period {} was closed, but no peer of stage {} has trained on "
                                   "its slot {}",
-                                  line.step, stage, slot));
-  closed_.insert(line.step);
-  if (line.term >= highest_term_) check_order(line);  // others were replaced; peers refuse them
+                                  period, stage, slot));
+  closed_.insert(period);
+  if (Term(line.term) >= highest_term_)
+    check_order(line);  // others were replaced; peers refuse them
 }
 
 void PeriodChecks::check_order(const records::StepMetrics& line) {
-  const bool same = line.term == highest_term_;
+  const Step period(line.step);
+  const Term term(line.term);
   if (last_closed_ && !recovered_) {
     const std::string what =
-        fmt::format("period {} was closed after period {}", line.step, *last_closed_);
-    if (line.step > *last_closed_ + 1)
+        fmt::format("period {} was closed after period {}", period, *last_closed_);
+    if (period > *last_closed_ + 1)
       report_("I7", what + ": those between were skipped without a logged recovery");
-    if (line.step <= *last_closed_ && same)
+    if (period <= *last_closed_ && term == highest_term_)
       report_("I7", what + " by the same coordinator without a logged recovery");
   }
-  highest_term_ = line.term;
-  last_closed_ = line.step;
+  highest_term_ = term;
+  last_closed_ = period;
   recovered_ = false;
 }
 
 void PeriodChecks::at_end() {
-  for (uint64_t period = 0; period <= swarm_.training.steps; ++period)
+  for (Step period; period.value() <= swarm_.training.steps; ++period)
     if (closed_.count(period) == 0 && !ever_recovered_)
       report_("I7", fmt::format("period {} was never closed", period));
-  std::map<uint32_t, double> sum;
+  std::map<Stage, double> sum;
   for (const auto& [name, node] : swarm_.nodes) {
     exact_ &= node.alive;
     if (!node.alive || node.arithmetic == nullptr) continue;
     check_values(name, *node.arithmetic, "the end");
-    sum[static_cast<uint32_t>(node.stage)] += static_cast<double>(node.arithmetic->parameters()[0]);
+    sum[stage_of(node)] += static_cast<double>(node.arithmetic->parameters()[0]);
   }
   for (const auto& [stage, value] : sum)
     if (exact_ && !about_equal(value, -stages_[stage].updates))

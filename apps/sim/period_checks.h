@@ -11,57 +11,53 @@
 #pragma once
 
 #include <deque>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
-#include "apps/sim/swarm.h"
+#include "apps/sim/mode_checks.h"
+#include "common/strong_id.h"
 
 namespace swarm::sim {
 
 /// Called from within actors; it only notes what it sees.
-class PeriodChecks {
+class PeriodChecks : public ModeChecks {
  public:
-  using Report = std::function<void(const std::string& invariant, const std::string& text)>;
   /// `swarm` outlives this.
   PeriodChecks(Swarm& swarm, Report report) : swarm_(swarm), report_(std::move(report)) {}
 
-  void noted(const std::string& node, const ArithmeticStage& stage, const StageNote& note);
-  /// The parameters were initialized or loaded.
-  void parameters(const std::string& node, const ArithmeticStage& stage);
-  void event(const records::Event& event);
-  void loaded(const std::string& node, const records::LoadedState& state);
-  void metrics(const records::StepMetrics& line);
-  /// What the node had in memory is gone.
-  void before_start(const std::string& node);
-  /// The swarm has settled.
-  void at_end();
+  void noted(const std::string& node, const ArithmeticStage& stage, const StageNote& note) override;
+  void parameters(const std::string& node, const ArithmeticStage& stage, const char* how) override;
+  void event(const records::Event& event) override;
+  void loaded(const std::string& node, const records::LoadedState& state) override;
+  void metrics(const records::StepMetrics& line) override;
+  void before_start(const std::string& node) override;
+  void at_end() override;
 
  private:
-  using Slot = std::pair<uint64_t, uint32_t>;  // (period, slot)
-  struct Stage {
+  using PeriodSlot = std::pair<Step, Slot>;
+  struct StageHistory {
     double updates = 0;  ///< Sum over all peers, of the first parameter.
-    std::set<Slot> trained;
+    std::set<PeriodSlot> trained;
     std::set<uint64_t> saved;                       ///< Checksums.
     std::map<std::string, std::deque<float>> sent;  ///< By node: first parameters, the latest few.
   };
 
-  void trained(const std::string& node, Stage& stage, const Slot& slot);
-  void averaged(const std::string& node, const Stage& stage, const StageNote& note);
+  void trained(const std::string& node, StageHistory& stage, const PeriodSlot& slot);
+  void averaged(const std::string& node, const StageHistory& stage, const StageNote& note);
   void check_values(const std::string& node, const ArithmeticStage& stage, const char* how);
   void check_order(const records::StepMetrics& line);
   uint32_t slots() const { return swarm_.training.batch / swarm_.training.microbatch; }
 
   Swarm& swarm_;
   Report report_;
-  std::map<uint32_t, Stage> stages_;
-  std::map<std::string, std::set<Slot>> trained_here_;  ///< By node, since its start.
-  std::set<uint64_t> closed_;
-  std::optional<uint64_t> last_closed_;
-  uint64_t highest_term_ = 0;
+  std::map<Stage, StageHistory> stages_;
+  std::map<std::string, std::set<PeriodSlot>> trained_here_;  ///< By node, since its start.
+  std::set<Step> closed_;
+  std::optional<Step> last_closed_;
+  Term highest_term_;
   bool recovered_ = false;  ///< Since the last line.
   bool ever_recovered_ = false;
   bool exact_ = true;  ///< Nothing has happened that may lose an update or count it twice.

@@ -122,6 +122,18 @@ class Simulation {
     log("-", fmt::format("periods={} sync_every={} local_update_every={}{}", training.steps,
                          training.sync_every, training.local_update_every,
                          training.background_averaging ? " background_averaging" : ""));
+    checks_.use_periods();
+    observe_updates();
+  }
+
+  void observe_updates() {
+    swarm_.observer.noted = [this](const std::string& node, const ArithmeticStage& stage,
+                                   const StageNote& note) {
+      if (note.what == StageNote::What::kAveraged)
+        log(node, "takes the average " + std::to_string(note.value) +
+                      " of updates=" + std::to_string(stage.updates()));
+      checks_.mode().noted(node, stage, note);
+    };
   }
 
   void observe() {
@@ -133,33 +145,25 @@ class Simulation {
       checks_.event(node, event);
     };
     observer.closed = [this](const std::string& node, const records::ClosedStep& step) {
-      checks_.closed(node, step);
+      checks_.mode().closed(node, step);
     };
     observer.committed = [this](const std::string& node, const records::CommittedStep& step) {
-      checks_.committed(node, step);
+      checks_.mode().committed(node, step);
     };
     observer.loaded = [this](const std::string& node, const records::LoadedState& state) {
-      checks_.loaded(node, state);
+      checks_.mode().loaded(node, state);
     };
     observer.metrics = [this](const std::string& node, const records::StepMetrics& line) {
       log(node, "step=" + std::to_string(line.step) + " term=" + std::to_string(line.term) +
                     " attempts=" + std::to_string(line.attempts) +
                     " loss=" + (line.train_loss ? fixed(*line.train_loss, 6) : std::string("-")));
-      checks_.metrics(line);
+      checks_.mode().metrics(line);
     };
     observer.parameters = [this](const std::string& node, const ArithmeticStage& stage,
                                  const char* how) {
       log(node, std::string(how) + " step=" + std::to_string(stage.step()));
-      checks_.parameters(node, stage, how);
+      checks_.mode().parameters(node, stage, how);
     };
-    if (options_.asynchronous)
-      observer.noted = [this](const std::string& node, const ArithmeticStage& stage,
-                              const StageNote& note) {
-        if (note.what == StageNote::What::kAveraged)
-          log(node, "takes the average " + std::to_string(note.value) +
-                        " of updates=" + std::to_string(stage.updates()));
-        checks_.noted(node, stage, note);
-      };
     observer.snapshot = [this](const std::string& node, const std::string& stream, uint64_t step,
                                bool dropped) {
       log(node, (dropped ? "drops snapshots after step=" : "durable step=") + std::to_string(step));

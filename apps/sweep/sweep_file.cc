@@ -248,14 +248,14 @@ PlanResult parse_plan(const std::string& text, const std::string& file, const Lo
 PlanResult load_plan(const std::string& path) {
   std::error_code failed;
   if (!std::filesystem::is_regular_file(path, failed))
-    return fail({path, 1, 1}, "cannot read the file: it does not exist or is not a regular file");
+    return fail({path, 0, 0}, "cannot read the file: it does not exist or is not a regular file");
   std::ifstream stream(path, std::ios::binary);
   std::string text(kMaxFileBytes + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(stream.gcount()));
   if (stream.bad() || !stream.eof()) {
     if (text.size() > kMaxFileBytes) return fail({path, 1, 1}, "the file is larger than 4 MiB");
-    return fail({path, 1, 1}, "cannot read the file: permission or disk error");
+    return fail({path, 0, 0}, "cannot read the file: permission or disk error");
   }
   return parse_plan(text, path, [](const auto& base, const auto& overrides) {
     return config::load_experiment(base, overrides);

@@ -1,5 +1,7 @@
 #include "apps/sweep/sweep_state.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 namespace swarm::sweep {
@@ -87,7 +89,7 @@ std::string changed_cells(const SweepState& state, const Plan& plan) {
   for (const auto& cell : plan.cells) {
     const auto found = state.find(cell.name);
     if (found != state.end() && found->second.hash != cell.hash)
-      out += "  " + cell.name + " (" + to_string(found->second.status) + ")\n";
+      out += fmt::format("  {} ({})\n", cell.name, to_string(found->second.status));
   }
   return out;
 }

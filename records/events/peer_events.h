@@ -28,10 +28,12 @@ struct Restored {
   static constexpr EventInfo kInfo{"restored", Level::kInfo, Place::kRecovery, kRemarkable,
                                    "The peer has loaded a state."};
   std::string source;
+  uint64_t bytes = 0;
   std::optional<Millis> took;
   template <class Visitor>
   void fields(Visitor& v) {
-    v("source", source, "`own_snapshot`, or the neighbour it was fetched from");
+    v("source", source, "`own_snapshot`, or the neighbours that it was fetched from");
+    v("bytes", bytes, "of the state");
     v("took_ms", took, "the transfer");
   }
 };

@@ -1,5 +1,7 @@
 #include "routing/membership/admission.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace swarm::routing {
@@ -8,7 +10,7 @@ namespace {
 using std::chrono::milliseconds;
 using Then = Admission::Then;
 
-bool stored(const PeerFacts& peer, uint64_t step) {
+bool stored(const PeerFacts& peer, Step step) {
   return std::count(peer.snapshots.begin(), peer.snapshots.end(), step) != 0;
 }
 
@@ -17,14 +19,15 @@ bool stored(const PeerFacts& peer, uint64_t step) {
 Admission admit_one_ahead(const PeerId& id, const Roster& roster, const Whereabouts& where,
                           Time now) {
   const PeerFacts& peer = roster.peers().at(id);
-  const std::string step = std::to_string(peer.step);
+  const std::string reason = fmt::format("it is ahead, at step {}", peer.step);
   const auto longer = longer_history(roster.supplies(), roster.num_stages(), where.applied);
   if (longer)
-    return {wait_verdict(milliseconds(100), "it is ahead, at step " + step), Then::kGather,
-            "others have trained on to step " + std::to_string(*longer)};
+    return {wait_verdict(milliseconds(100), reason), Then::kGather,
+            fmt::format("others have trained on to step {}", *longer)};
   if (now - peer.ahead_since.value_or(now) > where.patience)
-    return {fetch_verdict(id, roster, where, "alone with step " + step), Then::kIsAhead};
-  return {wait_verdict(milliseconds(100), "it is ahead, at step " + step), Then::kIsAhead};
+    return {fetch_verdict(id, roster, where, fmt::format("alone with step {}", peer.step)),
+            Then::kIsAhead};
+  return {wait_verdict(milliseconds(100), reason), Then::kIsAhead};
 }
 
 /// It is not at the open step.
@@ -35,16 +38,14 @@ Admission admit_one_elsewhere(const PeerId& id, const Roster& roster, const Wher
   const bool alone = std::all_of(serving.begin(), serving.end(),
                                  [&id](const PeerId& other) { return other == id; });
   if (!where.finished && alone)  // nobody to fetch from
-    return {{},
-            Then::kGather,
-            "stage " + std::to_string(peer.stage) + " has no peer at step " +
-                std::to_string(where.step)};
+    return {
+        {}, Then::kGather, fmt::format("stage {} has no peer at step {}", peer.stage, where.step)};
   const bool ahead = peer.has_state && peer.step > where.applied;
   if (ahead && !where.finished) return admit_one_ahead(id, roster, where, now);
   if (where.step != where.applied)  // it could not apply the update under way: the step after may
     return {wait_verdict(milliseconds(100), "an update is under way"), Then::kLeaves};
   const std::string reason =
-      peer.has_state ? "behind, at step " + std::to_string(peer.step) : "no state yet";
+      peer.has_state ? fmt::format("behind, at step {}", peer.step) : "no state yet";
   return {fetch_verdict(id, roster, where, reason), Then::kLeaves};
 }
 
@@ -57,7 +58,7 @@ Verdict wait_verdict(Time retry_after, const std::string& reason) {
   return verdict;
 }
 
-Verdict serve_verdict(uint64_t step, uint64_t open_step, const std::string& reason) {
+Verdict serve_verdict(Step step, Step open_step, const std::string& reason) {
   Verdict verdict;
   verdict.kind = Verdict::Kind::kServe;
   verdict.step = step;
@@ -94,7 +95,7 @@ Admission admit_at_step(const PeerId& id, const Roster& roster, const Whereabout
     if (bits == Bits::kNotKnown)
       return {wait_verdict(milliseconds(50), "its replicas apply an update")};
   }
-  const std::string reason = "at step " + std::to_string(peer.step);
+  const std::string reason = fmt::format("at step {}", peer.step);
   return {serve_verdict(peer.step, peer.open_step, reason), member ? Then::kStays : Then::kEnters};
 }
 
@@ -119,10 +120,10 @@ Admission admit_at_period(const PeerId& id, const Roster& roster, const Whereabo
   }
   if (!near && !serving) {
     const std::string reason =
-        peer.has_state ? "behind, at period " + std::to_string(peer.step) : "no state yet";
+        peer.has_state ? fmt::format("behind, at period {}", peer.step) : "no state yet";
     return {fetch_verdict(id, roster, where, reason), Then::kFetches};
   }
-  return {serve_verdict(where.step, where.step, "at period " + std::to_string(where.step)),
+  return {serve_verdict(where.step, where.step, fmt::format("at period {}", where.step)),
           serving ? Then::kStays : Then::kEnters};
 }
 

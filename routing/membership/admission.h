@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/strong_id.h"
 #include "routing/membership/roster.h"
 #include "routing/time.h"
 
@@ -23,7 +24,7 @@ struct Verdict {
   };
   Kind kind = Kind::kWait;
   std::string reason{};
-  uint64_t step = 0, open_step = 0;
+  Step step, open_step;
   Time retry_after{};
   bool keep_held = false;  ///< kServe: what it holds counts; else it drops its sum.
   bool exact = false;      ///< kFetch: exactly `step`, from snapshots too.
@@ -32,8 +33,8 @@ struct Verdict {
 
 /// Where the swarm is while it trains or after the end.
 struct Whereabouts {
-  uint64_t step = 0;      ///< The open one.
-  uint64_t applied = 0;   ///< Updates that its peers have applied: step, or one less.
+  Step step;              ///< The open one.
+  Step applied;           ///< Updates that its peers have applied: step, or one less.
   bool finished = false;  ///< Training is over; nobody gathers any more.
   /// A peer that is alone with a later step is waited for so long.
   Time patience{};
@@ -59,7 +60,7 @@ Verdict wait_verdict(Time retry_after, const std::string& reason);
 /// has its own snapshot.
 Verdict fetch_verdict(const PeerId& id, const Roster& roster, const Whereabouts& where,
                       const std::string& reason);
-Verdict serve_verdict(uint64_t step, uint64_t open_step, const std::string& reason);
+Verdict serve_verdict(Step step, Step open_step, const std::string& reason);
 
 /// All peers train the same step. Requires that `id` is in the roster.
 Admission admit_at_step(const PeerId& id, const Roster& roster, const Whereabouts& where, Time now);

@@ -2,11 +2,11 @@
 
 namespace swarm::routing {
 
-void DeadRecords::died(uint64_t term, const NodeId& node, uint64_t version, double now_s) {
+void DeadRecords::died(Term term, const NodeId& node, uint64_t version, double now_s) {
   dead_[{term, node}] = {version, now_s};
 }
 
-bool DeadRecords::is_dead(uint64_t term, const NodeId& node, uint64_t version) const {
+bool DeadRecords::is_dead(Term term, const NodeId& node, uint64_t version) const {
   auto dead = dead_.find({term, node});
   return dead != dead_.end() && version <= dead->second.version;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/ids.h"
+#include "common/strong_id.h"
 
 namespace swarm::routing {
 
@@ -21,8 +22,8 @@ class DeadRecords {
   explicit DeadRecords(double record_ttl_s) : record_ttl_s_(record_ttl_s) {}
 
   /// The link to the coordinator of this record is gone.
-  void died(uint64_t term, const NodeId& node, uint64_t version, double now_s);
-  bool is_dead(uint64_t term, const NodeId& node, uint64_t version) const;
+  void died(Term term, const NodeId& node, uint64_t version, double now_s);
+  bool is_dead(Term term, const NodeId& node, uint64_t version) const;
   /// Drops what no record can name any more.
   void expire(double now_s);
   size_t size() const { return dead_.size(); }
@@ -33,7 +34,7 @@ class DeadRecords {
     double at_s = 0;
   };
   double record_ttl_s_;
-  std::map<std::pair<uint64_t, NodeId>, Death> dead_;
+  std::map<std::pair<Term, NodeId>, Death> dead_;
 };
 
 }  // namespace swarm::routing

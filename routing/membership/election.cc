@@ -1,5 +1,7 @@
 #include "routing/membership/election.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -11,7 +13,7 @@ ElectionDecision elect(const Candidate& self, const std::vector<Candidate>& cand
   std::optional<Candidate> leader;
   if (self.active) leader = self;
   NodeId smallest = self.node;
-  uint64_t highest_term = self.term;
+  Term highest_term = self.term;
   auto rank = [](const Candidate& c) { return std::make_pair(c.term, c.node); };
   for (const Candidate& other : candidates) {
     highest_term = std::max(highest_term, other.term);
@@ -24,7 +26,7 @@ ElectionDecision elect(const Candidate& self, const std::vector<Candidate>& cand
     return {Kind::kLead, self.node, self.term, "this node has the highest term"};
   if (leader)
     return {self.active ? Kind::kStepDown : Kind::kFollow, leader->node, leader->term,
-            "node " + leader->node.brief() + " leads term " + std::to_string(leader->term)};
+            fmt::format("node {} leads term {}", leader->node.brief(), leader->term)};
   if (smallest == self.node)
     return {Kind::kTakeOver, self.node, highest_term + 1, "no coordinator lives"};
   return {Kind::kWait, smallest, highest_term, "node " + smallest.brief() + " is to take over"};

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/strong_id.h"
 
 namespace swarm::routing {
 
 /// What a trainer node says of itself.
 struct Candidate {
   NodeId node;
-  uint64_t term = 0;    ///< The highest it has seen; its own if active.
+  Term term;            ///< The highest it has seen; its own if active.
   bool active = false;  ///< It coordinates.
 };
 
@@ -28,7 +29,7 @@ struct ElectionDecision {
   };
   Kind kind = Kind::kWait;
   NodeId leader;
-  uint64_t term = 0;
+  Term term;
   std::string reason;
 };
 

@@ -13,10 +13,10 @@ using std::chrono::milliseconds;
 
 /// Where the newest commit is: its step, who has applied it, and what those who have not need.
 struct NewestCommit {
-  uint64_t step = 0;
+  Step step;
   double gradient_norm = 0;
-  std::set<uint32_t> stages;  ///< That have a peer there.
-  std::set<uint64_t> terms;   ///< Of the rounds that led there: others are of another history.
+  std::set<Stage> stages;  ///< That have a peer there.
+  std::set<Term> terms;    ///< Of the rounds that led there: others are of another history.
 };
 
 NewestCommit newest_commit(const Roster& roster) {
@@ -26,7 +26,7 @@ NewestCommit newest_commit(const Roster& roster) {
   for (const auto& [id, peer] : roster.peers()) {
     if (!peer.has_state || peer.step != newest.step) continue;
     newest.stages.insert(peer.stage);
-    newest.terms.insert(peer.round >> 32);
+    newest.terms.insert(Term(peer.round.value() >> 32));
     newest.gradient_norm = peer.last_gradient_norm;
   }
   return newest;
@@ -38,7 +38,7 @@ bool one_behind(const PeerFacts& peer, const NewestCommit& newest) {
 
 }  // namespace
 
-Orders Gathering::begin(const std::string& reason, std::optional<uint64_t> applied, Time now) {
+Orders Gathering::begin(const std::string& reason, std::optional<Step> applied, Time now) {
   if (!gathers_) applied_before_ = applied;
   gathers_ = true;
   ++count_;
@@ -66,7 +66,7 @@ void Gathering::opened() {
   plan_.reset();
 }
 
-std::optional<uint64_t> Gathering::planned_step() const {
+std::optional<Step> Gathering::planned_step() const {
   if (!plan_) return std::nullopt;
   return plan_->step;
 }
@@ -106,17 +106,18 @@ Orders Gathering::make_plan(Time now) {
   auto made = plan(supplies);
   if (!made) {
     if (waiting_for_ != made.error().detail)
-      out.push_back(orders::Note{-1, applied_before_.value_or(0), facts::CannotGoOn{made.error()}});
+      out.push_back(orders::Note{std::nullopt, applied_before_.value_or(Step()),
+                                 facts::CannotGoOn{made.error()}});
     waiting_for_ = made.error().detail;
   } else if (made->fresh && had_history_) {
     waiting_for_ = "every peer has lost its state; waiting for one that has a snapshot";
-  } else if (made->step == 0 && supplies.size() < options_.min_peers) {
+  } else if (made->step == Step(0) && supplies.size() < options_.min_peers) {
     waiting_for_ = fmt::format("waiting for {} more peers to begin at step 0 (training.min_peers)",
                                options_.min_peers - supplies.size());
   } else {
     plan_ = std::move(*made);
     if (auto recovered = recovery(supplies.size()))
-      out.push_back(orders::Note{-1, plan_->step, std::move(*recovered)});
+      out.push_back(orders::Note{std::nullopt, plan_->step, std::move(*recovered)});
   }
   return out;
 }
@@ -131,7 +132,7 @@ std::optional<std::string> Gathering::unreported(Time now) const {
 
 /// While half of the swarm or less is here the others are waited for.
 std::optional<std::string> Gathering::too_few(const Supplies& supplies, Time now) {
-  uint64_t newest = 0;
+  Step newest;
   swarm_peers_ = 0;
   for (const auto& [id, peer] : roster_.peers()) {
     if (!peer.reported || !peer.has_state || peer.swarm_peers == 0 || peer.step < newest) continue;
@@ -148,13 +149,14 @@ std::optional<std::string> Gathering::not_yet(const Supplies& supplies, Time now
   std::vector<uint32_t> per_stage(roster_.num_stages(), 0);
   bool any_state = false;
   for (const PeerSupply& peer : supplies) {
-    ++per_stage[peer.stage];
+    ++per_stage[peer.stage.value()];
     any_state |= peer.has_state;
   }
   const uint32_t needed = any_state ? 1 : options_.min_peers_per_stage;
-  for (uint32_t stage = 0; stage < per_stage.size(); ++stage)
-    if (per_stage[stage] < needed)
-      return fmt::format("waiting for {} more peers of stage {}", needed - per_stage[stage], stage);
+  for (Stage stage; stage.value() < per_stage.size(); ++stage)
+    if (per_stage[stage.value()] < needed)
+      return fmt::format("waiting for {} more peers of stage {}", needed - per_stage[stage.value()],
+                         stage);
   const Time quiet = any_state ? options_.takeover_grace : options_.start_grace;
   if (now - last_newcomer_at_ < quiet) return "waiting until no more newcomers come";
   return std::nullopt;
@@ -164,14 +166,14 @@ std::optional<std::string> Gathering::not_yet(const Supplies& supplies, Time now
 /// another history, peers have got further but not in every stage, or some are missing that may
 /// have.
 std::optional<facts::Recovered> Gathering::recovery(size_t present) const {
-  std::set<uint32_t> in_memory;  // stages that have the step without reading a disk
+  std::set<Stage> in_memory;  // stages that have the step without reading a disk
   for (const auto& [id, action] : plan_->actions)
     if (action.kind == RecoveryAction::Kind::kServe) in_memory.insert(roster_.peers().at(id).stage);
   const bool read = in_memory.size() < roster_.num_stages();
   const bool other =
       applied_before_ && (plan_->step < *applied_before_ || plan_->step > *applied_before_ + 1);
   const bool missing = present < swarm_peers_;
-  uint64_t newest = plan_->step;  // some have it in memory, but not every stage
+  Step newest = plan_->step;  // some have it in memory, but not every stage
   for (const auto& [id, peer] : roster_.peers())
     if (peer.reported && peer.has_state && same_bits()) newest = std::max(newest, peer.step);
   if (plan_->fresh || !(read || other || missing || newest > plan_->step)) return std::nullopt;
@@ -190,10 +192,10 @@ std::optional<facts::Recovered> Gathering::recovery(size_t present) const {
 
 bool Gathering::half_committed(Orders& out) {
   const NewestCommit newest = newest_commit(roster_);
-  if (newest.step == 0 || newest.stages.size() == roster_.num_stages()) return false;
-  std::map<uint32_t, uint64_t> last_round;  // of the stages that are one behind
+  if (newest.step == Step(0) || newest.stages.size() == roster_.num_stages()) return false;
+  std::map<Stage, Round> last_round;  // of the stages that are one behind
   for (const auto& [id, peer] : roster_.peers())
-    if (one_behind(peer, newest) && newest.terms.count(peer.round >> 32) != 0)
+    if (one_behind(peer, newest) && newest.terms.count(Term(peer.round.value() >> 32)) != 0)
       last_round[peer.stage] = std::max(last_round[peer.stage], peer.round);
   bool under_way = false;
   for (auto& [id, peer] : roster_.peers()) {
@@ -231,7 +233,7 @@ Verdict Gathering::admit(const PeerId& id) {
     peer.serving = true;
     // The ledger of the step is rebuilt from what is held when the step opens.
     return serve_verdict(plan_->step, plan_->step,
-                         "the swarm goes on from step " + std::to_string(plan_->step));
+                         fmt::format("the swarm goes on from step {}", plan_->step));
   }
   const RecoveryAction* action = action_of(id);
   if (action == nullptr) return wait;  // came too late: fetches once the step is open
@@ -275,7 +277,7 @@ Orders Gathering::open(Time now) {
   }
   // Not those that were planned with: they may follow another coordinator by now, and begin there.
   const size_t serving = roster_.serving_in_all();
-  if (plan_->step == 0 && serving < options_.min_peers) {
+  if (plan_->step == Step(0) && serving < options_.min_peers) {
     waiting_for_ =
         fmt::format("waiting for {} more peers to have drawn their weights (training.min_peers)",
                     options_.min_peers - serving);
@@ -285,7 +287,7 @@ Orders Gathering::open(Time now) {
     waiting_for_ = *wait;
     return {};
   }
-  const uint64_t step = plan_->step;
+  const Step step = plan_->step;
   opened();
   return {orders::Open{step}};
 }
@@ -305,7 +307,8 @@ bool GatheringByPeriod::arrived(const PeerId& id) const {
 
 /// The last averaging is for all who are here.
 std::optional<std::string> GatheringByPeriod::awaited(Time now) {
-  if (plan_->step < options_.steps || now - since_ >= options_.report_patience) return std::nullopt;
+  if (plan_->step.value() < options_.steps || now - since_ >= options_.report_patience)
+    return std::nullopt;
   for (const auto& [id, peer] : roster_.peers())
     if (peer.reported && peer.has_state && !peer.serving)
       return "waiting for " + peer.node_name + " before the last averaging";

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/strong_id.h"
 #include "routing/membership/admission.h"
 #include "routing/membership/recovery.h"
 #include "routing/membership/roster.h"
@@ -44,7 +45,7 @@ class Gathering {
   /// The swarm gathers because of `reason`. `applied`: the updates that it has applied, if this
   /// coordinator led it until now. Nobody serves from now on; all are asked to register. While it
   /// gathers already, the first `applied` stands.
-  Orders begin(const std::string& reason, std::optional<uint64_t> applied, Time now);
+  Orders begin(const std::string& reason, std::optional<Step> applied, Time now);
   /// Gatherings are counted from 0 in each term.
   void new_term() { count_ = 0; }
   /// This node coordinates no longer: what was applied until now says nothing of the next time.
@@ -65,7 +66,7 @@ class Gathering {
   const std::string& reason() const { return reason_; }
   const std::string& waiting_for() const { return waiting_for_; }
   uint64_t count() const { return count_; }  ///< Gatherings of this term.
-  std::optional<uint64_t> planned_step() const;
+  std::optional<Step> planned_step() const;
 
  protected:
   using Supplies = std::vector<PeerSupply>;
@@ -98,7 +99,7 @@ class Gathering {
   Time last_newcomer_at_{};
   bool gathers_ = false;
   std::string reason_, waiting_for_;
-  std::optional<uint64_t> applied_before_;
+  std::optional<Step> applied_before_;
   uint32_t swarm_peers_ = 0;  ///< Of which the swarm consisted, as far as the reports tell.
   bool had_history_ = false;  ///< A step was open in this swarm, as far as this node knows.
   uint64_t count_ = 0;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/strong_id.h"
 #include "routing/membership/election.h"
 #include "routing/time.h"
 
@@ -64,12 +65,12 @@ class Office {
 
   /// All who knew of earlier terms were gone when this one took over, and a peer has followed
   /// `seen`: numbers of rounds and attempts must not be those of that term. Requires active().
-  void raise_term(uint64_t seen) { term_ = seen + 1; }
+  void raise_term(Term seen) { term_ = seen + 1; }
   void step_down() { active_ = false; }
 
   bool active() const { return active_; }
   /// Own when active, else the highest seen.
-  uint64_t term() const { return term_; }
+  Term term() const { return term_; }
   /// Nodes that are remembered; for tests of what is forgotten.
   size_t remembered() const { return dead_.size() + candidates_.size(); }
 
@@ -80,7 +81,7 @@ class Office {
   Time started_at_{};
   uint64_t versions_ = 0;
   bool active_ = false;
-  uint64_t term_ = 0;
+  Term term_;
   std::optional<NodeId> leader_;
   std::map<NodeId, Time> candidates_, dead_;  ///< -> when a record named it last
   std::optional<Time> last_asked_;

@@ -39,7 +39,7 @@ PeerPhase::Leaving PeerPhase::leave(bool has_state) {
   return first ? Leaving::kSave : Leaving::kWait;
 }
 
-Serve serve_in_steps(const PeerProgress& peer, bool serving, uint64_t step, uint64_t open_step) {
+Serve serve_in_steps(const PeerProgress& peer, bool serving, Step step, Step open_step) {
   if (!peer.has_state || step != peer.applied) return Serve::kIgnore;
   const bool as_here = open_step == peer.open_step && (serving || !peer.computed_ahead());
   if (as_here) return Serve::kServe;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "common/result.h"
+#include "common/strong_id.h"
 
 namespace swarm::routing {
 
@@ -49,9 +50,9 @@ class PeerPhase {
 /// Where a peer's parameters are.
 struct PeerProgress {
   bool has_state = false;
-  uint64_t open_step = 0;    ///< Whose microbatches are served.
-  uint64_t applied = 0;      ///< Updates in the parameters: open_step, or one less while delayed.
-  uint64_t computed_on = 0;  ///< `applied` when the open step began.
+  Step open_step;    ///< Whose microbatches are served.
+  Step applied;      ///< Updates in the parameters: open_step, or one less while delayed.
+  Step computed_on;  ///< `applied` when the open step began.
 
   /// The open step's sum was computed on parameters that are no more: of no use to another
   /// coordinator.
@@ -66,6 +67,6 @@ enum class Serve {
 };
 
 /// `step` and `open_step` as the verdict has them, `serving`: it serves already.
-Serve serve_in_steps(const PeerProgress& peer, bool serving, uint64_t step, uint64_t open_step);
+Serve serve_in_steps(const PeerProgress& peer, bool serving, Step step, Step open_step);
 
 }  // namespace swarm::routing

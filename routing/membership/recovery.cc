@@ -9,22 +9,22 @@
 namespace swarm::routing {
 namespace {
 
-using Steps = std::set<uint64_t>;
+using Steps = std::set<Step>;
 
 Status check(const std::vector<PeerSupply>& peers, uint32_t num_stages) {
   std::set<PeerId> ids;
   std::vector<bool> present(num_stages, false);
   for (const PeerSupply& peer : peers) {
-    if (peer.stage >= num_stages)
+    if (peer.stage.value() >= num_stages)
       return Error{
           ErrorCode::kInvalidArgument,
           fmt::format("peer {} serves stage {} of {}", peer.peer.brief(), peer.stage, num_stages)};
     if (!ids.insert(peer.peer).second)
       return Error{ErrorCode::kInvalidArgument, "peer " + peer.peer.brief() + " is listed twice"};
-    present[peer.stage] = true;
+    present[peer.stage.value()] = true;
   }
-  for (uint32_t stage = 0; stage < num_stages; ++stage)
-    if (!present[stage])
+  for (Stage stage; stage.value() < num_stages; ++stage)
+    if (!present[stage.value()])
       return Error{ErrorCode::kNoLivePeer, fmt::format("stage {} has no peer yet", stage)};
   return {};
 }
@@ -32,8 +32,8 @@ Status check(const std::vector<PeerSupply>& peers, uint32_t num_stages) {
 std::vector<Steps> supplies(const std::vector<PeerSupply>& peers, uint32_t num_stages) {
   std::vector<Steps> steps(num_stages);
   for (const PeerSupply& peer : peers) {
-    steps[peer.stage].insert(peer.snapshots.begin(), peer.snapshots.end());
-    if (peer.has_state) steps[peer.stage].insert(peer.step);
+    steps[peer.stage.value()].insert(peer.snapshots.begin(), peer.snapshots.end());
+    if (peer.has_state) steps[peer.stage.value()].insert(peer.step);
   }
   return steps;
 }
@@ -44,28 +44,28 @@ std::string list(const Steps& steps) {
   std::string text;
   size_t shown = 0;
   for (auto it = steps.rbegin(); it != steps.rend() && shown < kShown; ++it, ++shown)
-    text += (shown == 0 ? "" : ", ") + std::to_string(*it);
+    text += (shown == 0 ? "" : ", ") + std::to_string(it->value());
   if (steps.size() > kShown) text += fmt::format(", ... ({} in all)", steps.size());
   return text;
 }
 
 Error nothing_in_common(const std::vector<Steps>& steps) {
   std::string empty, has;
-  for (size_t stage = 0; stage < steps.size(); ++stage) {
+  for (Stage stage; stage.value() < steps.size(); ++stage) {
     const std::string name = fmt::format("stage {}", stage);
-    if (steps[stage].empty()) empty += (empty.empty() ? "" : ", ") + name;
-    has += "; " + name + " has " + list(steps[stage]);
+    if (steps[stage.value()].empty()) empty += (empty.empty() ? "" : ", ") + name;
+    has += "; " + name + " has " + list(steps[stage.value()]);
   }
   std::string what =
       empty.empty() ? "no step is held by every stage" : "nobody has any state of " + empty;
   return {ErrorCode::kNotFound, what + has + ". Start the nodes that hold the missing snapshots"};
 }
 
-bool has_snapshot(const PeerSupply& peer, uint64_t step) {
+bool has_snapshot(const PeerSupply& peer, Step step) {
   return std::find(peer.snapshots.begin(), peer.snapshots.end(), step) != peer.snapshots.end();
 }
 
-std::vector<PeerId> sources(const std::vector<PeerSupply>& peers, uint32_t stage, uint64_t step) {
+std::vector<PeerId> sources(const std::vector<PeerSupply>& peers, Stage stage, Step step) {
   std::set<PeerId> live, stored;
   for (const PeerSupply& peer : peers) {
     if (peer.stage != stage) continue;
@@ -79,19 +79,19 @@ std::vector<PeerId> sources(const std::vector<PeerSupply>& peers, uint32_t stage
   return ids;
 }
 
-RecoveryAction action(const PeerSupply& peer, const std::vector<PeerSupply>& peers, uint64_t step) {
+RecoveryAction action(const PeerSupply& peer, const std::vector<PeerSupply>& peers, Step step) {
   using Kind = RecoveryAction::Kind;
   if (peer.has_state && peer.step == step) return {Kind::kServe, step, {}};
   if (has_snapshot(peer, step)) return {Kind::kRestoreOwn, step, {}};
   auto from = sources(peers, peer.stage, step);
-  if (from.empty()) return {Kind::kInitialise, 0, {}};  // step 0, see plan_recovery()
+  if (from.empty()) return {Kind::kInitialise, Step(0), {}};  // step 0, see plan_recovery()
   return {Kind::kFetch, step, std::move(from)};
 }
 
 /// Nobody has trained yet: what a stage has lost is drawn from the seed again.
 bool only_the_start(const std::vector<Steps>& steps) {
   return std::all_of(steps.begin(), steps.end(),
-                     [](const Steps& s) { return s.empty() || *s.rbegin() == 0; });
+                     [](const Steps& s) { return s.empty() || *s.rbegin() == Step(0); });
 }
 
 }  // namespace
@@ -105,12 +105,12 @@ Result<RecoveryPlan> plan_recovery(const std::vector<PeerSupply>& peers, uint32_
   plan.fresh = std::all_of(steps.begin(), steps.end(), [](const Steps& s) { return s.empty(); });
   if (plan.fresh) {
     for (const PeerSupply& peer : peers)
-      plan.actions[peer.peer] = {RecoveryAction::Kind::kInitialise, 0, {}};
+      plan.actions[peer.peer] = {RecoveryAction::Kind::kInitialise, Step(0), {}};
     return plan;
   }
   if (only_the_start(steps))
-    for (Steps& stage : steps) stage.insert(0);
-  auto held_by_all = [&steps](uint64_t step) {
+    for (Steps& stage : steps) stage.insert(Step(0));
+  auto held_by_all = [&steps](Step step) {
     return std::all_of(steps.begin(), steps.end(),
                        [step](const Steps& s) { return s.count(step) != 0; });
   };
@@ -128,13 +128,13 @@ Result<RecoveryPlan> plan_asynchronous_recovery(const std::vector<PeerSupply>& p
   if (plan && (plan->fresh || only_the_start(supplies(peers, num_stages)))) return plan;
   RecoveryPlan result;
   const std::vector<Steps> steps = supplies(peers, num_stages);
-  for (uint32_t stage = 0; stage < num_stages; ++stage) {
+  for (Stage stage; stage.value() < num_stages; ++stage) {
     Steps live;
     for (const PeerSupply& peer : peers)
       if (peer.stage == stage && peer.has_state) live.insert(peer.step);
-    const Steps& known = live.empty() ? steps[stage] : live;
+    const Steps& known = live.empty() ? steps[stage.value()] : live;
     if (known.empty()) return nothing_in_common(steps);
-    const uint64_t newest = *known.rbegin();
+    const Step newest = *known.rbegin();
     result.step = std::max(result.step, newest);
     for (const PeerSupply& peer : peers) {
       if (peer.stage != stage) continue;
@@ -146,9 +146,9 @@ Result<RecoveryPlan> plan_asynchronous_recovery(const std::vector<PeerSupply>& p
   return result;
 }
 
-std::optional<uint64_t> longer_history(const std::vector<PeerSupply>& peers, uint32_t num_stages,
-                                       uint64_t step) {
-  std::map<uint64_t, std::set<uint32_t>> stages;  // by step
+std::optional<Step> longer_history(const std::vector<PeerSupply>& peers, uint32_t num_stages,
+                                   Step step) {
+  std::map<Step, std::set<Stage>> stages;  // by step
   for (const PeerSupply& peer : peers)
     if (peer.has_state && peer.step > step) stages[peer.step].insert(peer.stage);
   for (auto it = stages.rbegin(); it != stages.rend(); ++it)

@@ -9,16 +9,17 @@
 
 #include "common/ids.h"
 #include "common/result.h"
+#include "common/strong_id.h"
 
 namespace swarm::routing {
 
 /// What one registered peer has of its stage.
 struct PeerSupply {
   PeerId peer;
-  uint32_t stage = 0;
-  bool has_state = false;           ///< Parameters in memory, at `step`.
-  uint64_t step = 0;                ///< Meaningless without has_state.
-  std::vector<uint64_t> snapshots;  ///< Steps of its complete snapshots of this stage, any order.
+  Stage stage;
+  bool has_state = false;       ///< Parameters in memory, at `step`.
+  Step step;                    ///< Meaningless without has_state.
+  std::vector<Step> snapshots;  ///< Steps of its complete snapshots of this stage, any order.
 };
 
 struct RecoveryAction {
@@ -30,14 +31,14 @@ struct RecoveryAction {
   };
   Kind kind = Kind::kFetch;
   /// To load, with kRestoreOwn and kFetch.
-  uint64_t step = 0;
+  Step step;
   /// For kFetch, never empty: peers of the stage with the step in memory, then those with a
   /// snapshot; each group ascending by id.
   std::vector<PeerId> sources;
 };
 
 struct RecoveryPlan {
-  uint64_t step = 0;
+  Step step;
   bool fresh = false;  ///< Nobody has any state or snapshot: step 0, all kInitialise.
   std::map<PeerId, RecoveryAction> actions;
 };
@@ -57,7 +58,7 @@ Result<RecoveryPlan> plan_asynchronous_recovery(const std::vector<PeerSupply>& p
 /// The newest step above `step` that some peer of every stage has in memory: a part of the swarm
 /// that was cut off has trained further. Snapshots do not count: they may be what the swarm went
 /// back from. Pure. Requires stages below num_stages.
-std::optional<uint64_t> longer_history(const std::vector<PeerSupply>& peers, uint32_t num_stages,
-                                       uint64_t step);
+std::optional<Step> longer_history(const std::vector<PeerSupply>& peers, uint32_t num_stages,
+                                   Step step);
 
 }  // namespace swarm::routing

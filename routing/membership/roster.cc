@@ -16,7 +16,7 @@ const PeerFacts* Roster::find(const PeerId& id) const {
   return found == peers_.end() ? nullptr : &found->second;
 }
 
-bool Roster::report(const PeerId& id, uint32_t stage, const std::string& node_name,
+bool Roster::report(const PeerId& id, Stage stage, const std::string& node_name,
                     const PeerReport& report) {
   auto [it, is_new] = peers_.try_emplace(id);
   PeerFacts& peer = it->second;
@@ -47,7 +47,7 @@ std::vector<PeerId> Roster::peers_of(const NodeId& node) const {
   return found;
 }
 
-std::vector<PeerId> Roster::serving(uint32_t stage) const {
+std::vector<PeerId> Roster::serving(Stage stage) const {
   std::vector<PeerId> found;
   for (const auto& [id, peer] : peers_)
     if (peer.serving && peer.stage == stage) found.push_back(id);
@@ -57,7 +57,7 @@ std::vector<PeerId> Roster::serving(uint32_t stage) const {
 std::vector<uint32_t> Roster::serving_by_stage() const {
   std::vector<uint32_t> counts(num_stages_, 0);
   for (const auto& [id, peer] : peers_)
-    if (peer.serving) ++counts[peer.stage];
+    if (peer.serving) ++counts[peer.stage.value()];
   return counts;
 }
 
@@ -66,11 +66,11 @@ size_t Roster::serving_in_all() const {
                                            [](const auto& one) { return one.second.serving; }));
 }
 
-std::optional<uint32_t> Roster::unserved_stage() const {
+std::optional<Stage> Roster::unserved_stage() const {
   const auto counts = serving_by_stage();
   const auto empty = std::find(counts.begin(), counts.end(), 0u);
   if (empty == counts.end()) return std::nullopt;
-  return static_cast<uint32_t>(empty - counts.begin());
+  return Stage(static_cast<uint32_t>(empty - counts.begin()));
 }
 
 bool Roster::newcomers_wait() const { return serving_in_all() < peers_.size(); }
@@ -80,12 +80,12 @@ uint32_t Roster::reported() const {
                                              [](const auto& one) { return one.second.reported; }));
 }
 
-bool Roster::everywhere(uint64_t step) const {
-  std::set<uint32_t> there;
+bool Roster::everywhere(Step step) const {
+  std::set<Stage> there;
   for (const auto& [id, peer] : peers_) {
     if (!peer.serving) continue;  // who has just started lists what it has not read yet
     const bool durable = std::any_of(peer.snapshots.begin(), peer.snapshots.end(),
-                                     [step](uint64_t stored) { return stored >= step; });
+                                     [step](Step stored) { return stored >= step; });
     if (durable) there.insert(peer.stage);
   }
   return there.size() == num_stages_;
@@ -112,7 +112,7 @@ Bits Roster::compare_bits(const PeerId& id) const {
   return result;
 }
 
-std::optional<ReplicaComparison> Roster::replicas_at(uint32_t stage, uint64_t step) const {
+std::optional<ReplicaComparison> Roster::replicas_at(Stage stage, Step step) const {
   ReplicaComparison found;
   for (const auto& [id, peer] : peers_) {
     if (peer.stage != stage || !peer.serving) continue;
@@ -123,7 +123,7 @@ std::optional<ReplicaComparison> Roster::replicas_at(uint32_t stage, uint64_t st
   return found;
 }
 
-ReplicaComparison Roster::replicas_after(uint64_t round, const std::vector<PeerId>& members) const {
+ReplicaComparison Roster::replicas_after(Round round, const std::vector<PeerId>& members) const {
   ReplicaComparison found;
   for (const PeerId& id : members) {
     const PeerFacts* peer = find(id);

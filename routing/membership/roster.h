@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/strong_id.h"
 #include "routing/membership/recovery.h"
 #include "routing/time.h"
 
@@ -20,7 +21,7 @@ namespace swarm::routing {
 
 /// The loss of a slot, as the peer of the last stage remembers it.
 struct SlotLoss {
-  uint32_t slot = 0;
+  Slot slot;
   double loss_sum = 0;
   uint32_t samples = 0;  ///< Never 0.
 };
@@ -28,13 +29,13 @@ struct SlotLoss {
 /// What a peer said when it registered last, corrected by what it answered since.
 struct PeerReport {
   bool has_state = false;
-  uint64_t step = 0;       ///< Updates applied.
-  uint64_t open_step = 0;  ///< Whose microbatches it serves.
-  std::vector<uint64_t> snapshots;
-  std::vector<std::pair<uint32_t, uint64_t>> held;  ///< (slot, attempt), as last reported.
-  std::vector<SlotLoss> losses;                     ///< Of `held`, where it is known.
+  Step step;       ///< Updates applied.
+  Step open_step;  ///< Whose microbatches it serves.
+  std::vector<Step> snapshots;
+  std::vector<std::pair<Slot, Attempt>> held;  ///< (slot, attempt), as last reported.
+  std::vector<SlotLoss> losses;                ///< Of `held`, where it is known.
   bool has_average = false;
-  uint64_t round = 0;
+  Round round;
   double last_gradient_norm = 0;
   uint64_t checksum = 0;     ///< Of the parameters; 0: has trained since it was computed.
   uint32_t swarm_peers = 0;  ///< That were here when it was told to serve last.
@@ -42,22 +43,23 @@ struct PeerReport {
 
 /// A checksum of the parameters that a round of averaging left.
 struct RoundChecksum {
-  uint64_t round = 0, checksum = 0;
+  Round round;
+  uint64_t checksum = 0;
 };
 
 struct PeerFacts : PeerReport {
   std::string node_name;
-  uint32_t stage = 0;
-  bool reachable = false;                 ///< Mail can be sent to it.
-  bool reported = false;                  ///< Registered since the gathering began.
-  bool serving = false;                   ///< Member at the open step.
-  bool commit_pending = false;            ///< A commit is under way to it.
-  bool late_save = false;                 ///< Was asked for the last snapshot after the end.
-  std::optional<uint64_t> checksum_step;  ///< Whose parameters `checksum` is of, if known.
+  Stage stage;
+  bool reachable = false;             ///< Mail can be sent to it.
+  bool reported = false;              ///< Registered since the gathering began.
+  bool serving = false;               ///< Member at the open step.
+  bool commit_pending = false;        ///< A commit is under way to it.
+  bool late_save = false;             ///< Was asked for the last snapshot after the end.
+  std::optional<Step> checksum_step;  ///< Whose parameters `checksum` is of, if known.
   /// Asynchronous: of the parameters that its last round left.
   std::optional<RoundChecksum> after_round;
-  std::optional<Time> ahead_since;     ///< It has a later step in memory than the swarm.
-  std::optional<uint64_t> fetch_from;  ///< Asynchronous: the period when it was told to fetch.
+  std::optional<Time> ahead_since;  ///< It has a later step in memory than the swarm.
+  std::optional<Step> fetch_from;   ///< Asynchronous: the period when it was told to fetch.
 };
 
 /// Invariant I2: replicas of a stage are bit-identical.
@@ -83,7 +85,7 @@ class Roster {
 
   /// A peer registered. What it says of its state is older than the answer of a commit that is
   /// under way to it, and not taken then. True if it was not known.
-  bool report(const PeerId& id, uint32_t stage, const std::string& node_name,
+  bool report(const PeerId& id, Stage stage, const std::string& node_name,
               const PeerReport& report);
   void remove(const PeerId& id) { peers_.erase(id); }
   /// Actors of the same node and role as `id` that it replaces: a node's link stays up when one of
@@ -91,16 +93,16 @@ class Roster {
   std::vector<PeerId> predecessors(const PeerId& id) const;
   std::vector<PeerId> peers_of(const NodeId& node) const;
 
-  std::vector<PeerId> serving(uint32_t stage) const;
+  std::vector<PeerId> serving(Stage stage) const;
   std::vector<uint32_t> serving_by_stage() const;
   size_t serving_in_all() const;
   /// The first stage that nobody serves.
-  std::optional<uint32_t> unserved_stage() const;
+  std::optional<Stage> unserved_stage() const;
   /// Somebody is here and does not serve.
   bool newcomers_wait() const;
   uint32_t reported() const;
   /// Every stage has a serving peer with a durable snapshot of this step or a later one.
-  bool everywhere(uint64_t step) const;
+  bool everywhere(Step step) const;
   /// What those that reported can supply.
   std::vector<PeerSupply> supplies() const;
 
@@ -108,9 +110,9 @@ class Roster {
   Bits compare_bits(const PeerId& id) const;
   /// The serving replicas of a stage at `step`; nothing while one of them has not answered its
   /// commit.
-  std::optional<ReplicaComparison> replicas_at(uint32_t stage, uint64_t step) const;
+  std::optional<ReplicaComparison> replicas_at(Stage stage, Step step) const;
   /// Those of `members` that have said what this round left.
-  ReplicaComparison replicas_after(uint64_t round, const std::vector<PeerId>& members) const;
+  ReplicaComparison replicas_after(Round round, const std::vector<PeerId>& members) const;
 
   // -- trainers
   /// True if it was not known.

@@ -5,25 +5,27 @@
 #include <set>
 #include <vector>
 
+#include "common/strong_id.h"
+
 namespace swarm::routing {
 
 /// Pure; not thread-safe; one owner.
 class SnapshotList {
  public:
   /// What the database lists, newest first.
-  void listed(std::vector<uint64_t> steps);
+  void listed(std::vector<Step> steps);
   /// One was written; it is good, whatever stood under its number.
-  void saved(uint64_t step);
+  void saved(Step step);
   /// It is corrupt, or of another state than the one that has its number now.
-  void spoiled(uint64_t step) { spoiled_.insert(step); }
+  void spoiled(Step step) { spoiled_.insert(step); }
 
   /// Newest first, without the spoiled ones.
-  std::vector<uint64_t> readable() const;
-  const std::vector<uint64_t>& all() const { return steps_; }
+  std::vector<Step> readable() const;
+  const std::vector<Step>& all() const { return steps_; }
 
  private:
-  std::vector<uint64_t> steps_;
-  std::set<uint64_t> spoiled_;
+  std::vector<Step> steps_;
+  std::set<Step> spoiled_;
 };
 
 }  // namespace swarm::routing

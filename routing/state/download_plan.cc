@@ -1,5 +1,7 @@
 #include "routing/state/download_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -123,7 +125,7 @@ Status DownloadPlan::check(const StateOffer& offer) const {
                  "offers " + std::to_string(offer.size_bytes) + " bytes; at most " +
                      std::to_string(options_.max_bytes) + " can be right"};
   if (options_.exact_step && offer.step != *options_.exact_step)
-    return Error{ErrorCode::kNotFound, "offers step " + std::to_string(offer.step)};
+    return Error{ErrorCode::kNotFound, fmt::format("offers step {}", offer.step)};
   return {};
 }
 

@@ -18,12 +18,14 @@
 #include <vector>
 
 #include "common/result.h"
+#include "common/strong_id.h"
 
 namespace swarm::routing {
 
 /// The bytes that a source has.
 struct StateOffer {
-  uint64_t step = 0, digest = 0, size_bytes = 0;
+  Step step;
+  uint64_t digest = 0, size_bytes = 0;
 
   friend bool operator==(const StateOffer& a, const StateOffer& b) {
     return a.step == b.step && a.digest == b.digest && a.size_bytes == b.size_bytes;
@@ -32,10 +34,10 @@ struct StateOffer {
 };
 
 struct DownloadPlanOptions {
-  std::optional<uint64_t> exact_step;  ///< None: the newest on offer.
-  uint64_t max_bytes = 0;              ///< No larger offer can be right.
-  uint64_t chunk_bytes = 1u << 20;     ///< Of one read; >= 1.
-  uint32_t chunks_in_flight = 4;       ///< Per source; >= 1.
+  std::optional<Step> exact_step;   ///< None: the newest on offer.
+  uint64_t max_bytes = 0;           ///< No larger offer can be right.
+  uint64_t chunk_bytes = 1u << 20;  ///< Of one read; >= 1.
+  uint32_t chunks_in_flight = 4;    ///< Per source; >= 1.
 };
 
 /// A range of the state, to be read from one source.

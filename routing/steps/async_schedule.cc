@@ -28,10 +28,11 @@ std::vector<StepLedger*> AsyncSchedule::ledgers() {
   return all;
 }
 
-void AsyncSchedule::begin(uint64_t step) {
-  if (step >= frame_.options.steps && !replicas_equal()) {
+void AsyncSchedule::begin(Step step) {
+  if (step.value() >= frame_.options.steps && !replicas_equal()) {
     // The coordinator before may have died in the last averaging.
-    frame_.enter(frame_.options.steps - 1, frame_.options.steps - 1);
+    const Step last(frame_.options.steps - 1);
+    frame_.enter(last, last);
     return begin_last_round();
   }
   frame_.enter(step, step);
@@ -41,7 +42,7 @@ void AsyncSchedule::begin(uint64_t step) {
 }
 
 bool AsyncSchedule::replicas_equal() const {
-  for (uint32_t stage = 0; stage < frame_.roster.num_stages(); ++stage) {
+  for (Stage stage; stage.value() < frame_.roster.num_stages(); ++stage) {
     std::set<uint64_t> checksums;
     for (const PeerId& id : frame_.roster.serving(stage))
       checksums.insert(frame_.roster.peers().at(id).checksum);
@@ -57,9 +58,9 @@ Leases AsyncSchedule::lease(const ActorId& trainer, uint32_t max_slots, double d
 }
 
 bool AsyncSchedule::open_next_period() {
-  const uint64_t next = ahead_.empty() ? frame_.open.step + 1 : ahead_.back()->step() + 1;
+  const Step next = ahead_.empty() ? frame_.open.step + 1 : ahead_.back()->step() + 1;
   const bool enough = ahead_.size() + 1 >= frame_.options.open_periods;
-  if (next >= frame_.options.steps || enough || last_round_) return false;
+  if (next.value() >= frame_.options.steps || enough || last_round_) return false;
   ahead_.push_back(frame_.make_ledger(next));
   return true;
 }
@@ -71,7 +72,7 @@ void AsyncSchedule::advance() {
   }
   while (frame_.open.ledger && frame_.open.ledger->full()) {
     if (frame_.diverged()) return;
-    const bool last = frame_.open.step + 1 == frame_.options.steps;
+    const bool last = frame_.open.step + 1 == Step(frame_.options.steps);
     if (last && averaging()) return;  // the last round is for all of it
     close_period();
   }
@@ -86,15 +87,15 @@ bool AsyncSchedule::averaging() const {
 /// The oldest period is done: its line of metrics, its averaging, and on to the next.
 void AsyncSchedule::close_period() {
   OpenStep& open = frame_.open;
-  const uint64_t period = open.step, next = period + 1;
+  const Step period = open.step, next = period + 1;
   open.closed_at = frame_.now;
   frame_.write_metrics(open, std::nullopt);
   open.ledger.reset();
   open.opened_at = frame_.now;
-  if (next == frame_.options.steps) return begin_last_round();
-  const bool average = next % frame_.options.average_every == 0;
+  if (next.value() == frame_.options.steps) return begin_last_round();
+  const bool average = next.value() % frame_.options.average_every == 0;
   const bool save = frame_.saves.decide(next, frame_.roster, frame_.now);
-  for (uint32_t stage = 0; stage < open.stages.size(); ++stage)
+  for (Stage stage; stage.value() < open.stages.size(); ++stage)
     end_period(stage, period, average, save);
   if (ahead_.empty()) open_next_period();
   open.step = open.computed_on = next;
@@ -109,43 +110,45 @@ void AsyncSchedule::close_period() {
 void AsyncSchedule::begin_last_round() {
   last_round_ = true;
   last_tries_.assign(frame_.open.stages.size(), 1);
-  for (uint32_t stage = 0; stage < frame_.open.stages.size(); ++stage)
-    end_period(stage, frame_.options.steps - 1, true, false);
+  for (Stage stage; stage.value() < frame_.open.stages.size(); ++stage)
+    end_period(stage, Step(frame_.options.steps - 1), true, false);
 }
 
 /// Who failed it, or came in while it ran, fetches what the others of its stage have.
 void AsyncSchedule::end_last_round() {
   last_round_ = false;
-  for (uint32_t stage = 0; stage < frame_.open.stages.size(); ++stage) {
-    const auto have = frame_.open.stages[stage].averaged();
+  for (Stage stage; stage.value() < frame_.open.stages.size(); ++stage) {
+    const auto have = frame_.open.stages[stage.value()].averaged();
     if (have.empty()) continue;
     for (const PeerId& id : frame_.roster.serving(stage))
       if (std::count(have.begin(), have.end(), id) == 0)
         frame_.send_back(id, "it has missed the last averaging");
   }
-  frame_.enter(frame_.options.steps, frame_.options.steps);
-  frame_.open.ledger = frame_.make_ledger(frame_.options.steps);
+  const Step end(frame_.options.steps);
+  frame_.enter(end, end);
+  frame_.open.ledger = frame_.make_ledger(end);
   frame_.order(orders::ServeLeases{});
   advance();
 }
 
-void AsyncSchedule::end_period(uint32_t stage, uint64_t period, bool average, bool save) {
+void AsyncSchedule::end_period(Stage stage, Step period, bool average, bool save) {
   orders::EndPeriod message;
   message.stage = stage;
   message.period = period;
   message.members = frame_.roster.serving(stage);
   message.save = save;
-  message.blocking = !frame_.options.background_averaging || period + 1 == frame_.options.steps;
-  if (average && frame_.open.stages[stage].runs())
+  message.blocking =
+      !frame_.options.background_averaging || period + 1 == Step(frame_.options.steps);
+  if (average && frame_.open.stages[stage.value()].runs())
     frame_.note(facts::AveragingSkipped{"the one before still runs"}, stage);
   else if (average)
     begin_round(stage, message);
   frame_.order(std::move(message));
 }
 
-void AsyncSchedule::begin_round(uint32_t stage, orders::EndPeriod& message) {
+void AsyncSchedule::begin_round(Stage stage, orders::EndPeriod& message) {
   using Kind = StageRound::Kind;
-  StageRound& round = frame_.open.stages[stage];
+  StageRound& round = frame_.open.stages[stage.value()];
   round = StageRound{};
   round.at = At::kAveraging;
   round.round = message.round = frame_.next_round();
@@ -165,9 +168,9 @@ Orders AsyncSchedule::period_answered(const RoundMember& member, const Result<Pe
     return done();
   }
   if (answer) take(member, *answer);
-  StageRound& round = frame_.open.stages[member.stage];
+  StageRound& round = frame_.open.stages[member.stage.value()];
   const auto found = round.answers.find(member.peer);
-  const bool expected = member.round != 0 && round.round == member.round &&
+  const bool expected = member.round != Round() && round.round == member.round &&
                         found != round.answers.end() && round.runs();
   if (!expected) return done();
   found->second = answer ? Kind::kAveraged : Kind::kFailed;
@@ -191,8 +194,8 @@ void AsyncSchedule::take(const RoundMember& member, const PeriodAnswer& answer) 
 
 /// The actor is gone, maybe without its link: its answer may never come. What it held is in the
 /// averages, or gone.
-void AsyncSchedule::member_lost(const PeerId& id, uint32_t stage) {
-  StageRound& round = frame_.open.stages[stage];
+void AsyncSchedule::member_lost(const PeerId& id, Stage stage) {
+  StageRound& round = frame_.open.stages[stage.value()];
   const auto member = round.answers.find(id);
   const bool pending =
       round.runs() && member != round.answers.end() && member->second == StageRound::Kind::kPending;
@@ -202,10 +205,10 @@ void AsyncSchedule::member_lost(const PeerId& id, uint32_t stage) {
 }
 
 /// Every member has answered, one way or the other.
-void AsyncSchedule::round_over(uint32_t stage) {
-  StageRound& round = frame_.open.stages[stage];
-  if (last_round_ && !round.all_averaged() && last_tries_[stage] < kLastRounds) {
-    ++last_tries_[stage];
+void AsyncSchedule::round_over(Stage stage) {
+  StageRound& round = frame_.open.stages[stage.value()];
+  if (last_round_ && !round.all_averaged() && last_tries_[stage.value()] < kLastRounds) {
+    ++last_tries_[stage.value()];
     return frame_.order(
         orders::Later{orders::Later::What::kLastRound, kLastRoundPause, stage, round.round});
   }
@@ -216,11 +219,11 @@ void AsyncSchedule::round_over(uint32_t stage) {
 }
 
 void AsyncSchedule::round_due(const orders::Later& later) {
-  StageRound& round = frame_.open.stages[later.stage];
+  StageRound& round = frame_.open.stages[later.stage.value()];
   if (round.round != later.round) return;
   if (later.what == orders::Later::What::kRoundOver) return round_over(later.stage);
   round.at = At::kFilling;
-  end_period(later.stage, frame_.options.steps - 1, true, false);
+  end_period(later.stage, Step(frame_.options.steps - 1), true, false);
 }
 
 // -- peers

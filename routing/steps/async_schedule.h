@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/strong_id.h"
 #include "routing/steps/schedule.h"
 
 namespace swarm::routing {
@@ -21,9 +22,9 @@ class AsyncSchedule : public Schedule {
                          Time now) override;
 
  protected:
-  void begin(uint64_t step) override;
+  void begin(Step step) override;
   void advance() override;
-  void member_lost(const PeerId& id, uint32_t stage) override;
+  void member_lost(const PeerId& id, Stage stage) override;
   Admission judge_admission(const PeerId& id) const override;
   bool enter(const PeerId&) override { return true; }  // what it holds is in its weights
   void round_due(const orders::Later& later) override;
@@ -36,10 +37,10 @@ class AsyncSchedule : public Schedule {
   bool replicas_equal() const;
   void begin_last_round();
   void end_last_round();
-  void end_period(uint32_t stage, uint64_t period, bool average, bool save);
-  void begin_round(uint32_t stage, orders::EndPeriod& message);
+  void end_period(Stage stage, Step period, bool average, bool save);
+  void begin_round(Stage stage, orders::EndPeriod& message);
   void take(const RoundMember& member, const PeriodAnswer& answer);
-  void round_over(uint32_t stage);
+  void round_over(Stage stage);
 
   std::deque<std::unique_ptr<StepLedger>> ahead_;  ///< Periods after the open one, ascending.
   bool last_round_ = false;      ///< Every period is done; the last averaging runs.

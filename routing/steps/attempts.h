@@ -5,12 +5,14 @@
 
 #include <cstdint>
 
+#include "common/strong_id.h"
+
 namespace swarm::routing {
 
 /// Attempts of the `gathering`-th gathering of a term are numbered from here + 1 on. What overflows
 /// its bits carries into the next higher ones: numbers never fall within a term.
-constexpr uint64_t attempt_base(uint64_t term, uint64_t gathering) {
-  return (term << 40) + (gathering << 20);
+constexpr Attempt attempt_base(Term term, uint64_t gathering) {
+  return Attempt((term.value() << 40) + (gathering << 20));
 }
 
 }  // namespace swarm::routing

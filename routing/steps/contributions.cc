@@ -14,7 +14,7 @@ bool Contributions::holds(const MicrobatchKey& key, uint64_t epoch) const {
   return epoch == epoch_ && held_.count({key.step, key.slot}) > 0;
 }
 
-std::optional<uint64_t> Contributions::attempt(const MicrobatchKey& key) const {
+std::optional<Attempt> Contributions::attempt(const MicrobatchKey& key) const {
   auto held = held_.find({key.step, key.slot});
   if (held == held_.end()) return std::nullopt;
   return held->second.attempt;
@@ -27,9 +27,10 @@ void Contributions::note_loss(const MicrobatchKey& key, double loss_sum, uint32_
   held->second.samples = samples;
 }
 
-std::vector<Contributions::Held> Contributions::of_step(uint64_t step) const {
+std::vector<Contributions::Held> Contributions::of_step(Step step) const {
   std::vector<Held> found;
-  for (auto it = held_.lower_bound({step, 0}); it != held_.end() && it->first.first == step; ++it)
+  for (auto it = held_.lower_bound({step, Slot()}); it != held_.end() && it->first.first == step;
+       ++it)
     found.push_back(it->second);
   return found;
 }
@@ -39,7 +40,7 @@ void Contributions::clear() {
   ++epoch_;
 }
 
-void Contributions::trim(uint64_t oldest_step, size_t kept) {
+void Contributions::trim(Step oldest_step, size_t kept) {
   while (held_.size() > kept && held_.begin()->first.first < oldest_step)
     held_.erase(held_.begin());
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/microbatch_key.h"
+#include "common/strong_id.h"
 
 namespace swarm::routing {
 
@@ -21,8 +22,8 @@ namespace swarm::routing {
 class Contributions {
  public:
   struct Held {
-    uint32_t slot = 0;
-    uint64_t attempt = 0;
+    Slot slot;
+    Attempt attempt;
     /// Last stage: loss of the slot's samples, for a coordinator that was not told; 0: not known.
     double loss_sum = 0;
     uint32_t samples = 0;
@@ -37,12 +38,12 @@ class Contributions {
   /// The sum is still the one of `epoch` and has the slot in it, by whichever attempt.
   bool holds(const MicrobatchKey& key, uint64_t epoch) const;
   /// The attempt by which the slot is in.
-  std::optional<uint64_t> attempt(const MicrobatchKey& key) const;
+  std::optional<Attempt> attempt(const MicrobatchKey& key) const;
   /// Ignored if the slot is not in.
   void note_loss(const MicrobatchKey& key, double loss_sum, uint32_t samples);
 
   /// By slot.
-  std::vector<Held> of_step(uint64_t step) const;
+  std::vector<Held> of_step(Step step) const;
 
   uint64_t epoch() const { return epoch_; }
   /// The sum is gone (taken, applied or dropped): nothing is in.
@@ -50,12 +51,12 @@ class Contributions {
   /// The parameters are others, but slots that are in stay in: they are not to be computed again.
   void begin_epoch() { ++epoch_; }
   /// Keeps the latest `kept`; of the others, those of `oldest_step` and later.
-  void trim(uint64_t oldest_step, size_t kept);
+  void trim(Step oldest_step, size_t kept);
   size_t size() const { return held_.size(); }
 
  private:
-  using Slot = std::pair<uint64_t, uint32_t>;  // step, slot
-  std::map<Slot, Held> held_;
+  using Place = std::pair<Step, Slot>;
+  std::map<Place, Held> held_;
   uint64_t epoch_ = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "routing/steps/delayed_schedule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace swarm::routing {
@@ -11,34 +13,34 @@ void DelayedSchedule::close() {
   SyncSchedule::close();
 }
 
-StageRound* DelayedSchedule::find(uint32_t stage, uint64_t round) {
+StageRound* DelayedSchedule::find(Stage stage, Round round) {
   if (StageRound* of_open = SyncSchedule::find(stage, round)) return of_open;
-  const bool known = frame_.is_open() && pending_ && pending_->stages[stage].round == round;
-  return known ? &pending_->stages[stage] : nullptr;
+  const bool known = frame_.is_open() && pending_ && pending_->stages[stage.value()].round == round;
+  return known ? &pending_->stages[stage.value()] : nullptr;
 }
 
-const StageRound* DelayedSchedule::round(uint32_t stage, uint64_t round) const {
+const StageRound* DelayedSchedule::round(Stage stage, Round round) const {
   if (const StageRound* of_open = Schedule::round(stage, round)) return of_open;
-  const bool known = frame_.is_open() && pending_ && pending_->stages[stage].round == round;
-  return known ? &pending_->stages[stage] : nullptr;
+  const bool known = frame_.is_open() && pending_ && pending_->stages[stage.value()].round == round;
+  return known ? &pending_->stages[stage.value()] : nullptr;
 }
 
 void DelayedSchedule::judge_rounds() {
-  for (uint32_t stage = 0; stage < frame_.roster.num_stages(); ++stage) {
-    if (frame_.is_open()) judge(stage, frame_.open.stages[stage]);
-    if (frame_.is_open() && pending_) judge(stage, pending_->stages[stage]);
+  for (Stage stage; stage.value() < frame_.roster.num_stages(); ++stage) {
+    if (frame_.is_open()) judge(stage, frame_.open.stages[stage.value()]);
+    if (frame_.is_open() && pending_) judge(stage, pending_->stages[stage.value()]);
   }
 }
 
-bool DelayedSchedule::update_under_way(uint32_t stage) const {
-  const bool of_pending = pending_ && pending_->stages[stage].at != At::kAveraged;
+bool DelayedSchedule::update_under_way(Stage stage) const {
+  const bool of_pending = pending_ && pending_->stages[stage.value()].at != At::kAveraged;
   return of_pending || SyncSchedule::update_under_way(stage);
 }
 
 /// The pipeline is to run dry: the last step, or somebody needs a moment without an update under
 /// way to come in.
 bool DelayedSchedule::is_dry_run() const {
-  return frame_.open.step + 1 == frame_.options.steps || frame_.roster.newcomers_wait();
+  return frame_.open.step + 1 == Step(frame_.options.steps) || frame_.roster.newcomers_wait();
 }
 
 bool DelayedSchedule::hold_back() {
@@ -47,9 +49,9 @@ bool DelayedSchedule::hold_back() {
                                    [](const auto& one) { return one.at == At::kFilling; });
   if (!filling || (is_dry_run() && !pending_)) return false;
   if (!open.ledger->full() || (pending_ && !pending_->all_averaged())) return true;
-  for (uint32_t stage = 0; stage < open.stages.size(); ++stage)
+  for (Stage stage; stage.value() < open.stages.size(); ++stage)
     if (still_commits(stage)) return true;
-  for (uint32_t stage = 0; stage < open.stages.size(); ++stage)
+  for (Stage stage; stage.value() < open.stages.size(); ++stage)
     if (drop_unreachable_holder(stage)) return true;
   close_and_go_on();
   return true;
@@ -62,16 +64,16 @@ void DelayedSchedule::close_and_go_on() {
   OpenStep& open = frame_.open;
   for (auto& [id, peer] : frame_.roster.peers()) {
     const bool late =
-        peer.serving && pending_ && pending_->stages[peer.stage].answers.count(id) == 0;
+        peer.serving && pending_ && pending_->stages[peer.stage.value()].answers.count(id) == 0;
     if (!late) continue;
     open.ledger->peer_lost(id, /*may_return=*/true);
-    frame_.send_back(id, "it joined during the averaging of step " + std::to_string(open.step));
+    frame_.send_back(id, fmt::format("it joined during the averaging of step {}", open.step));
   }
   if (!open.ledger->full()) return frame_.order(orders::ServeLeases{});
   std::optional<orders::CommitStep> commit;
   if (pending_) commit = decide_commit(*pending_);
-  for (uint32_t stage = 0; stage < open.stages.size(); ++stage) {
-    if (commit) commit->round = pending_->stages[stage].round;
+  for (Stage stage; stage.value() < open.stages.size(); ++stage) {
+    if (commit) commit->round = pending_->stages[stage.value()].round;
     send_close(stage, !dry, commit ? &*commit : nullptr);
   }
   pending_.reset();

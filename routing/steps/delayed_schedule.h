@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "common/strong_id.h"
 #include "routing/steps/sync_schedule.h"
 
 namespace swarm::routing {
@@ -14,14 +15,14 @@ class DelayedSchedule : public SyncSchedule {
   using SyncSchedule::SyncSchedule;
 
   void close() override;
-  uint64_t applied() const override { return pending_ ? pending_->step : frame_.open.step; }
-  const StageRound* round(uint32_t stage, uint64_t round) const override;
+  Step applied() const override { return pending_ ? pending_->step : frame_.open.step; }
+  const StageRound* round(Stage stage, Round round) const override;
 
  protected:
   void judge_rounds() override;
   bool hold_back() override;
-  bool update_under_way(uint32_t stage) const override;
-  StageRound* find(uint32_t stage, uint64_t round) override;
+  bool update_under_way(Stage stage) const override;
+  StageRound* find(Stage stage, Round round) override;
 
  private:
   bool is_dry_run() const;

@@ -1,5 +1,7 @@
 #include "routing/steps/frame.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "routing/steps/attempts.h"
@@ -8,8 +10,8 @@ namespace swarm::routing {
 
 using std::chrono::milliseconds;
 
-void Frame::note(Fact fact, int64_t stage) {
-  order(orders::Note{static_cast<int32_t>(stage), open.step, std::move(fact)});
+void Frame::note(Fact fact, std::optional<Stage> stage) {
+  order(orders::Note{stage, open.step, std::move(fact)});
 }
 
 void Frame::gather(const std::string& reason) {
@@ -25,9 +27,11 @@ void Frame::close() {
   open.stages.clear();
 }
 
-std::unique_ptr<StepLedger> Frame::make_ledger(uint64_t step) const {
-  const bool last = step >= options.steps;  // nothing is left to train: the final validation
-  const bool regular = options.validate_every > 0 && step > 0 && step % options.validate_every == 0;
+std::unique_ptr<StepLedger> Frame::make_ledger(Step step) const {
+  // Nothing is left to train: the final validation.
+  const bool last = step.value() >= options.steps;
+  const bool regular =
+      options.validate_every > 0 && step > Step(0) && step.value() % options.validate_every == 0;
   StepLedgerOptions of_ledger;
   of_ledger.step = step;
   of_ledger.num_stages = roster.num_stages();
@@ -37,7 +41,7 @@ std::unique_ptr<StepLedger> Frame::make_ledger(uint64_t step) const {
   return std::make_unique<StepLedger>(of_ledger);
 }
 
-void Frame::enter(uint64_t step, uint64_t computed_on) {
+void Frame::enter(Step step, Step computed_on) {
   open.step = step;
   open.computed_on = computed_on;
   open.stages.assign(roster.num_stages(), StageRound{});
@@ -74,7 +78,7 @@ void Frame::dropped(const PeerId& id) {
 }
 
 void Frame::write_metrics(const OpenStep& closing, std::optional<double> gradient_norm) {
-  const bool trained = closing.step < options.steps;
+  const bool trained = closing.step.value() < options.steps;
   orders::WriteMetrics line;
   line.step = closing.step;
   line.took = closing.closed_at - closing.opened_at;
@@ -87,9 +91,9 @@ void Frame::write_metrics(const OpenStep& closing, std::optional<double> gradien
   order(std::move(line));
 }
 
-void Frame::note_replicas(uint32_t stage, uint64_t step, const ReplicaComparison& found) {
+void Frame::note_replicas(Stage stage, Step step, const ReplicaComparison& found) {
   if (found.replicas == 0) return;
-  order(orders::Note{static_cast<int32_t>(stage), step, facts::ReplicasCompared{found}});
+  order(orders::Note{stage, step, facts::ReplicasCompared{found}});
 }
 
 // -- the end
@@ -107,8 +111,7 @@ void Frame::save_final() {
   using Later = orders::Later;
   if (phase != Phase::kFinished) return;
   if (auto stage = roster.unserved_stage())
-    return gather("stage " + std::to_string(*stage) +
-                  " was lost before its last snapshot was durable");
+    return gather(fmt::format("stage {} was lost before its last snapshot was durable", *stage));
   if (!saves.may_save(roster, now)) return order(Later{Later::What::kSaveFinal, milliseconds(100)});
   saves.asked(open.step, now);
   order(orders::SaveAll{});

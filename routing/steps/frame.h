@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "common/strong_id.h"
 #include "routing/membership/admission.h"
 #include "routing/membership/roster.h"
 #include "routing/steps/open_step.h"
@@ -35,7 +36,8 @@ struct ScheduleOptions {
 
 /// Of the coordinator that leads; rounds and attempts carry it.
 struct Reign {
-  uint64_t term = 0, gathering = 0;
+  Term term;
+  uint64_t gathering = 0;
 };
 
 struct Frame {
@@ -57,17 +59,17 @@ struct Frame {
 
   bool is_open() const { return phase == Phase::kOpen; }
   /// Every step is done: only the final validation is left.
-  bool nothing_to_train() const { return open.step >= options.steps; }
+  bool nothing_to_train() const { return open.step.value() >= options.steps; }
   void order(Order one) { orders.push_back(std::move(one)); }
-  /// stage -1: does not apply.
-  void note(Fact fact, int64_t stage = -1);
+  /// No stage: does not apply.
+  void note(Fact fact, std::optional<Stage> stage = std::nullopt);
   /// Gives up what is open; the swarm is to gather.
   void gather(const std::string& reason);
   void close();
-  uint64_t next_round() { return (reign.term << 32) | ++rounds; }
-  std::unique_ptr<StepLedger> make_ledger(uint64_t step) const;
+  Round next_round() { return Round((reign.term.value() << 32) | ++rounds); }
+  std::unique_ptr<StepLedger> make_ledger(Step step) const;
   /// Begins `step`, without a ledger.
-  void enter(uint64_t step, uint64_t computed_on);
+  void enter(Step step, Step computed_on);
   /// Takes the open step out, to be closed.
   OpenStep take();
   /// Every slot was skipped: the model has diverged, no mean exists. Says so once a step.
@@ -77,7 +79,7 @@ struct Frame {
   /// The peer's attempts leased before do not count.
   void dropped(const PeerId& id);
   void write_metrics(const OpenStep& closing, std::optional<double> gradient_norm);
-  void note_replicas(uint32_t stage, uint64_t step, const ReplicaComparison& found);
+  void note_replicas(Stage stage, Step step, const ReplicaComparison& found);
 
   // -- the end
   /// The run's last step is full: validated. Then the last snapshots are written until every stage

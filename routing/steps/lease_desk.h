@@ -10,6 +10,7 @@
 
 #include "common/ids.h"
 #include "common/result.h"
+#include "common/strong_id.h"
 #include "routing/steps/step_ledger.h"
 #include "routing/time.h"
 
@@ -17,12 +18,12 @@ namespace swarm::routing {
 
 /// Slots of one step, as a trainer is told; none: ask again.
 struct Leases {
-  struct Slot {
+  struct Leased {
     SlotLease lease;
     std::vector<LedgerHop> avoid;  ///< Peers to carry it round.
   };
-  uint64_t step = 0;
-  std::vector<Slot> slots;
+  Step step;
+  std::vector<Leased> slots;
 };
 
 class LeaseDesk {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/microbatch_key.h"
+#include "common/strong_id.h"
 
 namespace swarm::routing {
 
@@ -63,7 +64,7 @@ class MicrobatchDesk {
 
   /// What to compute now; it counts as computing from here on. Forward passes of steps after
   /// `newest_step` keep their place in the queue.
-  std::optional<Job> next(uint64_t newest_step) {
+  std::optional<Job> next(Step newest_step) {
     if (!backward_.empty()) return start(backward_, backward_.begin(), At::kBackward);
     auto due = std::find_if(forward_.begin(), forward_.end(),
                             [&](const MicrobatchKey& key) { return key.step <= newest_step; });
@@ -105,7 +106,7 @@ class MicrobatchDesk {
     });
   }
   /// Those of steps before this one.
-  std::vector<MicrobatchKey> before(uint64_t step) const {
+  std::vector<MicrobatchKey> before(Step step) const {
     return keys([&](const auto& resident) { return resident.first.step < step; });
   }
 

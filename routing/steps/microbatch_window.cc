@@ -4,16 +4,16 @@
 
 namespace swarm::routing {
 
-MicrobatchWindow step_window(uint64_t open_step, bool next_may_come) {
+MicrobatchWindow step_window(Step open_step, bool next_may_come) {
   return {open_step, open_step, open_step + (next_may_come ? 1 : 0)};
 }
 
-MicrobatchWindow period_window(uint64_t period, uint64_t open_periods) {
-  const uint64_t newest = period + 2 * open_periods;
-  return {period > open_periods ? period - open_periods : 0, newest, newest};
+MicrobatchWindow period_window(Step period, uint64_t open_periods) {
+  const Step newest = period + 2 * open_periods;
+  return {period.value() > open_periods ? period - open_periods : Step(0), newest, newest};
 }
 
-Status admits(const MicrobatchWindow& window, uint64_t min_attempt, const MicrobatchKey& key) {
+Status admits(const MicrobatchWindow& window, Attempt min_attempt, const MicrobatchKey& key) {
   if (key.step < window.oldest)
     return Error{ErrorCode::kStaleStep, fmt::format("the peer is past step {}", window.oldest - 1)};
   if (key.attempt < min_attempt)

@@ -5,24 +5,25 @@
 
 #include "common/microbatch_key.h"
 #include "common/result.h"
+#include "common/strong_id.h"
 
 namespace swarm::routing {
 
 struct MicrobatchWindow {
-  uint64_t oldest = 0;    ///< Earlier steps are over.
-  uint64_t computed = 0;  ///< Later ones are taken, but wait in the queue until it is their turn.
-  uint64_t newest = 0;    ///< The peer is behind those that send later ones.
+  Step oldest;    ///< Earlier steps are over.
+  Step computed;  ///< Later ones are taken, but wait in the queue until it is their turn.
+  Step newest;    ///< The peer is behind those that send later ones.
 };
 
 /// Steps: the open one only. With `next_may_come`, because the average of the open step is in hand
 /// or updates are delayed, microbatches of the next may overtake the commit; they wait.
-MicrobatchWindow step_window(uint64_t open_step, bool next_may_come);
+MicrobatchWindow step_window(Step open_step, bool next_may_come);
 
 /// Periods overlap: `open_periods` earlier ones are still taken. Nothing waits.
-MicrobatchWindow period_window(uint64_t period, uint64_t open_periods);
+MicrobatchWindow period_window(Step period, uint64_t open_periods);
 
 /// Attempts below `min_attempt` were leased before the swarm gathered last.
 /// Errors: kStaleStep (drop the work), kNotReady (try again in a moment).
-Status admits(const MicrobatchWindow& window, uint64_t min_attempt, const MicrobatchKey& key);
+Status admits(const MicrobatchWindow& window, Attempt min_attempt, const MicrobatchKey& key);
 
 }  // namespace swarm::routing

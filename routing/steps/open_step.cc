@@ -94,15 +94,15 @@ bool OpenStep::enter(const PeerId& id, const PeerFacts& peer) {
     return true;
   }
   rebuild(id, peer);
-  std::set<uint32_t> held;
+  std::set<Slot> held;
   for (const auto& [slot, attempt] : peer.held) held.insert(slot);
   const auto counted = ledger->counted(peer.stage)[id];
-  if (std::set<uint32_t>(counted.begin(), counted.end()) == held) return true;
+  if (std::set<Slot>(counted.begin(), counted.end()) == held) return true;
   ledger->peer_lost(id, /*may_return=*/true);
   return false;
 }
 
-std::optional<PeerId> OpenStep::unreachable_holder(uint32_t stage, const Roster& roster) const {
+std::optional<PeerId> OpenStep::unreachable_holder(Stage stage, const Roster& roster) const {
   for (const auto& [holder, slots] : ledger->counted(stage)) {
     const PeerFacts* peer = roster.find(holder);
     if (peer == nullptr || !peer->serving) return holder;
@@ -110,14 +110,13 @@ std::optional<PeerId> OpenStep::unreachable_holder(uint32_t stage, const Roster&
   return std::nullopt;
 }
 
-std::vector<Share> OpenStep::shares(uint32_t stage, const std::vector<PeerId>& members,
+std::vector<Share> OpenStep::shares(Stage stage, const std::vector<PeerId>& members,
                                     const Roster& roster) const {
   auto counted = ledger->counted(stage);
   std::vector<Share> shares;
   for (const PeerId& id : members) {
     Share share{id, roster.peers().at(id).node_name, counted[id], {}};
-    for (uint32_t slot : share.slots)
-      share.attempts.push_back(ledger->holder(slot, stage)->attempt);
+    for (Slot slot : share.slots) share.attempts.push_back(ledger->holder(slot, stage)->attempt);
     shares.push_back(std::move(share));
   }
   return shares;

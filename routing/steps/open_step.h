@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/strong_id.h"
 #include "routing/averaging/round_verdict.h"
 #include "routing/membership/roster.h"
 #include "routing/steps/orders.h"
@@ -23,7 +24,7 @@ struct StageRound {
   using Kind = MemberAnswer::Kind;
 
   At at = At::kFilling;
-  uint64_t round = 0;
+  Round round;
   std::map<PeerId, Kind> answers;  ///< Of all members.
   std::vector<Share> members;      ///< As told to them; for the audit.
   /// It carries an update, or its step runs on: failure means recovery, not another try.
@@ -46,8 +47,8 @@ struct StageRound {
 };
 
 struct OpenStep {
-  uint64_t step = 0;
-  uint64_t computed_on = 0;  ///< Updates in the parameters that serve it.
+  Step step;
+  Step computed_on;  ///< Updates in the parameters that serve it.
   std::unique_ptr<StepLedger> ledger;
   std::vector<StageRound> stages;
   Time opened_at{}, closed_at{};
@@ -60,9 +61,9 @@ struct OpenStep {
   /// A peer enters the step. True if what it holds of it counts.
   bool enter(const PeerId& id, const PeerFacts& peer);
   /// A holder that does not serve: nobody could tell it what counts.
-  std::optional<PeerId> unreachable_holder(uint32_t stage, const Roster& roster) const;
+  std::optional<PeerId> unreachable_holder(Stage stage, const Roster& roster) const;
   /// What each of these brings into the round of a stage.
-  std::vector<Share> shares(uint32_t stage, const std::vector<PeerId>& members,
+  std::vector<Share> shares(Stage stage, const std::vector<PeerId>& members,
                             const Roster& roster) const;
   orders::WriteAudit audit() const;
 };

@@ -10,6 +10,7 @@
 
 #include "common/ids.h"
 #include "common/result.h"
+#include "common/strong_id.h"
 #include "routing/membership/roster.h"
 #include "routing/time.h"
 
@@ -28,14 +29,14 @@ struct Recompute {
   size_t slots = 0;
 };
 struct LeaseExpired {
-  uint32_t slot = 0;
+  Slot slot;
 };
 struct AttemptFailed {
-  uint32_t slot = 0;
+  Slot slot;
   std::string reason;
 };
 struct SlotSkipped {
-  uint32_t slot = 0;
+  Slot slot;
   PeerId peer;  ///< The second that found it not finite.
 };
 /// Every slot of the step was skipped.
@@ -60,7 +61,7 @@ struct AveragingSkipped {
   std::string reason;
 };
 struct RoundAbandoned {
-  uint64_t round = 0;
+  Round round;
 };
 struct CommitFailed {
   PeerId peer;
@@ -71,7 +72,7 @@ struct ReplicasCompared {
 };
 /// The swarm goes on from the note's step, which may be an older one.
 struct Recovered {
-  std::optional<uint64_t> from_step;
+  std::optional<Step> from_step;
   std::optional<size_t> present, before;  ///< Peers, if some are missing.
   std::string reason;
 };
@@ -98,28 +99,30 @@ using Fact = std::variant<facts::PeerAdmitted, facts::PeerLost, facts::Recompute
 struct Share {
   PeerId peer;
   std::string node_name;
-  std::vector<uint32_t> slots;
-  std::vector<uint64_t> attempts;
+  std::vector<Slot> slots;
+  std::vector<Attempt> attempts;
 };
 
 namespace orders {
 /// Write an event.
 struct Note {
-  int32_t stage = -1;  ///< -1: does not apply.
-  uint64_t step = 0;
+  std::optional<Stage> stage;  ///< None: does not apply.
+  Step step;
   Fact fact;
 };
 /// Tell a peer to apply the average of a round.
 struct CommitStep {
   PeerId peer;
-  uint64_t step = 0, round = 0;
+  Step step;
+  Round round;
   double gradient_norm = 0;  ///< Of the whole model.
   bool save = false;         ///< And to write a snapshot of step + 1.
 };
 /// Tell all members of a stage to average; report every answer by Schedule::close_answered().
 struct CloseStep {
-  uint32_t stage = 0;
-  uint64_t step = 0, round = 0;
+  Stage stage;
+  Step step;
+  Round round;
   uint64_t samples = 0;                ///< Of the step without the skipped ones: the divisor.
   std::vector<Share> members;          ///< Those that are reachable are asked.
   bool go_on = false;                  ///< Go on with step + 1 meanwhile.
@@ -127,31 +130,34 @@ struct CloseStep {
 };
 /// Tell the members that their round is given up.
 struct AbandonRound {
-  uint64_t step = 0, round = 0;
+  Step step;
+  Round round;
   std::vector<PeerId> members;
 };
 /// Asynchronous: tell all members of a stage that a period is over, and to average if `round` is
 /// not 0; report every answer by Schedule::period_answered().
 struct EndPeriod {
-  uint32_t stage = 0;
-  uint64_t period = 0, round = 0;
+  Stage stage;
+  Step period;
+  Round round;
   std::vector<PeerId> members;  ///< Those that are reachable are asked.
   bool blocking = false, save = false;
 };
 /// Write the line of a step's audit: what is committed next.
 struct WriteAudit {
-  struct Stage {
-    uint64_t round = 0, digest = 0;
+  struct StageAverage {
+    Round round;
+    uint64_t digest = 0;
     std::vector<Share> members;
   };
-  uint64_t step = 0, computed_on = 0;
+  Step step, computed_on;
   uint32_t counted_slots = 0, attempts = 0;
-  std::vector<uint32_t> skipped;
-  std::vector<Stage> stages;
+  std::vector<Slot> skipped;
+  std::vector<StageAverage> stages;
 };
 /// Write the line of a step's metrics.
 struct WriteMetrics {
-  uint64_t step = 0;
+  Step step;
   Time took{};
   std::optional<double> train_loss;  ///< None: nothing was trained in this step.
   std::optional<double> validation_loss;
@@ -165,7 +171,7 @@ struct Gather {
 };
 /// All is agreed on: Schedule::open() this step.
 struct Open {
-  uint64_t step = 0;
+  Step step;
 };
 /// Tell a peer to register again.
 struct AskToRegister {
@@ -191,8 +197,8 @@ struct Later {
   enum class What { kAdvance, kSaveFinal, kRoundOver, kLastRound };
   What what = What::kAdvance;
   Time pause{};
-  uint32_t stage = 0;  ///< Of the last two.
-  uint64_t round = 0;
+  Stage stage{};  ///< Of the last two.
+  Round round{};
 };
 }  // namespace orders
 
@@ -207,7 +213,7 @@ using Orders = std::vector<Order>;
 
 /// A peer has applied an update.
 struct CommitAnswer {
-  uint64_t step = 0;      ///< Updates applied.
+  Step step;              ///< Updates applied.
   uint64_t checksum = 0;  ///< Of the parameters after it.
 };
 /// A member's answer to CloseStep.
@@ -224,8 +230,9 @@ struct PeriodAnswer {
 };
 /// Whose answer, in which round; `step` is the one that was to be closed.
 struct RoundMember {
-  uint32_t stage = 0;
-  uint64_t round = 0, step = 0;
+  Stage stage;
+  Round round;
+  Step step;
   PeerId peer;
 };
 

@@ -2,9 +2,9 @@
 
 namespace swarm::routing {
 
-bool SavePolicy::decide(uint64_t next, const Roster& roster, Time now) {
-  const bool regular = options_.every_steps > 0 && next % options_.every_steps == 0;
-  const bool due = overdue_ || next == options_.steps || regular;
+bool SavePolicy::decide(Step next, const Roster& roster, Time now) {
+  const bool regular = options_.every_steps > 0 && next.value() % options_.every_steps == 0;
+  const bool due = overdue_ || next.value() == options_.steps || regular;
   overdue_ = due && !may_save(roster, now);
   if (!due || overdue_) return false;
   asked(next, now);
@@ -12,10 +12,10 @@ bool SavePolicy::decide(uint64_t next, const Roster& roster, Time now) {
 }
 
 bool SavePolicy::may_save(const Roster& roster, Time now) const {
-  return last_ == 0 || now - last_at_ >= options_.patience || roster.everywhere(last_);
+  return last_ == Step() || now - last_at_ >= options_.patience || roster.everywhere(last_);
 }
 
-void SavePolicy::asked(uint64_t step, Time now) {
+void SavePolicy::asked(Step step, Time now) {
   last_ = step;
   last_at_ = now;
 }

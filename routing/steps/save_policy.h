@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "common/strong_id.h"
 #include "routing/membership/roster.h"
 #include "routing/time.h"
 
@@ -28,13 +29,13 @@ class SavePolicy {
 
   /// The swarm goes on to step `next`: whether the peers are to save it. If it is due and may not
   /// be yet, it is asked for with one of the next steps.
-  bool decide(uint64_t next, const Roster& roster, Time now);
+  bool decide(Step next, const Roster& roster, Time now);
   /// The one before is durable in every stage, or was waited for long enough.
   bool may_save(const Roster& roster, Time now) const;
   /// Snapshots of this step were asked for.
-  void asked(uint64_t step, Time now);
+  void asked(Step step, Time now);
   /// What was asked for may never come.
-  void forget() { last_ = 0; }
+  void forget() { last_ = Step(); }
 
   /// The last snapshots could not be written. True if they are to be tried again, after
   /// options.final_pause; else the disks fail for good.
@@ -45,7 +46,7 @@ class SavePolicy {
 
  private:
   SavePolicyOptions options_;
-  uint64_t last_ = 0;  ///< Asked for last; 0: none by this coordinator.
+  Step last_;  ///< Asked for last; 0: none by this coordinator.
   bool overdue_ = false;
   Time last_at_{};
   int tries_ = 1;

@@ -1,5 +1,7 @@
 #include "routing/steps/schedule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace swarm::routing {
@@ -16,7 +18,7 @@ Whereabouts Schedule::whereabouts() const {
           frame_.options.ahead_patience};
 }
 
-Orders Schedule::open(uint64_t step, const Reign& reign, Time now) {
+Orders Schedule::open(Step step, const Reign& reign, Time now) {
   start(now);
   frame_.reign = reign;
   begin(step);
@@ -91,7 +93,7 @@ Result<Orders> Schedule::slot_reported(const SlotReport& report, Time now) {
   if (found == open.end())
     return Error{frame_.is_open() && report.step > frame_.open.step ? ErrorCode::kNotReady
                                                                     : ErrorCode::kStaleStep,
-                 "step " + std::to_string(report.step) + " is not open"};
+                 fmt::format("step {} is not open", report.step)};
   StepLedger& ledger = **found;
   if (report.what == What::kFailed) {
     frame_.note(facts::AttemptFailed{report.slot, report.why});
@@ -139,19 +141,19 @@ Verdict Schedule::admit(const PeerId& id, Orders& out, Time now) {
   return admission.verdict;
 }
 
-Orders Schedule::peer_lost(const PeerId& id, uint32_t stage, bool was_serving, Time now) {
+Orders Schedule::peer_lost(const PeerId& id, Stage stage, bool was_serving, Time now) {
   start(now);
   if (!frame_.is_open() || !was_serving) return done();
   if (frame_.roster.serving(stage).empty())
-    frame_.gather("stage " + std::to_string(stage) + " has lost all its peers");
+    frame_.gather(fmt::format("stage {} has lost all its peers", stage));
   else
     member_lost(id, stage);
   return done();
 }
 
-const StageRound* Schedule::round(uint32_t stage, uint64_t round) const {
-  if (!frame_.is_open() || frame_.open.stages[stage].round != round) return nullptr;
-  return &frame_.open.stages[stage];
+const StageRound* Schedule::round(Stage stage, Round round) const {
+  if (!frame_.is_open() || frame_.open.stages[stage.value()].round != round) return nullptr;
+  return &frame_.open.stages[stage.value()];
 }
 
 }  // namespace swarm::routing

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "common/strong_id.h"
 #include "routing/membership/admission.h"
 #include "routing/membership/roster.h"
 #include "routing/steps/frame.h"
@@ -30,9 +31,9 @@ struct SlotReport {
     kNonFinite,  ///< Something was not finite at `where`.
   };
   What what = What::kCarried;
-  uint64_t step = 0;
-  uint32_t slot = 0;
-  uint64_t attempt = 0;
+  Step step;
+  Slot slot;
+  Attempt attempt;
   std::vector<LedgerHop> route{};
   double loss_sum = 0;
   uint32_t samples = 0;
@@ -47,7 +48,7 @@ class Schedule {
 
   // -- life
   /// The swarm is at `step`: opens it with what peers hold of it.
-  Orders open(uint64_t step, const Reign& reign, Time now);
+  Orders open(Step step, const Reign& reign, Time now);
   /// The swarm gathers, or this node coordinates no longer.
   virtual void close() { frame_.close(); }
   Orders tick(Time now);
@@ -68,7 +69,7 @@ class Schedule {
   /// stands instead.
   Verdict admit(const PeerId& id, Orders& out, Time now);
   /// It was taken out of the roster.
-  Orders peer_lost(const PeerId& id, uint32_t stage, bool was_serving, Time now);
+  Orders peer_lost(const PeerId& id, Stage stage, bool was_serving, Time now);
   virtual Orders close_answered(const RoundMember&, const Result<CloseAnswer>&, Time) { return {}; }
   virtual Orders period_answered(const RoundMember&, const Result<PeriodAnswer>&, Time) {
     return {};
@@ -78,18 +79,18 @@ class Schedule {
   // -- questions; answers are valid until the next call
   const Frame& frame() const { return frame_; }
   /// Updates that peers have.
-  virtual uint64_t applied() const { return frame_.open.step; }
+  virtual Step applied() const { return frame_.open.step; }
   /// A round that is not yet forgotten, or null.
-  virtual const StageRound* round(uint32_t stage, uint64_t round) const;
+  virtual const StageRound* round(Stage stage, Round round) const;
 
  protected:
   /// Opens `step` after a gathering.
-  virtual void begin(uint64_t step) = 0;
+  virtual void begin(Step step) = 0;
   /// Does what has become possible. Requires that a step is open.
   virtual void advance() = 0;
   virtual void judge_rounds() {}
   /// A serving peer is gone; others serve its stage.
-  virtual void member_lost(const PeerId& id, uint32_t stage) = 0;
+  virtual void member_lost(const PeerId& id, Stage stage) = 0;
   /// Rounds under way or done count a slot that was just skipped.
   virtual void slot_was_skipped() {}
   virtual Admission judge_admission(const PeerId& id) const = 0;

@@ -19,8 +19,8 @@ std::optional<SlotFault> parse_slot_fault(const std::string& text) {
     if (*at++ != ':') return std::nullopt;
   }
   if (at != end || numbers.size() < 2) return std::nullopt;
-  SlotFault fault{numbers[0], static_cast<uint32_t>(numbers[1]), std::nullopt};
-  if (numbers.size() == 3) fault.stage = static_cast<uint32_t>(numbers[2]);
+  SlotFault fault{Step(numbers[0]), Slot(static_cast<uint32_t>(numbers[1])), std::nullopt};
+  if (numbers.size() == 3) fault.stage = Stage(static_cast<uint32_t>(numbers[2]));
   return fault;
 }
 

@@ -6,15 +6,16 @@
 #include <string>
 
 #include "common/microbatch_key.h"
+#include "common/strong_id.h"
 
 namespace swarm::routing {
 
 struct SlotFault {
-  uint64_t step = 0;
-  uint32_t slot = 0;
-  std::optional<uint32_t> stage;  ///< Nothing: at every one.
+  Step step;
+  Slot slot;
+  std::optional<Stage> stage;  ///< Nothing: at every one.
 
-  bool hits(const MicrobatchKey& key, uint32_t at_stage) const {
+  bool hits(const MicrobatchKey& key, Stage at_stage) const {
     return key.step == step && key.slot == slot && stage.value_or(at_stage) == at_stage;
   }
 };

@@ -13,6 +13,7 @@
 
 #include "common/ids.h"
 #include "common/result.h"
+#include "common/strong_id.h"
 
 namespace swarm::routing {
 
@@ -20,35 +21,35 @@ namespace swarm::routing {
 using StageMask = uint64_t;
 
 struct StepLedgerOptions {
-  uint64_t step = 0;
+  Step step;
   uint32_t num_stages = 1;  ///< 1 .. 64
   uint32_t num_slots = 1;   ///< Training slots: index 0 .. num_slots - 1.
   uint32_t num_validation =
       0;  ///< Validation slots: index num_slots .. num_slots + num_validation - 1; forward only.
   /// Attempts are numbered from here + 1 on: see routing/steps/attempts.h.
-  uint64_t attempt_base = 0;
+  Attempt attempt_base;
 };
 
 /// Permission to carry one slot through the pipeline once.
 struct SlotLease {
-  uint32_t slot = 0;
-  uint64_t attempt = 0;  ///< Rises by one with every lease of the slot.
-  StageMask needs = 0;   ///< Stages that must add this slot to their sum; 0 for validation.
+  Slot slot;
+  Attempt attempt;      ///< Rises by one with every lease of the slot.
+  StageMask needs = 0;  ///< Stages that must add this slot to their sum; 0 for validation.
   bool validation = false;
 };
 
 /// One stage's entry of a finished attempt.
 struct LedgerHop {
-  uint32_t stage = 0;
+  Stage stage;
   PeerId peer;
-  bool held = false;     ///< The peer added the slot to its sum.
-  uint64_t attempt = 0;  ///< The attempt that it added.
+  bool held = false;  ///< The peer added the slot to its sum.
+  Attempt attempt;    ///< The attempt that it added.
 };
 
 /// Which peer's sum holds (slot, stage), and by which attempt.
 struct SlotHolder {
   PeerId peer;
-  uint64_t attempt = 0;
+  Attempt attempt;
 };
 
 /// What a report of a microbatch that is not finite leads to.
@@ -62,7 +63,7 @@ class StepLedger {
  public:
   explicit StepLedger(const StepLedgerOptions& options);
 
-  uint64_t step() const;
+  Step step() const;
 
   /// Leases up to `max_slots` slots to `trainer` until `deadline_s`: those that still need a stage
   /// (or, validation, a loss) and are not leased. Lowest index first.
@@ -74,20 +75,20 @@ class StepLedger {
   /// that is set. A hop of a stage outside the attempt's `needs` is ignored: that peer was told not
   /// to add. `samples` 0 means that the loss is not known. Errors: kInvalidArgument (slot or stage
   /// out of range), kNotFound (attempt never leased).
-  Status done(uint32_t slot, uint64_t attempt, const std::vector<LedgerHop>& route, double loss_sum,
+  Status done(Slot slot, Attempt attempt, const std::vector<LedgerHop>& route, double loss_sum,
               uint32_t samples);
 
   /// The attempt failed or its trainer gave it up: the slot may be leased again. Late ones are
   /// ignored.
-  void failed(uint32_t slot, uint64_t attempt);
+  void failed(Slot slot, Attempt attempt);
 
   /// The attempt met something not finite on `where`. The second such attempt of a slot skips it:
   /// no stage holds it any more, and what stages hold of it must not be averaged (counted() leaves
   /// it out). A validation slot that is skipped makes the validation loss not a number.
-  NonFiniteVerdict non_finite(uint32_t slot, uint64_t attempt, const LedgerHop& where);
+  NonFiniteVerdict non_finite(Slot slot, Attempt attempt, const LedgerHop& where);
   /// Peers to carry a slot round.
-  std::vector<LedgerHop> avoid(uint32_t slot) const;
-  std::vector<uint32_t> skipped() const;  ///< Training slots, ascending.
+  std::vector<LedgerHop> avoid(Slot slot) const;
+  std::vector<Slot> skipped() const;  ///< Training slots, ascending.
 
   /// Ends all leases of a dead or silent trainer; returns how many.
   size_t trainer_lost(const ActorId& trainer);
@@ -98,28 +99,27 @@ class StepLedger {
   /// sum); returns the slots affected. Entries of that peer are refused from now on unless
   /// `may_return` (it is alive and dropped its sum: new attempts count again, attempts leased
   /// before do not). The latest call decides.
-  std::vector<uint32_t> peer_lost(const PeerId& peer, bool may_return);
+  std::vector<Slot> peer_lost(const PeerId& peer, bool may_return);
 
   /// Rebuilding after a change of coordinator: `peer` says that its sum of `stage` holds exactly
   /// these (slot, attempt). A slot held by two peers of a stage counts for the first to report; the
   /// others hold too much and will be told so at the close. Later attempts get other numbers than
   /// all reported ones; done() of a reported attempt is accepted and brings its loss. Slots and
   /// stages out of range are ignored.
-  void rebuild(const PeerId& peer, uint32_t stage,
-               const std::vector<std::pair<uint32_t, uint64_t>>& held);
+  void rebuild(const PeerId& peer, Stage stage, const std::vector<std::pair<Slot, Attempt>>& held);
 
   /// Loss of a slot that a predecessor's done() brought, as the last stage's peer remembers it.
   /// Counts once per slot, like done()'s; validation slots, values that are not finite and slots
   /// out of range are ignored.
-  void rebuild_loss(uint32_t slot, double loss_sum, uint32_t samples);
+  void rebuild_loss(Slot slot, double loss_sum, uint32_t samples);
 
   /// Every training slot has a peer for this stage.
-  bool stage_full(uint32_t stage) const;
+  bool stage_full(Stage stage) const;
   /// All stages full and every validation slot has its loss.
   bool full() const;
 
   /// The slots that count for each peer of a stage, ascending.
-  std::map<PeerId, std::vector<uint32_t>> counted(uint32_t stage) const;
+  std::map<PeerId, std::vector<Slot>> counted(Stage stage) const;
   uint32_t counted_slots() const;  ///< num_slots without the skipped ones.
 
   uint32_t slots_leased() const;
@@ -131,43 +131,43 @@ class StepLedger {
   uint64_t train_samples() const;
 
   /// Who holds (slot, stage); for audits and tests.
-  std::optional<SlotHolder> holder(uint32_t slot, uint32_t stage) const;
+  std::optional<SlotHolder> holder(Slot slot, Stage stage) const;
 
  private:
-  struct Attempt {
+  struct Try {
     uint64_t sequence = 0;  // of the lease, over all slots; 0: leased by a predecessor
     StageMask needs = 0;
   };
   struct Active {
     ActorId trainer;
-    uint64_t attempt = 0;
+    Attempt attempt;
     double deadline_s = 0;
   };
-  struct Slot {
+  struct SlotState {
     StageMask missing = 0;
-    std::map<uint32_t, SlotHolder> holders;  // by stage
-    std::map<uint64_t, Attempt> attempts;    // by attempt number
-    uint64_t last_attempt = 0;
+    std::map<Stage, SlotHolder> holders;
+    std::map<Attempt, Try> attempts;
+    Attempt last_attempt;
     std::optional<Active> active;
     bool has_loss = false;
     double loss_sum = 0;
     uint32_t samples = 0;
-    std::map<uint64_t, LedgerHop> non_finite;  // by attempt
+    std::map<Attempt, LedgerHop> non_finite;
     bool skipped = false;
   };
   struct PeerRule {
     bool lost = false;
     uint64_t min_sequence = 0;  // attempts leased before this one do not count
   };
-  bool is_validation(uint32_t slot) const { return slot >= options_.num_slots; }
-  bool open(uint32_t slot) const;
-  bool refused(const PeerId& peer, const Attempt& attempt) const;
-  void set_holder(Slot& slot, uint32_t stage, const SlotHolder& holder);
-  void skip(uint32_t slot);
-  SlotLease describe(uint32_t slot, uint64_t attempt) const;
+  bool is_validation(Slot slot) const { return slot.value() >= options_.num_slots; }
+  bool open(Slot slot) const;
+  bool refused(const PeerId& peer, const Try& tried) const;
+  void set_holder(SlotState& state, Stage stage, const SlotHolder& holder);
+  void skip(Slot slot);
+  SlotLease describe(Slot slot, Attempt attempt) const;
 
   StepLedgerOptions options_;
-  std::vector<Slot> slots_;           // training, then validation
+  std::vector<SlotState> slots_;      // training, then validation
   std::vector<uint32_t> missing_;     // by stage: training slots without a holder
   std::map<PeerId, PeerRule> rules_;  // of peers that were ever lost
   uint64_t next_sequence_ = 1;

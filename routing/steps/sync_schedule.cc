@@ -1,5 +1,7 @@
 #include "routing/steps/sync_schedule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace swarm::routing {
@@ -8,9 +10,9 @@ using At = StageRound::At;
 
 // -- opening, closing
 
-void SyncSchedule::begin(uint64_t step) { open_step(step, step); }
+void SyncSchedule::begin(Step step) { open_step(step, step); }
 
-void SyncSchedule::open_step(uint64_t step, uint64_t computed_on) {
+void SyncSchedule::open_step(Step step, Step computed_on) {
   frame_.enter(step, computed_on);
   frame_.open.ledger = frame_.make_ledger(step);
   for (auto& [id, peer] : frame_.roster.peers()) {
@@ -30,30 +32,31 @@ void SyncSchedule::advance() {
     return;
   }
   if (frame_.diverged() || hold_back()) return;
-  for (uint32_t stage = 0; stage < open.stages.size(); ++stage)
-    if (open.stages[stage].at == At::kFilling && open.ledger->stage_full(stage)) start_round(stage);
+  for (Stage stage; stage.value() < open.stages.size(); ++stage)
+    if (open.stages[stage.value()].at == At::kFilling && open.ledger->stage_full(stage))
+      start_round(stage);
   if (open.all_averaged() && open.ledger->full()) commit();
 }
 
-bool SyncSchedule::still_commits(uint32_t stage) const {
+bool SyncSchedule::still_commits(Stage stage) const {
   const auto members = frame_.roster.serving(stage);
   return std::any_of(members.begin(), members.end(), [this](const PeerId& id) {
     return frame_.roster.peers().at(id).commit_pending;
   });
 }
 
-bool SyncSchedule::drop_unreachable_holder(uint32_t stage) {
+bool SyncSchedule::drop_unreachable_holder(Stage stage) {
   const auto holder = frame_.open.unreachable_holder(stage, frame_.roster);
   if (holder) frame_.dropped(*holder);
   return holder.has_value();
 }
 
-void SyncSchedule::start_round(uint32_t stage) {
+void SyncSchedule::start_round(Stage stage) {
   if (still_commits(stage)) return;  // commit_answered() comes back
   if (!drop_unreachable_holder(stage)) send_close(stage, false, nullptr);
 }
 
-void SyncSchedule::send_close(uint32_t stage, bool go_on, const orders::CommitStep* commit) {
+void SyncSchedule::send_close(Stage stage, bool go_on, const orders::CommitStep* commit) {
   OpenStep& open = frame_.open;
   orders::CloseStep close;
   close.stage = stage;
@@ -63,7 +66,7 @@ void SyncSchedule::send_close(uint32_t stage, bool go_on, const orders::CommitSt
   close.members = open.shares(stage, frame_.roster.serving(stage), frame_.roster);
   close.go_on = go_on;
   if (commit != nullptr) close.commit = *commit;
-  StageRound& round = open.stages[stage];
+  StageRound& round = open.stages[stage.value()];
   round = StageRound{};
   round.at = At::kAveraging;
   round.round = close.round;
@@ -93,10 +96,9 @@ void SyncSchedule::commit() {
   orders::CommitStep commit = decide_commit(closing);
   for (auto& [id, peer] : frame_.roster.peers()) {
     if (!peer.serving) continue;
-    const StageRound& round = closing.stages[peer.stage];
+    const StageRound& round = closing.stages[peer.stage.value()];
     if (round.answers.count(id) == 0) {  // joined after the round began: it has no average
-      frame_.send_back(id,
-                       "it joined during the averaging of step " + std::to_string(closing.step));
+      frame_.send_back(id, fmt::format("it joined during the averaging of step {}", closing.step));
       continue;
     }
     commit.peer = id;
@@ -126,7 +128,7 @@ Orders SyncSchedule::commit_answered(const PeerId& id, const Result<CommitAnswer
   frame_.note(facts::CommitFailed{id, answer.error()}, peer->stage);
   peer->serving = false;  // it fetches the state when it registers again
   if (frame_.is_open() && frame_.roster.serving(peer->stage).empty())
-    frame_.gather("stage " + std::to_string(peer->stage) + " could not commit");
+    frame_.gather(fmt::format("stage {} could not commit", peer->stage));
   return done();
 }
 
@@ -143,9 +145,9 @@ void SyncSchedule::take(const PeerId& id, const CommitAnswer& answer) {
 
 // -- rounds
 
-StageRound* SyncSchedule::find(uint32_t stage, uint64_t round) {
-  if (!frame_.is_open() || frame_.open.stages[stage].round != round) return nullptr;
-  return &frame_.open.stages[stage];
+StageRound* SyncSchedule::find(Stage stage, Round round) {
+  if (!frame_.is_open() || frame_.open.stages[stage.value()].round != round) return nullptr;
+  return &frame_.open.stages[stage.value()];
 }
 
 Orders SyncSchedule::close_answered(const RoundMember& member, const Result<CloseAnswer>& answer,
@@ -180,11 +182,11 @@ void SyncSchedule::dropped_late(const RoundMember& member, const Result<CloseAns
 }
 
 void SyncSchedule::judge_rounds() {
-  for (uint32_t stage = 0; frame_.is_open() && stage < frame_.open.stages.size(); ++stage)
-    judge(stage, frame_.open.stages[stage]);
+  for (Stage stage; frame_.is_open() && stage.value() < frame_.open.stages.size(); ++stage)
+    judge(stage, frame_.open.stages[stage.value()]);
 }
 
-void SyncSchedule::judge(uint32_t stage, StageRound& round) {
+void SyncSchedule::judge(Stage stage, StageRound& round) {
   using Kind = RoundVerdict::Kind;
   if (!round.runs()) return;
   const auto verdict = round.judge(frame_.now);
@@ -207,7 +209,7 @@ void SyncSchedule::judge(uint32_t stage, StageRound& round) {
     frame_.note(facts::PeerLost{id, "silent in a round"}, stage);
   }
   if (frame_.roster.serving(stage).empty())
-    return frame_.gather("stage " + std::to_string(stage) + " has lost all its peers");
+    return frame_.gather(fmt::format("stage {} has lost all its peers", stage));
   frame_.order(orders::ServeLeases{});
   // Members that cannot reach one another would try without a pause: the tick begins the next one.
   if (verdict.dropped.empty() && verdict.lost.empty()) return;
@@ -216,8 +218,8 @@ void SyncSchedule::judge(uint32_t stage, StageRound& round) {
 }
 
 /// Back to filling: the members are told.
-void SyncSchedule::abandon(uint32_t stage) {
-  StageRound& round = frame_.open.stages[stage];
+void SyncSchedule::abandon(Stage stage) {
+  StageRound& round = frame_.open.stages[stage.value()];
   frame_.order(orders::AbandonRound{frame_.open.step, round.round, round.ids()});
   frame_.note(facts::RoundAbandoned{round.round}, stage);
   round.at = At::kFilling;
@@ -225,8 +227,8 @@ void SyncSchedule::abandon(uint32_t stage) {
 
 /// Rounds under way or done count it; what they averaged is not applied by anybody.
 void SyncSchedule::slot_was_skipped() {
-  for (uint32_t stage = 0; stage < frame_.open.stages.size(); ++stage)
-    if (frame_.open.stages[stage].at != At::kFilling) abandon(stage);
+  for (Stage stage; stage.value() < frame_.open.stages.size(); ++stage)
+    if (frame_.open.stages[stage.value()].at != At::kFilling) abandon(stage);
 }
 
 // -- peers
@@ -245,15 +247,15 @@ bool SyncSchedule::enter(const PeerId& id) {
   return frame_.open.enter(id, frame_.roster.peers().at(id));
 }
 
-bool SyncSchedule::update_under_way(uint32_t stage) const {
-  const StageRound& round = frame_.open.stages[stage];
+bool SyncSchedule::update_under_way(Stage stage) const {
+  const StageRound& round = frame_.open.stages[stage.value()];
   return round.overlapped && round.runs();
 }
 
-void SyncSchedule::member_lost(const PeerId& id, uint32_t stage) {
+void SyncSchedule::member_lost(const PeerId& id, Stage stage) {
   if (update_under_way(stage))
     return frame_.gather("a peer was lost while an update was under way");
-  StageRound& round = frame_.open.stages[stage];
+  StageRound& round = frame_.open.stages[stage.value()];
   if (round.at == At::kAveraged) return;  // the others hold the average
   const auto slots = frame_.open.ledger->peer_lost(id, /*may_return=*/false);
   if (!slots.empty()) frame_.note(facts::Recompute{slots.size()}, stage);

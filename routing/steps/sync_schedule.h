@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/strong_id.h"
 #include "routing/steps/schedule.h"
 
 namespace swarm::routing {
@@ -18,10 +19,10 @@ class SyncSchedule : public Schedule {
   Orders commit_answered(const PeerId& id, const Result<CommitAnswer>& answer, Time now) override;
 
  protected:
-  void begin(uint64_t step) override;
+  void begin(Step step) override;
   void advance() override;
   void judge_rounds() override;
-  void member_lost(const PeerId& id, uint32_t stage) override;
+  void member_lost(const PeerId& id, Stage stage) override;
   void slot_was_skipped() override;
   Admission judge_admission(const PeerId& id) const override;
   bool enter(const PeerId& id) override;
@@ -30,27 +31,27 @@ class SyncSchedule : public Schedule {
   /// Something else than closing the open step is to be done first; true: it is not to be closed.
   virtual bool hold_back() { return false; }
   /// An update of this stage is under way that a lost peer may have been needed for.
-  virtual bool update_under_way(uint32_t stage) const;
+  virtual bool update_under_way(Stage stage) const;
   /// The same as Schedule::round(), to be changed.
-  virtual StageRound* find(uint32_t stage, uint64_t round);
+  virtual StageRound* find(Stage stage, Round round);
 
-  void open_step(uint64_t step, uint64_t computed_on);
+  void open_step(Step step, Step computed_on);
   /// Such a peer would refuse to close the open step.
-  bool still_commits(uint32_t stage) const;
+  bool still_commits(Stage stage) const;
   /// A holder that nobody could tell what counts: its share is computed again. True if there was
   /// one.
-  bool drop_unreachable_holder(uint32_t stage);
-  void send_close(uint32_t stage, bool go_on, const orders::CommitStep* commit);
+  bool drop_unreachable_holder(Stage stage);
+  void send_close(Stage stage, bool go_on, const orders::CommitStep* commit);
   /// The decision is made: metrics and audit of `closing`, and the commit that its peers are to be
   /// told.
   orders::CommitStep decide_commit(const OpenStep& closing);
-  void judge(uint32_t stage, StageRound& round);
+  void judge(Stage stage, StageRound& round);
 
  private:
-  void start_round(uint32_t stage);
+  void start_round(Stage stage);
   void commit();
   void dropped_late(const RoundMember& member, const Result<CloseAnswer>& answer);
-  void abandon(uint32_t stage);
+  void abandon(Stage stage);
   void take(const PeerId& id, const CommitAnswer& answer);
 };
 

@@ -99,7 +99,7 @@ Result<std::string> sample_text(const Stages& stages, int32_t sequence,
                                 const std::function<void(char)>& on_byte) {
   if (stages.empty()) return invalid("sample: there are no stages");
   if (options.prompt.empty()) return invalid("sample: the prompt is empty");
-  if (!(options.temperature >= 0)) return invalid("sample: temperature must not be negative");
+  if (!(options.temperature >= 0)) return invalid("sample: temperature must be 0 or more");
   std::mt19937_64 generator(options.seed);
   std::string text = options.prompt;
   for (uint32_t i = 0; i < options.count; ++i) {

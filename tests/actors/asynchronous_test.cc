@@ -135,7 +135,8 @@ BOOST_FIXTURE_TEST_CASE(gradients_are_staler_the_further_from_the_end, AloneSwar
   start_all();
   BOOST_TEST(run_to_end());
   std::vector<double> sum(num_stages), updates(num_stages);
-  for (const auto& line : events->steps)
+  for (const auto& line : events->steps) {
+    BOOST_TEST(line.staleness.size() == num_stages);  // also where no stage made an update
     for (size_t stage = 0; stage < line.staleness.size(); ++stage) {
       if (!line.staleness[stage]) continue;
       const auto& histogram = line.staleness[stage]->histogram;
@@ -144,6 +145,7 @@ BOOST_FIXTURE_TEST_CASE(gradients_are_staler_the_further_from_the_end, AloneSwar
         sum[stage] += static_cast<double>(k * histogram[k]);
       }
     }
+  }
   for (double count : updates) BOOST_TEST(count > 0.8 * 12 * 8);  // the last period's come too late
   BOOST_TEST(sum[2] == 0);
   BOOST_TEST(sum[1] > 0);

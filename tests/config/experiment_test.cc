@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(a_run_cut_short_on_the_command_line_keeps_its_timeline) {
 BOOST_AUTO_TEST_CASE(a_missing_file_or_folder_is_one_clear_error) {
   const auto missing = load_experiment("/nonexistent/x.toml");
   BOOST_REQUIRE(!missing.ok());
-  BOOST_TEST(contains(missing.text(), "/nonexistent/x.toml:1:1: cannot read"));
+  BOOST_TEST(contains(missing.text(), "/nonexistent/x.toml: cannot read"));
   BOOST_TEST(contains(load_experiment("/").text(), "not a regular file"));
 }
 

@@ -109,4 +109,20 @@ BOOST_AUTO_TEST_CASE(periods_that_close_in_a_burst_have_the_rate_of_them_all) {
   BOOST_TEST(*rate.closed(1000, 1) == 1000);
 }
 
+BOOST_AUTO_TEST_CASE(a_runs_rate_counts_recoveries_but_not_the_first_step_nor_a_stop) {
+  RunRate rate;
+  BOOST_TEST(!rate.tokens_per_second().has_value());
+  rate.closed(10, 100);  // the first step took 10 s
+  BOOST_TEST(!rate.tokens_per_second().has_value());
+  rate.closed(14, 300);  // after a recovery
+  rate.closed(12, 200);  // its line came late
+  BOOST_TEST(*rate.tokens_per_second() == 50.0);
+  rate.stopped();
+  rate.closed(1000, 400);
+  rate.closed(1004, 500);
+  BOOST_TEST(rate.tokens() == 300.0);
+  BOOST_TEST(rate.seconds() == 8.0);
+  BOOST_TEST(*rate.tokens_per_second() == 37.5);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

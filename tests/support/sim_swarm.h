@@ -83,7 +83,8 @@ class SimSwarm : public sim::Swarm {
       if (node.arithmetic == nullptr) return name + " has no stage";
       uint64_t step = node.arithmetic->step();
       if (step != training.steps) continue;  // still catching up; others were checked
-      auto expected = expected_parameters(static_cast<uint32_t>(node.stage), step, training.batch);
+      const Stage stage(static_cast<uint32_t>(node.stage));
+      auto expected = expected_parameters(stage, step, training.batch);
       const auto& found = node.arithmetic->parameters();
       if (!std::equal(expected.begin(), expected.end(), found.begin()))
         return name + " has other parameters";

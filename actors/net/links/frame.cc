@@ -1,5 +1,7 @@
 #include "actors/net/links/frame.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -148,8 +150,8 @@ Outcome FrameDecoder::check_header(Lane& lane) {
   if (get<uint32_t>(at) != kFrameMagic) return fail("frame does not start with SWRM");
   auto version = get<uint8_t>(at);
   if (version != kProtocolVersion) {
-    error_ = "protocol version " + std::to_string(version) + " met " +
-             std::to_string(kProtocolVersion) + "; run the same release everywhere";
+    error_ = fmt::format("protocol version {} met {}; run the same release everywhere", version,
+                         kProtocolVersion);
     return Outcome::kVersion;
   }
   auto& header = lane.header;
@@ -221,8 +223,8 @@ Outcome FrameDecoder::feed_body(Lane& lane, const uint8_t* data, size_t size, si
     try {
       lane.body = budget_->take(lane.header.body_bytes, partial);
     } catch (const std::bad_alloc&) {
-      return fail("no memory for a body of " + std::to_string(lane.header.body_bytes) +
-                  " bytes; lower max_body_bytes");
+      return fail(fmt::format("no memory for a body of {} bytes; lower max_body_bytes",
+                              lane.header.body_bytes));
     }
     if (!lane.body) return Outcome::kNeedBudget;
   }

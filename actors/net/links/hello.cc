@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "actors/net/links/session.h"
 
 namespace swarm::actors::links {
@@ -21,8 +23,8 @@ proto::Hello make_hello(const LinksOptions& own) {
 
 Result<NodeInfo> check_hello(const proto::Hello& theirs, const LinksOptions& own) {
   if (theirs.protocol_version() != kProtocolVersion) {
-    return refuse("protocol version " + std::to_string(theirs.protocol_version()) + " met " +
-                  std::to_string(kProtocolVersion) + "; run the same release everywhere");
+    return refuse(fmt::format("protocol version {} met {}; run the same release everywhere",
+                              theirs.protocol_version(), kProtocolVersion));
   }
   if (theirs.run_id().size() > kMaxRunIdBytes || theirs.node_name().size() > 64 ||
       theirs.config_fingerprint().size() > 256 || theirs.listen().size() > 300) {

@@ -1,5 +1,7 @@
 #include "apps/bench/figures/bench_failover_figures.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -66,8 +68,8 @@ const Column kColumns[] = {{"seen", &Blow::seen_s},
 
 std::string summary(const std::vector<double>& seconds) {
   if (seconds.empty()) return "-";
-  return fixed(median(seconds), 3) + " / " + fixed(quantile(seconds, 1), 3) + " (" +
-         std::to_string(seconds.size()) + ")";
+  return fmt::format("{} / {} ({})", fixed(median(seconds), 3), fixed(quantile(seconds, 1), 3),
+                     seconds.size());
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ Buffer floats(const std::vector<float>& values) {
 /// Member i brings samples[i] samples; element e of its sum is samples[i] * (i + e).
 AverageRound round_of(uint64_t n, const std::vector<uint64_t>& samples, uint32_t self) {
   AverageRound round;
-  round.round = 1;
+  round.round = Round(1);
   round.self = self;
   round.n = n;
   for (uint32_t i = 0; i < samples.size(); ++i) {

@@ -32,14 +32,15 @@ std::vector<float> values_of(const Buffer& buffer) {
 }
 
 /// A round over random gradients.
-struct Round {
+struct RandomRound {
   World& world;
   uint64_t n;
   std::vector<uint64_t> samples;
   std::vector<std::vector<float>> sums;
-  uint64_t id = 1, total = 0;
+  Round id = Round(1);
+  uint64_t total = 0;
 
-  Round(World& w, uint64_t elements, std::vector<uint64_t> member_samples)
+  RandomRound(World& w, uint64_t elements, std::vector<uint64_t> member_samples)
       : world(w), n(elements), samples(std::move(member_samples)) {
     std::mt19937 random(7);
     std::normal_distribution<float> normal;
@@ -98,7 +99,7 @@ BOOST_AUTO_TEST_CASE(members_of_any_number_and_codec_get_the_same_bits_of_the_me
       auto options = World::small_chunks();
       options.codec = codec;
       world.add_many(static_cast<uint8_t>(samples.size()), options);
-      Round round(world, 1'003, samples);
+      RandomRound round(world, 1'003, samples);
       auto outcomes = round.run();
       BOOST_REQUIRE(outcomes[0].value);
       auto& first = *outcomes[0].value;
@@ -118,8 +119,8 @@ BOOST_AUTO_TEST_CASE(vectors_smaller_than_the_number_of_members_are_averaged) {
   World world;
   world.add_many(4);
   for (uint64_t n : {1, 3}) {
-    Round round(world, n, {1, 2, 0, 4});
-    round.id = n;
+    RandomRound round(world, n, {1, 2, 0, 4});
+    round.id = Round(n);
     for (auto& outcome : round.run()) {
       BOOST_REQUIRE(outcome.value);
       BOOST_TEST(round.worst_error(outcome.value->mean) < 1e-5);
@@ -131,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_member_that_dies_in_the_round_fails_it_everywhere_and_not
   for (int deaths_at : {0, 1, 7, 20, 60}) {
     World world;
     world.add_many(3);
-    Round round(world, 3'000, {1, 1, 1});
+    RandomRound round(world, 3'000, {1, 1, 1});
     int mails = 0;
     world.network.set_filter([&](const NodeId& from, const ActorId&, const Mail&) {
       return from == id_of(2) && mails++ >= deaths_at ? Fate::kDrop : Fate::kDeliver;
@@ -151,8 +152,8 @@ BOOST_AUTO_TEST_CASE(a_member_that_dies_in_the_round_fails_it_everywhere_and_not
       BOOST_TEST(world.describe(i).find("early parts 0 (0 bytes)") != std::string::npos);
     }
     world.network.set_filter(nullptr);
-    Round again(world, 3'000, {1, 1});
-    again.id = 2;
+    RandomRound again(world, 3'000, {1, 1});
+    again.id = Round(2);
     for (auto& outcome : again.run()) {
       BOOST_REQUIRE(outcome.value);
       BOOST_TEST(again.worst_error(outcome.value->mean) < 1e-5);
@@ -163,7 +164,7 @@ BOOST_AUTO_TEST_CASE(a_member_that_dies_in_the_round_fails_it_everywhere_and_not
 BOOST_AUTO_TEST_CASE(a_failed_round_lets_go_of_the_gradient) {
   World world;
   world.add_many(2);
-  Round round(world, 500, {1, 1});
+  RandomRound round(world, 500, {1, 1});
   auto spec = round.spec(0);
   std::weak_ptr<const void> memory = spec.gradient.owner();
   {
@@ -182,7 +183,7 @@ BOOST_AUTO_TEST_CASE(a_failed_round_lets_go_of_the_gradient) {
 BOOST_AUTO_TEST_CASE(a_late_start_is_waited_for) {
   World world;
   world.add_many(3);
-  Round round(world, 2'000, {1, 2, 3});
+  RandomRound round(world, 2'000, {1, 2, 3});
   auto first = round.start(0);
   auto second = round.start(1);
   world.system.advance(1500ms);
@@ -199,8 +200,8 @@ BOOST_AUTO_TEST_CASE(a_late_start_is_waited_for) {
 BOOST_AUTO_TEST_CASE(a_silent_member_is_waited_for_no_longer_than_earlier_rounds_justify) {
   World world;
   world.add_many(2);
-  Round round(world, 500, {1, 1});
-  for (round.id = 1; round.id <= 3; ++round.id)
+  RandomRound round(world, 500, {1, 1});
+  for (round.id = Round(1); round.id <= Round(3); ++round.id)
     for (auto& outcome : round.run()) BOOST_REQUIRE(outcome.value);
   auto ask = round.start(0);
   world.system.run();
@@ -216,7 +217,7 @@ BOOST_AUTO_TEST_CASE(the_first_round_is_given_the_time_that_its_size_takes_on_a_
   auto options = World::small_chunks();
   options.chunk_elements = 1 << 20;
   world.add_many(2, options);
-  Round round(world, 25'000'000, {0, 1});  // 100 MB, 16 s at 100 Mb/s up and down
+  RandomRound round(world, 25'000'000, {0, 1});  // 100 MB, 16 s at 100 Mb/s up and down
   auto ask = round.start(0);
   world.system.run();
   world.system.advance(15'900ms);
@@ -229,17 +230,17 @@ BOOST_AUTO_TEST_CASE(the_first_round_is_given_the_time_that_its_size_takes_on_a_
 BOOST_AUTO_TEST_CASE(memory_of_a_result_is_used_again_only_when_nobody_reads_it) {
   World world;
   world.add_many(2);
-  Round round(world, 500, {1, 1});
+  RandomRound round(world, 500, {1, 1});
   const uint8_t* first = nullptr;
   {
     auto outcomes = round.run();
     first = outcomes[0].value->mean.data();
   }
-  round.id = 2;
+  round.id = Round(2);
   auto kept = round.run();
   BOOST_TEST(kept[0].value->mean.data() == first);
   const std::string bits(kept[0].value->mean.view());
-  round.id = 3;
+  round.id = Round(3);
   for (auto& sum : round.sums)
     for (auto& x : sum) x += 1;
   auto third = round.run();
@@ -251,7 +252,7 @@ BOOST_AUTO_TEST_CASE(memory_of_a_result_is_used_again_only_when_nobody_reads_it)
 BOOST_AUTO_TEST_CASE(a_member_that_never_starts_ends_the_round_at_its_deadline) {
   World world;
   world.add_many(2);
-  Round round(world, 200, {1, 1});
+  RandomRound round(world, 200, {1, 1});
   auto ask = round.start(0);
   world.system.advance(2'900ms);
   BOOST_TEST(!ask->answered());
@@ -267,10 +268,10 @@ BOOST_AUTO_TEST_CASE(a_member_that_never_starts_ends_the_round_at_its_deadline) 
 BOOST_AUTO_TEST_CASE(abandoning_answers_both_sides_and_makes_late_parts_stale) {
   World world;
   world.add_many(2);
-  Round round(world, 2'000, {1, 1});
+  RandomRound round(world, 2'000, {1, 1});
   auto ask = round.start(0);
   world.system.run();
-  caf::anon_send(world.averagers[0], abandon_atom::value, uint64_t{1});
+  caf::anon_send(world.averagers[0], abandon_atom::value, Round(1));
   world.system.run();
   BOOST_TEST(int(ask->answer().code) == int(ErrorCode::kCancelled));
   auto other = round.start(1);
@@ -287,7 +288,7 @@ BOOST_AUTO_TEST_CASE(too_many_early_parts_are_refused_and_sent_again) {
   auto tight = world.deps(1, World::small_chunks());
   tight.max_held_bytes = 700;  // one part
   world.add(tight);
-  Round round(world, 2'000, {1, 1});
+  RandomRound round(world, 2'000, {1, 1});
   auto first = round.start(0);
   world.system.advance(500ms);
   auto second = round.start(1);
@@ -299,7 +300,7 @@ BOOST_AUTO_TEST_CASE(too_many_early_parts_are_refused_and_sent_again) {
 BOOST_AUTO_TEST_CASE(malformed_parts_are_refused_and_do_no_harm) {
   World world;
   world.add_many(2);
-  Round round(world, 640, {1, 1});  // parts of 320, ten chunks of 32
+  RandomRound round(world, 640, {1, 1});  // parts of 320, ten chunks of 32
   auto ask = round.start(0);
   world.system.run();
   auto send = [&](uint32_t sender, uint64_t offset, int64_t count, size_t bytes, bool chunk) {
@@ -335,7 +336,7 @@ BOOST_AUTO_TEST_CASE(malformed_parts_are_refused_and_do_no_harm) {
 BOOST_AUTO_TEST_CASE(a_part_sent_again_after_the_round_is_answered_from_the_result) {
   World world;
   world.add_many(2);
-  Round round(world, 640, {1, 1});
+  RandomRound round(world, 640, {1, 1});
   auto outcomes = round.run();
   proto::AveragePart part;
   part.set_round(1);
@@ -355,7 +356,7 @@ BOOST_AUTO_TEST_CASE(a_part_sent_again_after_the_round_is_answered_from_the_resu
 BOOST_AUTO_TEST_CASE(bad_rounds_are_refused) {
   World world;
   world.add_many(2);
-  Round round(world, 100, {1, 1});
+  RandomRound round(world, 100, {1, 1});
   auto refused = [&](AverageRound spec) {
     Ask<AverageResult> ask(*world.system, world.averagers[0], average_atom::value, spec);
     world.system.run();
@@ -381,7 +382,7 @@ BOOST_AUTO_TEST_CASE(bad_rounds_are_refused) {
 BOOST_AUTO_TEST_CASE(ending_the_actor_answers_the_round) {
   World world;
   world.add_many(2);
-  Round round(world, 100, {1, 1});
+  RandomRound round(world, 100, {1, 1});
   auto ask = round.start(0);
   world.system.run();
   caf::anon_send_exit(world.averagers[0], caf::exit_reason::user_shutdown);

@@ -9,7 +9,7 @@ using namespace swarm::actors;
 
 namespace {
 
-constexpr MicrobatchLimits kLimits{/*stage=*/1, /*max_samples=*/4, /*sequence=*/3, /*slots=*/10};
+constexpr MicrobatchLimits kLimits{Stage(1), /*max_samples=*/4, /*sequence=*/3, /*slots=*/10};
 
 proto::ForwardRequest request() {
   proto::ForwardRequest head;

@@ -36,7 +36,7 @@ struct Client {
   caf::actor owner;
 
   Client() {
-    deps.stage = 1;
+    deps.stage = Stage(1);
     deps.num_stages = 2;
     deps.events = events;
     deps.dht = system.own(system->spawn([this]() -> caf::behavior {

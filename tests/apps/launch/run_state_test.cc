@@ -17,8 +17,8 @@ namespace swarm::launch {
 namespace {
 
 std::string metrics(int step, double loss) {
-  return "{\"step\":" + std::to_string(step) +
-         ",\"time\":1.0,\"train_loss\":" + std::to_string(loss) +
+  return "{\"step\":" + std::to_string(step) + ",\"time\":" + std::to_string(2 * step + 2) +
+         ",\"train_loss\":" + std::to_string(loss) +
          ",\"tokens\":" + std::to_string((step + 1) * 100) +
          ",\"tokens_per_second\":50.0,\"seconds\":2.0,\"live_peers\":[2,1]}";
 }
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_resumed_run_may_get_over_what_ended_it) {
   state.take_event("{\"time\":2.5,\"event\":\"diverged\",\"node\":\"t\",\"step\":3}");
   BOOST_TEST(state.diverged());
   BOOST_TEST(!state.last_trouble().empty());
-  state.forget_end();
+  state.resumed();
   BOOST_TEST(!state.diverged());
   BOOST_TEST(state.last_trouble().empty());
 }

@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(totals_are_those_of_the_lines) {
   builder.take_event(event(103, records::ChaosAct{3, "pause", false}));
   builder.take_event(event(103, records::ChaosAct{{}, "resume", false}));
   builder.take_event(event(103, records::ProcessLost{"exit code 1"}));
-  builder.take_event(event(103, records::Restored{"own_snapshot", {}}));
+  builder.take_event(event(103, records::Restored{"own_snapshot", 8, {}}));
   builder.take_event(event(103, records::CoordinatorActive{1}));
   const auto t = totals(builder.finish());
   BOOST_TEST(t.steps_closed == 2u);

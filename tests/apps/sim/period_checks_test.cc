@@ -40,7 +40,8 @@ struct Fixture {
     std::string tokens;
     for (int i = 0; i < 10; ++i) tokens.append(reinterpret_cast<const char*>(&token), 4);
     input.tokens = Buffer::from_string(tokens);
-    BOOST_REQUIRE(stage.forward_backward({period, slot, 1}, input, true, false).ok());
+    BOOST_REQUIRE(
+        stage.forward_backward({Step(period), Slot(slot), Attempt(1)}, input, true, false).ok());
     BOOST_REQUIRE(stage.apply_local(2, period).ok());
   }
   void close(uint64_t period, uint64_t term = 1) {
@@ -142,7 +143,7 @@ BOOST_AUTO_TEST_CASE(parameters_that_tell_of_different_samples_are_found) {
   float half = a.parameters()[7] / 2;
   std::memcpy(&(*head.mutable_payload())[7 * 4], &half, 4);
   BOOST_REQUIRE(a.load_state(Buffer::from_string(head.SerializeAsString())).ok());
-  checks.parameters("a", a);
+  checks.parameters("a", a, "loaded");
   BOOST_TEST(contains(found(), "parameter 7 tells of other samples"));
 }
 

@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(a_base_that_is_missing_broken_or_without_nodes_is_refused) 
                       })
         .text();
   };
-  BOOST_TEST(contains(missing(kSweep), "/nowhere/base.toml:1:1: cannot read"));
+  BOOST_TEST(contains(missing(kSweep), "/nowhere/base.toml: cannot read"));
   BOOST_TEST(contains(parse_plan(kSweep, "s.toml", base("[data]\ntrain=[\"x\"]\n")).text(),
                       "lists no [[nodes]]"));
   BOOST_TEST(contains(load_plan("/nowhere/s.toml").text(), "cannot read the file"));

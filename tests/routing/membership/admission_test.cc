@@ -18,7 +18,7 @@ struct Swarm {
   Roster roster{2};
   Whereabouts where;
 
-  explicit Swarm(uint64_t step) : where{step, step, false, 3s} {
+  explicit Swarm(uint64_t step) : where{Step(step), Step(step), false, 3s} {
     add(1, 0, step).serving = true;
     add(2, 0, step).serving = true;
     add(3, 1, step).serving = true;
@@ -27,13 +27,13 @@ struct Swarm {
   PeerFacts& add(uint32_t n, uint32_t stage, uint64_t step, uint64_t checksum = 7) {
     PeerReport report;
     report.has_state = true;
-    report.step = report.open_step = step;
+    report.step = report.open_step = Step(step);
     report.checksum = checksum;
-    roster.report(peer(n), stage, "n" + std::to_string(n), report);
+    roster.report(peer(n), Stage(stage), "n" + std::to_string(n), report);
     return *roster.find(peer(n));
   }
   PeerFacts& add_empty(uint32_t n, uint32_t stage) {
-    roster.report(peer(n), stage, "n" + std::to_string(n), PeerReport{});
+    roster.report(peer(n), Stage(stage), "n" + std::to_string(n), PeerReport{});
     return *roster.find(peer(n));
   }
   Admission at_step(uint32_t n, Time now = 0s) {
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(who_is_at_the_open_step_with_equal_bits_enters) {
   const auto admission = swarm.at_step(9);
   BOOST_TEST((admission.verdict.kind == Kind::kServe));
   BOOST_TEST((admission.then == Then::kEnters));
-  BOOST_TEST(admission.verdict.open_step == 4u);
+  BOOST_TEST(admission.verdict.open_step == Step(4));
 }
 
 BOOST_AUTO_TEST_CASE(who_serves_already_keeps_what_it_holds) {
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(who_has_no_state_fetches_it_from_the_others_of_its_stage) {
   const auto admission = swarm.at_step(9);
   BOOST_TEST((admission.verdict.kind == Kind::kFetch));
   BOOST_TEST((admission.verdict.sources == std::vector<PeerId>{peer(1), peer(2)}));
-  BOOST_TEST(admission.verdict.step == 4u);
+  BOOST_TEST(admission.verdict.step == Step(4));
 }
 
 BOOST_AUTO_TEST_CASE(a_replica_that_trained_in_the_other_part_of_a_divided_network_fetches) {
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_replica_that_trained_in_the_other_part_of_a_divided_netwo
 
 BOOST_AUTO_TEST_CASE(bits_are_compared_once_the_replicas_have_applied_their_update) {
   Swarm swarm(4);
-  for (uint32_t n : {1u, 2u}) swarm.roster.find(peer(n))->checksum_step = 3;
+  for (uint32_t n : {1u, 2u}) swarm.roster.find(peer(n))->checksum_step = Step(3);
   swarm.add(9, 0, 4, /*checksum=*/8);
   BOOST_TEST((swarm.at_step(9).verdict.kind == Kind::kWait));
 }
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(the_only_peer_of_a_stage_that_is_elsewhere_makes_the_swarm_
 
 BOOST_AUTO_TEST_CASE(nobody_comes_in_while_an_update_is_under_way) {
   Swarm swarm(5);
-  swarm.where.applied = 4;
+  swarm.where.applied = Step(4);
   swarm.add_empty(9, 0);
   BOOST_TEST((swarm.at_step(9).verdict.kind == Kind::kWait));
 }
@@ -137,10 +137,10 @@ BOOST_AUTO_TEST_CASE(after_the_end_a_stage_that_lost_all_its_peers_comes_back_fr
   Swarm swarm(10);
   swarm.where.finished = true;
   swarm.roster.remove(peer(3));
-  swarm.add_empty(9, 1).snapshots = {8, 10};
+  swarm.add_empty(9, 1).snapshots = {Step(8), Step(10)};
   const auto admission = swarm.at_step(9);
   BOOST_TEST((admission.verdict.kind == Kind::kRestoreOwn));
-  BOOST_TEST(admission.verdict.step == 10u);
+  BOOST_TEST(admission.verdict.step == Step(10));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(who_is_one_period_behind_takes_part) {
   swarm.add(9, 0, 5);
   const auto admission = swarm.at_period(9);
   BOOST_TEST((admission.then == Then::kEnters));
-  BOOST_TEST(admission.verdict.open_step == 6u);
+  BOOST_TEST(admission.verdict.open_step == Step(6));
 }
 
 BOOST_AUTO_TEST_CASE(who_is_further_behind_fetches) {
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(who_is_further_behind_fetches) {
 
 BOOST_AUTO_TEST_CASE(what_it_has_fetched_will_do_however_long_that_took) {
   Swarm swarm(9);
-  swarm.add(9, 0, 5).fetch_from = 6;
+  swarm.add(9, 0, 5).fetch_from = Step(6);
   BOOST_TEST((swarm.at_period(9).then == Then::kEnters));
 }
 

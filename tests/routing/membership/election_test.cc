@@ -6,6 +6,7 @@
 
 namespace {
 
+using swarm::Term;
 using swarm::routing::Candidate;
 using swarm::routing::elect;
 using Kind = swarm::routing::ElectionDecision::Kind;
@@ -20,30 +21,32 @@ bool is(const swarm::routing::ElectionDecision& decision, Kind kind) {
 BOOST_AUTO_TEST_SUITE(Election)
 
 BOOST_AUTO_TEST_CASE(the_smallest_living_node_takes_over_with_a_higher_term) {
-  auto decision = elect({node(1), 0, false}, {{node(2), 7, false}, {node(3), 0, false}}, {});
+  auto decision =
+      elect({node(1), Term(0), false}, {{node(2), Term(7), false}, {node(3), Term(0), false}}, {});
   BOOST_TEST(is(decision, Kind::kTakeOver));
-  BOOST_TEST(decision.term == 8u);
+  BOOST_TEST(decision.term == Term(8));
 }
 
 BOOST_AUTO_TEST_CASE(others_wait_for_the_smallest) {
-  BOOST_TEST(is(elect({node(2), 0, false}, {{node(1), 0, false}}, {}), Kind::kWait));
+  BOOST_TEST(is(elect({node(2), Term(0), false}, {{node(1), Term(0), false}}, {}), Kind::kWait));
 }
 
 BOOST_AUTO_TEST_CASE(a_dead_candidate_is_passed_over_but_its_term_counts) {
-  auto decision = elect({node(2), 0, false}, {{node(1), 4, true}}, {node(1)});
+  auto decision = elect({node(2), Term(0), false}, {{node(1), Term(4), true}}, {node(1)});
   BOOST_TEST(is(decision, Kind::kTakeOver));
-  BOOST_TEST(decision.term == 5u);
+  BOOST_TEST(decision.term == Term(5));
 }
 
 BOOST_AUTO_TEST_CASE(an_active_candidate_is_followed_whatever_its_id) {
-  auto decision = elect({node(1), 0, false}, {{node(9), 3, true}, {node(2), 5, false}}, {});
+  auto decision =
+      elect({node(1), Term(0), false}, {{node(9), Term(3), true}, {node(2), Term(5), false}}, {});
   BOOST_TEST(is(decision, Kind::kFollow));
   BOOST_TEST((decision.leader == node(9)));
-  BOOST_TEST(decision.term == 3u);
+  BOOST_TEST(decision.term == Term(3));
 }
 
 BOOST_AUTO_TEST_CASE(of_two_active_ones_exactly_one_steps_down) {
-  Candidate a{node(1), 3, true}, b{node(2), 3, true}, c{node(1), 4, true};
+  Candidate a{node(1), Term(3), true}, b{node(2), Term(3), true}, c{node(1), Term(4), true};
   BOOST_TEST(is(elect(a, {b}, {}), Kind::kStepDown));  // equal terms: the greater id leads
   BOOST_TEST(is(elect(b, {a}, {}), Kind::kLead));
   BOOST_TEST(is(elect(c, {b}, {}), Kind::kLead));
@@ -51,8 +54,8 @@ BOOST_AUTO_TEST_CASE(of_two_active_ones_exactly_one_steps_down) {
 }
 
 BOOST_AUTO_TEST_CASE(an_old_record_of_itself_changes_nothing) {
-  Candidate self{node(1), 6, true};
-  BOOST_TEST(is(elect(self, {{node(1), 9, false}}, {}), Kind::kLead));
+  Candidate self{node(1), Term(6), true};
+  BOOST_TEST(is(elect(self, {{node(1), Term(9), false}}, {}), Kind::kLead));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

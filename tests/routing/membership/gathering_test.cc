@@ -21,17 +21,17 @@ GatheringOptions options() {
 }
 
 PeerReport nothing() { return {}; }
-PeerReport state(uint64_t step, std::vector<uint64_t> snapshots = {}) {
+PeerReport state(uint64_t step, const std::vector<uint64_t>& snapshots = {}) {
   PeerReport report;
   report.has_state = true;
-  report.step = report.open_step = step;
-  report.snapshots = std::move(snapshots);
+  report.step = report.open_step = Step(step);
+  report.snapshots = std::vector<Step>(snapshots.begin(), snapshots.end());
   report.checksum = 7;
   return report;
 }
-PeerReport stored(std::vector<uint64_t> snapshots) {
+PeerReport stored(const std::vector<uint64_t>& snapshots) {
   PeerReport report;
-  report.snapshots = std::move(snapshots);
+  report.snapshots = std::vector<Step>(snapshots.begin(), snapshots.end());
   return report;
 }
 
@@ -46,14 +46,15 @@ struct Swarm {
     gathering.begin("a test", std::nullopt, now);
   }
   void report(uint32_t n, uint32_t stage, const PeerReport& report) {
-    if (roster.report(peer(n), stage, "n" + std::to_string(n), report)) gathering.newcomer(now);
+    if (roster.report(peer(n), Stage(stage), "n" + std::to_string(n), report))
+      gathering.newcomer(now);
     roster.find(peer(n))->reachable = true;
   }
   Orders next(Time later = 2s) { return gathering.next(now += later); }
   Verdict::Kind admit(uint32_t n) { return gathering.admit(peer(n)).kind; }
-  std::optional<uint64_t> opened(Time later = 0s) {
+  std::optional<Step> opened(Time later = 0s) {
     const auto orders = all_of<orders::Open>(next(later));
-    return orders.empty() ? std::nullopt : std::optional<uint64_t>(orders[0].step);
+    return orders.empty() ? std::nullopt : std::optional<Step>(orders[0].step);
   }
 };
 
@@ -76,23 +77,23 @@ BOOST_AUTO_TEST_CASE(a_fresh_swarm_draws_its_weights_and_opens_step_0) {
   BOOST_TEST(!swarm.opened().has_value());
   swarm.report(2, 1, state(0));
   swarm.admit(2);
-  BOOST_TEST((swarm.opened() == std::optional<uint64_t>(0)));
+  BOOST_TEST((swarm.opened() == std::optional<Step>(0)));
 }
 
 BOOST_AUTO_TEST_CASE(a_half_committed_step_is_finished_by_the_successor) {
   Swarm<> swarm;
   PeerReport ahead = state(5);
-  ahead.round = (uint64_t{3} << 32) | 9;
+  ahead.round = Round((uint64_t{3} << 32) | 9);
   ahead.last_gradient_norm = 1.5;
   PeerReport behind = state(4);
   behind.has_average = true;
-  behind.round = (uint64_t{3} << 32) | 8;
+  behind.round = Round((uint64_t{3} << 32) | 8);
   swarm.report(1, 0, ahead);
   swarm.report(2, 1, behind);
   const auto commits = all_of<orders::CommitStep>(swarm.next());
   BOOST_REQUIRE(commits.size() == 1u);
   BOOST_TEST(commits[0].peer == peer(2));
-  BOOST_TEST(commits[0].step == 4u);
+  BOOST_TEST(commits[0].step == Step(4));
   BOOST_TEST(commits[0].round == behind.round);
   BOOST_TEST(commits[0].gradient_norm == 1.5);
   BOOST_TEST(!has<orders::CommitStep>(swarm.next()));  // its answer is waited for
@@ -101,14 +102,14 @@ BOOST_AUTO_TEST_CASE(a_half_committed_step_is_finished_by_the_successor) {
 BOOST_AUTO_TEST_CASE(an_average_of_another_history_is_not_committed) {
   Swarm<> swarm;
   PeerReport ahead = state(5, {4});
-  ahead.round = (uint64_t{3} << 32) | 9;
+  ahead.round = Round((uint64_t{3} << 32) | 9);
   PeerReport behind = state(4);
   behind.has_average = true;
-  behind.round = (uint64_t{2} << 32) | 8;
+  behind.round = Round((uint64_t{2} << 32) | 8);
   swarm.report(1, 0, ahead);
   swarm.report(2, 1, behind);
   BOOST_TEST(!has<orders::CommitStep>(swarm.next()));
-  BOOST_TEST((swarm.gathering.planned_step() == std::optional<uint64_t>(4)));
+  BOOST_TEST((swarm.gathering.planned_step() == std::optional<Step>(4)));
 }
 
 BOOST_AUTO_TEST_CASE(a_stage_that_lost_all_its_peers_before_any_snapshot_is_drawn_again) {
@@ -122,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_stage_that_lost_all_its_peers_before_any_snapshot_is_draw
 BOOST_AUTO_TEST_CASE(a_swarm_killed_before_any_snapshot_does_not_begin_again_without_a_word) {
   Swarm<> swarm;
   swarm.gathering.opened();  // it has trained
-  swarm.gathering.begin("everybody was killed", 3, swarm.now);
+  swarm.gathering.begin("everybody was killed", Step(3), swarm.now);
   swarm.report(1, 0, nothing());
   swarm.report(2, 1, nothing());
   BOOST_TEST(!has<orders::AskToRegister>(swarm.next(10s)));
@@ -134,11 +135,11 @@ BOOST_AUTO_TEST_CASE(a_torn_snapshot_is_not_planned_with_again) {
   swarm.report(1, 0, stored({6, 4}));
   swarm.report(2, 1, stored({6, 4}));
   swarm.next();
-  BOOST_TEST((swarm.gathering.planned_step() == std::optional<uint64_t>(6)));
+  BOOST_TEST((swarm.gathering.planned_step() == std::optional<Step>(6)));
   swarm.report(1, 0, stored({4}));  // it could not read the other one
   BOOST_TEST((swarm.admit(1) == Told::kWait));
   swarm.next();
-  BOOST_TEST((swarm.gathering.planned_step() == std::optional<uint64_t>(4)));
+  BOOST_TEST((swarm.gathering.planned_step() == std::optional<Step>(4)));
 }
 
 BOOST_AUTO_TEST_CASE(half_of_the_swarm_or_less_waits_a_while_for_the_others) {
@@ -178,7 +179,7 @@ BOOST_AUTO_TEST_CASE(going_back_from_what_only_some_stages_have_is_said) {
   swarm.report(2, 1, state(4));
   const auto recovered = noted<facts::Recovered>(swarm.next());
   BOOST_REQUIRE(recovered.size() == 1u);
-  BOOST_TEST((recovered[0].from_step == std::optional<uint64_t>(9)));
+  BOOST_TEST((recovered[0].from_step == std::optional<Step>(9)));
 }
 
 BOOST_AUTO_TEST_CASE(a_takeover_at_the_same_step_goes_on_without_a_word) {
@@ -187,18 +188,18 @@ BOOST_AUTO_TEST_CASE(a_takeover_at_the_same_step_goes_on_without_a_word) {
   swarm.report(2, 1, state(4));
   const auto orders = swarm.next();
   BOOST_TEST(noted<facts::Recovered>(orders).empty());
-  BOOST_TEST((swarm.gathering.planned_step() == std::optional<uint64_t>(4)));
+  BOOST_TEST((swarm.gathering.planned_step() == std::optional<Step>(4)));
 }
 
 BOOST_AUTO_TEST_CASE(a_step_number_that_goes_back_is_said) {
   Swarm<> swarm;
   swarm.gathering.opened();
-  swarm.gathering.begin("a stage has lost all its peers", 8, swarm.now);
+  swarm.gathering.begin("a stage has lost all its peers", Step(8), swarm.now);
   swarm.report(1, 0, state(8, {6}));
   swarm.report(2, 1, stored({6}));
   const auto recovered = noted<facts::Recovered>(swarm.next());
   BOOST_REQUIRE(recovered.size() == 1u);
-  BOOST_TEST((recovered[0].from_step == std::optional<uint64_t>(8)));
+  BOOST_TEST((recovered[0].from_step == std::optional<Step>(8)));
   BOOST_TEST(recovered[0].reason == "a stage has lost all its peers");
 }
 
@@ -207,7 +208,7 @@ BOOST_AUTO_TEST_CASE(who_is_known_and_silent_is_waited_for_as_long_as_a_link_may
   slow.report_patience = 30s;  // links.silence_limit_ms of slow links
   Swarm<> swarm(slow);
   for (uint32_t n : {1u, 2u, 3u}) swarm.report(n, n % 2, state(4));
-  swarm.gathering.begin("again", 4, swarm.now);
+  swarm.gathering.begin("again", Step(4), swarm.now);
   swarm.report(1, 1, state(4));
   swarm.report(2, 0, state(4));
   swarm.next(29s);
@@ -239,7 +240,7 @@ BOOST_AUTO_TEST_CASE(who_comes_after_the_plan_waits_and_who_leaves_has_it_made_a
 BOOST_AUTO_TEST_CASE(gatherings_of_a_term_are_counted) {
   Swarm<> swarm;
   BOOST_TEST(swarm.gathering.count() == 1u);
-  swarm.gathering.begin("again", 1, swarm.now);
+  swarm.gathering.begin("again", Step(1), swarm.now);
   BOOST_TEST(swarm.gathering.count() == 2u);
   swarm.gathering.new_term();
   BOOST_TEST(swarm.gathering.count() == 0u);
@@ -256,7 +257,7 @@ BOOST_AUTO_TEST_CASE(stages_go_on_from_where_they_are) {
   swarm.next();
   BOOST_TEST((swarm.admit(1) == Told::kServe));
   BOOST_TEST((swarm.admit(2) == Told::kServe));
-  BOOST_TEST((swarm.opened() == std::optional<uint64_t>(9)));
+  BOOST_TEST((swarm.opened() == std::optional<Step>(9)));
 }
 
 BOOST_AUTO_TEST_CASE(the_last_averaging_waits_for_all_who_are_here) {
@@ -269,7 +270,7 @@ BOOST_AUTO_TEST_CASE(the_last_averaging_waits_for_all_who_are_here) {
   swarm.admit(2);
   BOOST_TEST(!swarm.opened().has_value());
   swarm.admit(3);
-  BOOST_TEST((swarm.opened() == std::optional<uint64_t>(20)));
+  BOOST_TEST((swarm.opened() == std::optional<Step>(20)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

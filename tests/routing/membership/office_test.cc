@@ -42,23 +42,23 @@ BOOST_AUTO_TEST_CASE(a_fresh_node_listens_before_it_takes_over_an_empty_swarm) {
   BOOST_TEST((ask(office, kStart + 1'400ms, {}).ruling == Ruling::kNothing));
   BOOST_TEST((ask(office, kStart + 1'500ms, {}).ruling == Ruling::kTakeOver));
   BOOST_TEST(office.active());
-  BOOST_TEST(office.term() == 1u);
+  BOOST_TEST(office.term() == Term(1));
 }
 
 BOOST_AUTO_TEST_CASE(a_standby_whose_leader_died_takes_over_at_once_with_a_higher_term) {
   Office office = make(2);
-  const std::vector<Candidate> records = {{node(1), 7, true}, {node(2), 0, false}};
+  const std::vector<Candidate> records = {{node(1), Term(7), true}, {node(2), Term(0), false}};
   BOOST_TEST((ask(office, kStart, records).ruling == Ruling::kNothing));
   BOOST_TEST(office.link_down(node(1), kStart + 100ms));
   BOOST_TEST((ask(office, kStart + 100ms, records).ruling == Ruling::kTakeOver));
-  BOOST_TEST(office.term() == 8u);
+  BOOST_TEST(office.term() == Term(8));
 }
 
 BOOST_AUTO_TEST_CASE(a_coordinator_steps_down_before_one_of_a_higher_term) {
   Office office = make(1);
   ask(office, kStart + 2s, {});
   BOOST_REQUIRE(office.active());
-  const auto decision = ask(office, kStart + 3s, {{node(2), 9, true}});
+  const auto decision = ask(office, kStart + 3s, {{node(2), Term(9), true}});
   BOOST_TEST((decision.ruling == Ruling::kStepDown));
   BOOST_TEST(!decision.reason.empty());
   BOOST_TEST(!office.active());
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_coordinator_steps_down_before_one_of_a_higher_term) {
 
 BOOST_AUTO_TEST_CASE(a_coordinator_whose_link_broke_is_followed_again_once_it_is_back) {
   Office office = make(2);
-  const std::vector<Candidate> records = {{node(1), 1, true}};
+  const std::vector<Candidate> records = {{node(1), Term(1), true}};
   ask(office, kStart, records);
   office.link_down(node(1), kStart + 100ms);
   office.link_up(node(1));
@@ -76,23 +76,24 @@ BOOST_AUTO_TEST_CASE(a_coordinator_whose_link_broke_is_followed_again_once_it_is
 
 BOOST_AUTO_TEST_CASE(a_link_is_made_to_every_candidate_once) {
   Office office = make(1);
-  const std::vector<Candidate> records = {{node(1), 0, false}, {node(2), 0, false}};
+  const std::vector<Candidate> records = {{node(1), Term(0), false}, {node(2), Term(0), false}};
   BOOST_TEST((office.heard(records, kStart) == std::vector<NodeId>{node(2)}));
   BOOST_TEST(office.heard(records, kStart + 1s).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_candidate_that_cannot_be_reached_is_tried_again_while_its_record_lives) {
   Office office = make(1);
-  office.heard({{node(2), 0, false}}, kStart);
+  office.heard({{node(2), Term(0), false}}, kStart);
   office.unreachable(node(2), kStart + 3s);
-  BOOST_TEST((office.heard({{node(2), 0, false}}, kStart + 4s) == std::vector<NodeId>{node(2)}));
+  BOOST_TEST(
+      (office.heard({{node(2), Term(0), false}}, kStart + 4s) == std::vector<NodeId>{node(2)}));
 }
 
 BOOST_AUTO_TEST_CASE(nodes_that_no_record_names_any_more_are_forgotten) {
   Office office = make(1);
   Time now = kStart;
   for (uint8_t n = 2; n < 102; ++n, now += 10s) {  // a node that is started anew again and again
-    office.heard({{node(n), 0, false}}, now);
+    office.heard({{node(n), Term(0), false}}, now);
     office.link_down(node(n), now + 5s);
   }
   BOOST_TEST(office.remembered() <= 8u);
@@ -102,11 +103,12 @@ BOOST_AUTO_TEST_CASE(nodes_that_no_record_names_any_more_are_forgotten) {
 
 BOOST_AUTO_TEST_CASE(a_dead_node_is_remembered_while_records_name_it) {
   Office office = make(9);
-  const std::vector<Candidate> records = {{node(1), 3, true}, {node(9), 0, false}};
+  const std::vector<Candidate> records = {{node(1), Term(3), true}, {node(9), Term(0), false}};
   office.heard(records, kStart);
   office.link_down(node(1), kStart);
-  for (int i = 1; i < 30; ++i) office.heard({{node(1), 3, true}}, kStart + i * 10s);
-  BOOST_TEST((office.decide({{node(1), 3, true}}, kStart + 300s).ruling == Ruling::kTakeOver));
+  for (int i = 1; i < 30; ++i) office.heard({{node(1), Term(3), true}}, kStart + i * 10s);
+  BOOST_TEST(
+      (office.decide({{node(1), Term(3), true}}, kStart + 300s).ruling == Ruling::kTakeOver));
 }
 
 BOOST_AUTO_TEST_CASE(one_question_is_under_way_at_a_time_and_pauses_once_somebody_leads) {
@@ -115,8 +117,8 @@ BOOST_AUTO_TEST_CASE(one_question_is_under_way_at_a_time_and_pauses_once_somebod
   BOOST_TEST(!office.ask(kStart + 1s));
   office.in_vain();
   BOOST_TEST(office.ask(kStart + 1s));  // nobody is known to lead: at once
-  office.heard({{node(1), 1, true}}, kStart + 1s);
-  office.decide({{node(1), 1, true}}, kStart + 1s);
+  office.heard({{node(1), Term(1), true}}, kStart + 1s);
+  office.decide({{node(1), Term(1), true}}, kStart + 1s);
   BOOST_TEST(!office.ask(kStart + 1'400ms));
   BOOST_TEST(office.ask(kStart + 1'500ms));
 }
@@ -133,9 +135,9 @@ BOOST_AUTO_TEST_CASE(records_have_rising_versions_above_those_of_an_earlier_life
 BOOST_AUTO_TEST_CASE(all_trainers_died_and_the_successor_goes_above_the_term_that_peers_followed) {
   Office office = make(1);
   ask(office, kStart + 2s, {});  // their records have expired: it begins at term 1
-  BOOST_REQUIRE(office.term() == 1u);
-  office.raise_term(12);
-  BOOST_TEST(office.term() == 13u);
+  BOOST_REQUIRE(office.term() == Term(1));
+  office.raise_term(Term(12));
+  BOOST_TEST(office.term() == Term(13));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

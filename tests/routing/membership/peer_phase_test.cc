@@ -18,9 +18,9 @@ PeerPhase phase_at(At at) {
   return phase;
 }
 
-PeerProgress at_step(uint64_t step) { return {true, step, step, step}; }
+PeerProgress at_step(uint64_t step) { return {true, Step(step), Step(step), Step(step)}; }
 /// Delayed updates: the open step is computed on parameters that miss the last update.
-PeerProgress ahead(uint64_t step) { return {true, step, step - 1, step - 1}; }
+PeerProgress ahead(uint64_t step) { return {true, Step(step), Step(step - 1), Step(step - 1)}; }
 
 }  // namespace
 
@@ -76,30 +76,30 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(ServeInStepsTest)
 
 BOOST_AUTO_TEST_CASE(a_peer_at_the_step_serves) {
-  BOOST_TEST((serve_in_steps(at_step(5), false, 5, 5) == Serve::kServe));
-  BOOST_TEST((serve_in_steps(at_step(5), true, 5, 5) == Serve::kServe));
+  BOOST_TEST((serve_in_steps(at_step(5), false, Step(5), Step(5)) == Serve::kServe));
+  BOOST_TEST((serve_in_steps(at_step(5), true, Step(5), Step(5)) == Serve::kServe));
 }
 
 BOOST_AUTO_TEST_CASE(without_a_state_it_does_not) {
-  BOOST_TEST((serve_in_steps({}, false, 0, 0) == Serve::kIgnore));
+  BOOST_TEST((serve_in_steps({}, false, Step(0), Step(0)) == Serve::kIgnore));
 }
 
 BOOST_AUTO_TEST_CASE(a_verdict_overtaken_by_a_commit_is_ignored) {
-  BOOST_TEST((serve_in_steps(at_step(6), true, 5, 5) == Serve::kIgnore));
-  BOOST_TEST((serve_in_steps(ahead(6), true, 5, 5) == Serve::kIgnore));
+  BOOST_TEST((serve_in_steps(at_step(6), true, Step(5), Step(5)) == Serve::kIgnore));
+  BOOST_TEST((serve_in_steps(ahead(6), true, Step(5), Step(5)) == Serve::kIgnore));
 }
 
 BOOST_AUTO_TEST_CASE(with_a_delayed_update_it_goes_on_while_it_serves) {
-  BOOST_TEST((serve_in_steps(ahead(6), true, 5, 6) == Serve::kServe));
+  BOOST_TEST((serve_in_steps(ahead(6), true, Step(5), Step(6)) == Serve::kServe));
 }
 
 // The open step's sum was computed on parameters of the old coordinator's history.
 BOOST_AUTO_TEST_CASE(to_a_new_coordinator_it_gives_up_what_it_computed_ahead) {
   PeerProgress peer = ahead(6);
-  peer.applied = 6;  // the delayed update came, the sum is of before it
+  peer.applied = Step(6);  // the delayed update came, the sum is of before it
   BOOST_TEST(peer.computed_ahead());
-  BOOST_TEST((serve_in_steps(peer, false, 6, 6) == Serve::kCollapse));
-  BOOST_TEST((serve_in_steps(ahead(6), false, 5, 5) == Serve::kCollapse));
+  BOOST_TEST((serve_in_steps(peer, false, Step(6), Step(6)) == Serve::kCollapse));
+  BOOST_TEST((serve_in_steps(ahead(6), false, Step(5), Step(5)) == Serve::kCollapse));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

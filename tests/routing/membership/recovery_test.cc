@@ -9,17 +9,26 @@ using namespace swarm::routing;
 using swarm::testing::peer;
 using Kind = RecoveryAction::Kind;
 
+namespace {
+
+PeerSupply supply(uint32_t n, uint32_t stage, bool has_state, uint64_t step,
+                  const std::vector<uint64_t>& snapshots) {
+  return {peer(n), Stage(stage), has_state, Step(step), {snapshots.begin(), snapshots.end()}};
+}
+
+}  // namespace
+
 BOOST_AUTO_TEST_SUITE(RecoveryTest)
 
 BOOST_AUTO_TEST_CASE(a_run_without_any_history_starts_fresh) {
-  auto plan = plan_recovery({{peer(1), 0, false, 0, {}}, {peer(2), 1, false, 0, {}}}, 2);
+  auto plan = plan_recovery({supply(1, 0, false, 0, {}), supply(2, 1, false, 0, {})}, 2);
   BOOST_REQUIRE(plan.ok());
   BOOST_TEST(plan->fresh);
   BOOST_TEST((plan->actions.at(peer(1)).kind == Kind::kInitialise));
 }
 
 BOOST_AUTO_TEST_CASE(one_snapshot_anywhere_forbids_a_fresh_start) {
-  auto plan = plan_recovery({{peer(1), 0, false, 0, {40}}, {peer(2), 1, false, 0, {}}}, 2);
+  auto plan = plan_recovery({supply(1, 0, false, 0, {40}), supply(2, 1, false, 0, {})}, 2);
   BOOST_REQUIRE(!plan.ok());
   BOOST_TEST(plan.code() == ErrorCode::kNotFound);
   BOOST_TEST(plan.error().detail.find("nobody has any state of stage 1;") != std::string::npos);
@@ -28,24 +37,22 @@ BOOST_AUTO_TEST_CASE(one_snapshot_anywhere_forbids_a_fresh_start) {
 
 BOOST_AUTO_TEST_CASE(a_stage_lost_before_anybody_trained_is_drawn_again) {
   auto plan = plan_recovery(
-      {{peer(1), 0, true, 0, {}}, {peer(2), 1, false, 0, {}}, {peer(3), 2, false, 0, {0}}}, 3);
+      {supply(1, 0, true, 0, {}), supply(2, 1, false, 0, {}), supply(3, 2, false, 0, {0})}, 3);
   BOOST_REQUIRE(plan.ok());
   BOOST_TEST(!plan->fresh);
-  BOOST_TEST(plan->step == 0u);
+  BOOST_TEST(plan->step == Step(0));
   BOOST_TEST((plan->actions.at(peer(1)).kind == Kind::kServe));
   BOOST_TEST((plan->actions.at(peer(2)).kind == Kind::kInitialise));
   BOOST_TEST((plan->actions.at(peer(3)).kind == Kind::kRestoreOwn));
 }
 
 BOOST_AUTO_TEST_CASE(the_newest_step_that_every_stage_can_supply_is_taken) {
-  auto plan = plan_recovery({{peer(1), 0, true, 57, {40, 50}},
-                             {peer(2), 0, false, 0, {30, 40}},
-                             {peer(3), 0, false, 0, {}},
-                             {peer(4), 1, false, 0, {50, 30, 40}},
-                             {peer(5), 1, true, 40, {}}},
+  auto plan = plan_recovery({supply(1, 0, true, 57, {40, 50}), supply(2, 0, false, 0, {30, 40}),
+                             supply(3, 0, false, 0, {}), supply(4, 1, false, 0, {50, 30, 40}),
+                             supply(5, 1, true, 40, {})},
                             2);
   BOOST_REQUIRE(plan.ok());
-  BOOST_TEST(plan->step == 50u);
+  BOOST_TEST(plan->step == Step(50));
   BOOST_TEST(!plan->fresh);
   BOOST_TEST((plan->actions.at(peer(1)).kind == Kind::kRestoreOwn));
   BOOST_TEST((plan->actions.at(peer(2)).kind == Kind::kFetch));
@@ -57,7 +64,7 @@ BOOST_AUTO_TEST_CASE(the_newest_step_that_every_stage_can_supply_is_taken) {
 
 BOOST_AUTO_TEST_CASE(a_living_stage_goes_on_and_its_newcomer_fetches_from_the_living_first) {
   auto plan = plan_recovery(
-      {{peer(1), 0, false, 0, {9}}, {peer(2), 0, true, 9, {}}, {peer(3), 0, false, 0, {8}}}, 1);
+      {supply(1, 0, false, 0, {9}), supply(2, 0, true, 9, {}), supply(3, 0, false, 0, {8})}, 1);
   BOOST_REQUIRE(plan.ok());
   BOOST_TEST((plan->actions.at(peer(2)).kind == Kind::kServe));
   BOOST_TEST((plan->actions.at(peer(1)).kind == Kind::kRestoreOwn));
@@ -66,48 +73,43 @@ BOOST_AUTO_TEST_CASE(a_living_stage_goes_on_and_its_newcomer_fetches_from_the_li
 }
 
 BOOST_AUTO_TEST_CASE(disjoint_histories_are_an_error_that_lists_them) {
-  auto plan = plan_recovery({{peer(1), 0, false, 0, {1, 2}}, {peer(2), 1, true, 3, {}}}, 2);
+  auto plan = plan_recovery({supply(1, 0, false, 0, {1, 2}), supply(2, 1, true, 3, {})}, 2);
   BOOST_REQUIRE(!plan.ok());
   BOOST_TEST(plan.error().detail.find("stage 0 has 2, 1; stage 1 has 3") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_longer_history_has_a_peer_of_every_stage_at_one_step) {
-  std::vector<PeerSupply> peers = {{peer(1), 0, true, 9, {}},
-                                   {peer(2), 1, true, 8, {}},
-                                   {peer(3), 0, true, 8, {}},
-                                   {peer(4), 1, false, 9, {9}}};
-  BOOST_TEST(longer_history(peers, 2, 7).value_or(0) == 8u);
-  BOOST_TEST(!longer_history(peers, 2, 8));
-  BOOST_TEST(!longer_history(peers, 3, 7));
-  peers.push_back({peer(5), 1, true, 9, {}});
-  BOOST_TEST(longer_history(peers, 2, 7).value_or(0) == 9u);
+  std::vector<PeerSupply> peers = {supply(1, 0, true, 9, {}), supply(2, 1, true, 8, {}),
+                                   supply(3, 0, true, 8, {}), supply(4, 1, false, 9, {9})};
+  BOOST_TEST(longer_history(peers, 2, Step(7)).value_or(Step()) == Step(8));
+  BOOST_TEST(!longer_history(peers, 2, Step(8)));
+  BOOST_TEST(!longer_history(peers, 3, Step(7)));
+  peers.push_back(supply(5, 1, true, 9, {}));
+  BOOST_TEST(longer_history(peers, 2, Step(7)).value_or(Step()) == Step(9));
 }
 
 BOOST_AUTO_TEST_CASE(asynchronous_stages_go_on_each_from_its_own) {
-  auto plan = plan_asynchronous_recovery({{peer(1), 0, true, 9, {6}},
-                                          {peer(2), 0, true, 8, {}},
-                                          {peer(3), 0, true, 5, {}},
-                                          {peer(4), 0, false, 0, {6}},
-                                          {peer(5), 1, false, 0, {3, 6}},
-                                          {peer(6), 1, false, 0, {3}}},
-                                         2);
+  auto plan = plan_asynchronous_recovery(
+      {supply(1, 0, true, 9, {6}), supply(2, 0, true, 8, {}), supply(3, 0, true, 5, {}),
+       supply(4, 0, false, 0, {6}), supply(5, 1, false, 0, {3, 6}), supply(6, 1, false, 0, {3})},
+      2);
   BOOST_REQUIRE(plan.ok());
-  BOOST_TEST(plan->step == 9u);
+  BOOST_TEST(plan->step == Step(9));
   BOOST_TEST((plan->actions.at(peer(1)).kind == Kind::kServe));
   BOOST_TEST((plan->actions.at(peer(2)).kind == Kind::kServe));  // one period behind
   BOOST_TEST((plan->actions.at(peer(3)).kind == Kind::kFetch));
   BOOST_TEST((plan->actions.at(peer(4)).kind == Kind::kFetch));
   BOOST_TEST((plan->actions.at(peer(5)).kind == Kind::kRestoreOwn));
-  BOOST_TEST(plan->actions.at(peer(5)).step == 6u);
+  BOOST_TEST(plan->actions.at(peer(5)).step == Step(6));
   BOOST_TEST((plan->actions.at(peer(6)).kind == Kind::kFetch));
-  BOOST_TEST(plan->actions.at(peer(6)).step == 6u);
+  BOOST_TEST(plan->actions.at(peer(6)).step == Step(6));
 }
 
 BOOST_AUTO_TEST_CASE(asynchronous_stages_never_start_afresh_inside_a_history) {
-  BOOST_TEST(plan_asynchronous_recovery({{peer(1), 0, true, 4, {}}, {peer(2), 1, false, 0, {}}}, 2)
+  BOOST_TEST(plan_asynchronous_recovery({supply(1, 0, true, 4, {}), supply(2, 1, false, 0, {})}, 2)
                  .code() == ErrorCode::kNotFound);
   auto fresh =
-      plan_asynchronous_recovery({{peer(1), 0, false, 0, {}}, {peer(2), 1, false, 0, {}}}, 2);
+      plan_asynchronous_recovery({supply(1, 0, false, 0, {}), supply(2, 1, false, 0, {})}, 2);
   BOOST_REQUIRE(fresh.ok());
   BOOST_TEST(fresh->fresh);
 }
@@ -115,8 +117,8 @@ BOOST_AUTO_TEST_CASE(asynchronous_stages_never_start_afresh_inside_a_history) {
 BOOST_AUTO_TEST_CASE(nonsense_is_refused) {
   BOOST_TEST(plan_recovery({}, 0).code() == ErrorCode::kInvalidArgument);
   BOOST_TEST(plan_recovery({}, 1).code() == ErrorCode::kNoLivePeer);
-  BOOST_TEST(plan_recovery({{peer(1), 3, false, 0, {}}}, 1).code() == ErrorCode::kInvalidArgument);
-  BOOST_TEST(plan_recovery({{peer(1), 0, false, 0, {}}, {peer(1), 0, false, 0, {}}}, 1).code() ==
+  BOOST_TEST(plan_recovery({supply(1, 3, false, 0, {})}, 1).code() == ErrorCode::kInvalidArgument);
+  BOOST_TEST(plan_recovery({supply(1, 0, false, 0, {}), supply(1, 0, false, 0, {})}, 1).code() ==
              ErrorCode::kInvalidArgument);
 }
 

@@ -17,13 +17,13 @@ PeerId peer(uint8_t n) { return {node(n), "stage.0"}; }
 PeerReport at(uint64_t step, uint64_t checksum = 1) {
   PeerReport report;
   report.has_state = true;
-  report.step = report.open_step = step;
+  report.step = report.open_step = Step(step);
   report.checksum = checksum;
   return report;
 }
 
 PeerFacts& serve(Roster& roster, uint8_t n, uint32_t stage, const PeerReport& report) {
-  roster.report(peer(n), stage, "n" + std::to_string(n), report);
+  roster.report(peer(n), Stage(stage), "n" + std::to_string(n), report);
   PeerFacts& facts = roster.peers().at(peer(n));
   facts.serving = true;
   return facts;
@@ -36,18 +36,18 @@ BOOST_AUTO_TEST_SUITE(RosterOfPeers)
 BOOST_AUTO_TEST_CASE(a_report_does_not_overtake_the_answer_of_a_commit_under_way) {
   Roster roster(1);
   serve(roster, 1, 0, at(4)).commit_pending = true;
-  BOOST_TEST(!roster.report(peer(1), 0, "n1", at(3)));
-  BOOST_TEST(roster.find(peer(1))->step == 4u);
+  BOOST_TEST(!roster.report(peer(1), Stage(0), "n1", at(3)));
+  BOOST_TEST(roster.find(peer(1))->step == Step(4));
   roster.find(peer(1))->commit_pending = false;
-  roster.report(peer(1), 0, "n1", at(5));
-  BOOST_TEST(roster.find(peer(1))->step == 5u);
+  roster.report(peer(1), Stage(0), "n1", at(5));
+  BOOST_TEST(roster.find(peer(1))->step == Step(5));
 }
 
 BOOST_AUTO_TEST_CASE(the_second_life_of_a_role_replaces_the_first) {
   Roster roster(2);
-  roster.report({node(1), "stage.0"}, 0, "a", at(1));
-  roster.report({node(1), "stage.1"}, 1, "a", at(1));
-  roster.report({node(2), "stage.0"}, 0, "b", at(1));
+  roster.report({node(1), "stage.0"}, Stage(0), "a", at(1));
+  roster.report({node(1), "stage.1"}, Stage(1), "a", at(1));
+  roster.report({node(2), "stage.0"}, Stage(0), "b", at(1));
   const auto before = roster.predecessors({node(1), "stage.0.1"});
   BOOST_TEST((before == std::vector<PeerId>{{node(1), "stage.0"}}));
 }
@@ -56,10 +56,10 @@ BOOST_AUTO_TEST_CASE(replicas_are_compared_once_all_have_answered_their_commit) 
   Roster roster(1);
   serve(roster, 1, 0, at(4, 7));
   PeerFacts& late = serve(roster, 2, 0, at(3, 6));
-  BOOST_TEST(!roster.replicas_at(0, 4).has_value());
+  BOOST_TEST(!roster.replicas_at(Stage(0), Step(4)).has_value());
   late.checksum = 8;
-  late.checksum_step = 4;
-  const auto found = roster.replicas_at(0, 4);
+  late.checksum_step = Step(4);
+  const auto found = roster.replicas_at(Stage(0), Step(4));
   BOOST_REQUIRE(found.has_value());
   BOOST_TEST(found->replicas == 2u);
   BOOST_TEST(found->checksums.size() == 2u);
@@ -67,55 +67,55 @@ BOOST_AUTO_TEST_CASE(replicas_are_compared_once_all_have_answered_their_commit) 
 
 BOOST_AUTO_TEST_CASE(what_a_round_left_is_compared_though_the_peer_has_registered_since) {
   Roster roster(1);
-  for (uint8_t n : {1, 2, 3}) serve(roster, n, 0, at(4)).after_round = RoundChecksum{77, 42};
+  for (uint8_t n : {1, 2, 3}) serve(roster, n, 0, at(4)).after_round = RoundChecksum{Round(77), 42};
   roster.find(peer(3))->after_round->checksum = 43;
-  roster.report(peer(1), 0, "n1", at(5, 0));  // it trains on and registers every second
-  const auto found = roster.replicas_after(77, {peer(1), peer(2), peer(3)});
+  roster.report(peer(1), Stage(0), "n1", at(5, 0));  // it trains on and registers every second
+  const auto found = roster.replicas_after(Round(77), {peer(1), peer(2), peer(3)});
   BOOST_TEST(found.replicas == 3u);
   BOOST_TEST(found.checksums.size() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(a_checksum_is_of_a_step_and_never_of_a_round) {
   Roster roster(1);
-  roster.report(peer(1), 0, "n1", at(5, 9));
-  BOOST_TEST((roster.find(peer(1))->checksum_step == std::optional<uint64_t>(5)));
-  roster.report(peer(1), 0, "n1", PeerReport{});
+  roster.report(peer(1), Stage(0), "n1", at(5, 9));
+  BOOST_TEST((roster.find(peer(1))->checksum_step == std::optional<Step>(5)));
+  roster.report(peer(1), Stage(0), "n1", PeerReport{});
   BOOST_TEST(!roster.find(peer(1))->checksum_step.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(replicas_that_trained_apart_have_other_bits) {
   Roster roster(1);
   serve(roster, 1, 0, at(4, 7));
-  roster.report(peer(2), 0, "n2", at(4, 8));
+  roster.report(peer(2), Stage(0), "n2", at(4, 8));
   BOOST_TEST((roster.compare_bits(peer(2)) == Bits::kOther));
-  roster.report(peer(2), 0, "n2", at(4, 7));
+  roster.report(peer(2), Stage(0), "n2", at(4, 7));
   BOOST_TEST((roster.compare_bits(peer(2)) == Bits::kEqual));
-  roster.find(peer(1))->checksum_step = 3;  // its commit is under way
+  roster.find(peer(1))->checksum_step = Step(3);  // its commit is under way
   BOOST_TEST((roster.compare_bits(peer(2)) == Bits::kNotKnown));
 }
 
 BOOST_AUTO_TEST_CASE(a_step_is_durable_everywhere_when_every_stage_has_it_or_a_later_one) {
   Roster roster(2);
-  serve(roster, 1, 0, at(9)).snapshots = {6, 9};
-  serve(roster, 2, 1, at(9)).snapshots = {6};
-  BOOST_TEST(roster.everywhere(6));
-  BOOST_TEST(!roster.everywhere(9));
+  serve(roster, 1, 0, at(9)).snapshots = {Step(6), Step(9)};
+  serve(roster, 2, 1, at(9)).snapshots = {Step(6)};
+  BOOST_TEST(roster.everywhere(Step(6)));
+  BOOST_TEST(!roster.everywhere(Step(9)));
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_that_has_just_started_lists_snapshots_that_it_has_not_read_yet) {
   Roster roster(1);
   PeerReport torn = at(0);
   torn.has_state = false;
-  torn.snapshots = {6};
-  roster.report(peer(1), 0, "n1", torn);
-  BOOST_TEST(!roster.everywhere(6));
+  torn.snapshots = {Step(6)};
+  roster.report(peer(1), Stage(0), "n1", torn);
+  BOOST_TEST(!roster.everywhere(Step(6)));
 }
 
 BOOST_AUTO_TEST_CASE(the_first_stage_without_a_serving_peer_is_named) {
   Roster roster(3);
   serve(roster, 1, 0, at(1));
-  roster.report(peer(2), 1, "n2", at(1));
-  BOOST_TEST((roster.unserved_stage() == std::optional<uint32_t>(1)));
+  roster.report(peer(2), Stage(1), "n2", at(1));
+  BOOST_TEST((roster.unserved_stage() == std::optional<Stage>(1)));
   BOOST_TEST(roster.newcomers_wait());
   BOOST_TEST(roster.reported() == 2u);
 }

@@ -13,11 +13,11 @@ namespace {
 
 constexpr uint64_t kChunk = 100;
 
-DownloadPlanOptions options(std::optional<uint64_t> exact = {}) {
+DownloadPlanOptions options(std::optional<Step> exact = {}) {
   return {exact, /*max_bytes=*/10'000, kChunk, /*chunks_in_flight=*/2};
 }
 
-DownloadPlan plan_of(size_t sources, std::optional<uint64_t> exact = {}) {
+DownloadPlan plan_of(size_t sources, std::optional<Step> exact = {}) {
   static const std::vector<std::string> kNames{"a", "b", "c", "d"};
   return {{kNames.begin(), kNames.begin() + static_cast<long>(sources)}, options(exact)};
 }
@@ -80,13 +80,13 @@ BOOST_AUTO_TEST_CASE(every_source_is_asked_first) {
 BOOST_AUTO_TEST_CASE(the_newest_step_wins_and_among_equals_the_bytes_that_most_offer) {
   auto plan = plan_of(4);
   plan.start();
-  plan.offered(0, {7, 1, 500});
-  plan.offered(1, {8, 2, 500});
-  plan.offered(2, {8, 3, 500});
-  const auto orders = plan.offered(3, {8, 3, 500});
+  plan.offered(0, {Step(7), 1, 500});
+  plan.offered(1, {Step(8), 2, 500});
+  plan.offered(2, {Step(8), 3, 500});
+  const auto orders = plan.offered(3, {Step(8), 3, 500});
   const auto* begin = find(orders, Kind::kBegin);
   BOOST_REQUIRE(begin != nullptr);
-  BOOST_TEST((begin->offer == StateOffer{8, 3, 500}));
+  BOOST_TEST((begin->offer == StateOffer{Step(8), 3, 500}));
   BOOST_TEST(sources(orders, Kind::kRead) == (std::vector<size_t>{2, 2, 3, 3}),
              boost::test_tools::per_element());
 }
@@ -94,9 +94,9 @@ BOOST_AUTO_TEST_CASE(the_newest_step_wins_and_among_equals_the_bytes_that_most_o
 BOOST_AUTO_TEST_CASE(every_byte_is_read_once_and_then_verified) {
   auto plan = plan_of(2);
   plan.start();
-  plan.offered(0, {5, 1, 1'030});
+  plan.offered(0, {Step(5), 1, 1'030});
   Reader reader{plan};
-  reader.take(plan.offered(1, {5, 1, 1'030}));
+  reader.take(plan.offered(1, {Step(5), 1, 1'030}));
   reader.finish();
   BOOST_TEST(reader.reads == 11u);
   BOOST_TEST(reader.offsets.size() == 11u);
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(every_byte_is_read_once_and_then_verified) {
 BOOST_AUTO_TEST_CASE(a_slow_source_is_not_waited_for_longer_than_a_second) {
   auto plan = plan_of(2);
   plan.start();
-  const auto orders = plan.offered(0, {5, 1, 100});
+  const auto orders = plan.offered(0, {Step(5), 1, 100});
   const auto* wake = find(orders, Kind::kWake);
   BOOST_REQUIRE(wake != nullptr);
   BOOST_TEST(wake->pause.count() == 1'000);
@@ -119,17 +119,18 @@ BOOST_AUTO_TEST_CASE(a_slow_source_is_not_waited_for_longer_than_a_second) {
 BOOST_AUTO_TEST_CASE(a_late_offer_of_the_same_bytes_helps) {
   auto plan = plan_of(2);
   plan.start();
-  const auto wake = *find(plan.offered(0, {5, 1, 1'000}), Kind::kWake);
+  const auto wake = *find(plan.offered(0, {Step(5), 1, 1'000}), Kind::kWake);
   plan.woken(wake.token);
-  BOOST_TEST(sources(plan.offered(1, {5, 1, 1'000}), Kind::kRead) == (std::vector<size_t>{1, 1}),
-             boost::test_tools::per_element());
+  BOOST_TEST(
+      sources(plan.offered(1, {Step(5), 1, 1'000}), Kind::kRead) == (std::vector<size_t>{1, 1}),
+      boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(the_others_take_over_what_a_failed_source_was_asked_for) {
   auto plan = plan_of(2);
   plan.start();
-  plan.offered(0, {5, 1, 400});
-  const auto orders = plan.offered(1, {5, 1, 400});  // two reads each: all of it
+  plan.offered(0, {Step(5), 1, 400});
+  const auto orders = plan.offered(1, {Step(5), 1, 400});  // two reads each: all of it
   const auto reads = sources(orders, Kind::kRead).size();
   BOOST_TEST(reads == 4u);
   std::vector<DownloadRead> of_a, of_b;
@@ -146,7 +147,7 @@ BOOST_AUTO_TEST_CASE(when_all_have_failed_reading_goes_on_where_it_stopped) {
   auto plan = plan_of(1);
   plan.start();
   Reader reader{plan};
-  reader.take(plan.offered(0, {5, 1, 1'000}));
+  reader.take(plan.offered(0, {Step(5), 1, 1'000}));
   for (int i = 0; i < 6; ++i) reader.step();
   const auto lost = reader.pending;
   reader.pending.clear();
@@ -155,7 +156,7 @@ BOOST_AUTO_TEST_CASE(when_all_have_failed_reading_goes_on_where_it_stopped) {
   const auto* wake = find(orders, Kind::kWake);
   BOOST_REQUIRE(wake != nullptr);
   BOOST_TEST(find(plan.woken(wake->token), Kind::kAsk) != nullptr);
-  const auto again = plan.offered(0, {5, 1, 1'000});
+  const auto again = plan.offered(0, {Step(5), 1, 1'000});
   BOOST_TEST(find(again, Kind::kBegin) == nullptr);  // the memory stays
   reader.take(again);
   reader.finish();
@@ -166,12 +167,12 @@ BOOST_AUTO_TEST_CASE(when_all_have_failed_reading_goes_on_where_it_stopped) {
 BOOST_AUTO_TEST_CASE(another_state_is_begun_anew_and_late_answers_of_the_old_are_ignored) {
   auto plan = plan_of(1);
   plan.start();
-  const auto first = plan.offered(0, {5, 1, 200});
+  const auto first = plan.offered(0, {Step(5), 1, 200});
   const auto old = *find(first, Kind::kRead);
   plan.failed(0, old.read, kGone);
   const auto wake = *find(plan.failed(0, first.back().read, kGone), Kind::kWake);
   plan.woken(wake.token);
-  const auto second = plan.offered(0, {6, 2, 200});
+  const auto second = plan.offered(0, {Step(6), 2, 200});
   BOOST_TEST(find(second, Kind::kBegin) != nullptr);
   BOOST_TEST(!plan.awaits(old.read));
   BOOST_TEST(plan.received(0, old.read).empty());
@@ -198,20 +199,20 @@ BOOST_AUTO_TEST_CASE(after_three_attempts_without_a_byte_every_source_is_named) 
 }
 
 BOOST_AUTO_TEST_CASE(what_nobody_has_is_given_up_at_once) {
-  auto plan = plan_of(2, /*exact=*/9);
+  auto plan = plan_of(2, /*exact=*/Step(9));
   plan.start();
   plan.refused(0, kNone);
-  const auto orders = plan.offered(1, {8, 1, 100});
+  const auto orders = plan.offered(1, {Step(8), 1, 100});
   BOOST_REQUIRE(find(orders, Kind::kGiveUp) != nullptr);
   BOOST_TEST(find(orders, Kind::kGiveUp)->error.code == ErrorCode::kNotFound);
-  BOOST_TEST(plan.offered(0, {9, 1, 100}).empty());  // it is over
+  BOOST_TEST(plan.offered(0, {Step(9), 1, 100}).empty());  // it is over
 }
 
 BOOST_AUTO_TEST_CASE(an_offer_that_cannot_be_right_is_not_begun) {
   for (uint64_t size : {uint64_t{0}, uint64_t{10'001}, uint64_t{1} << 60}) {
     auto plan = plan_of(1);
     plan.start();
-    const auto orders = plan.offered(0, {5, 1, size});
+    const auto orders = plan.offered(0, {Step(5), 1, size});
     BOOST_TEST(find(orders, Kind::kBegin) == nullptr);
     BOOST_TEST(find(orders, Kind::kWake) != nullptr);  // asked again: it may have erred
   }
@@ -220,9 +221,9 @@ BOOST_AUTO_TEST_CASE(an_offer_that_cannot_be_right_is_not_begun) {
 BOOST_AUTO_TEST_CASE(after_wrong_bytes_from_several_each_is_tried_alone_and_the_liar_banned) {
   auto plan = plan_of(2);
   plan.start();
-  plan.offered(0, {5, 1, 400});
+  plan.offered(0, {Step(5), 1, 400});
   Reader reader{plan};
-  reader.take(plan.offered(1, {5, 1, 400}));
+  reader.take(plan.offered(1, {Step(5), 1, 400}));
   reader.finish();
   const auto alone = plan.verified(false);
   BOOST_TEST(find(alone, Kind::kDistrust) == nullptr);  // nobody knows whose bytes were wrong
@@ -245,7 +246,7 @@ BOOST_AUTO_TEST_CASE(wrong_bytes_of_the_only_source_are_the_end) {
   auto plan = plan_of(1);
   plan.start();
   Reader reader{plan};
-  reader.take(plan.offered(0, {5, 1, 100}));
+  reader.take(plan.offered(0, {Step(5), 1, 100}));
   reader.finish();
   const auto orders = plan.verified(false);
   BOOST_REQUIRE(find(orders, Kind::kGiveUp) != nullptr);

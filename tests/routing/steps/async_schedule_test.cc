@@ -36,7 +36,7 @@ struct World : ScheduleWorld<AsyncSchedule> {
 /// The EndPeriod of a stage.
 orders::EndPeriod end_of(const Orders& orders, uint32_t stage) {
   for (const auto& end : all_of<orders::EndPeriod>(orders))
-    if (end.stage == stage) return end;
+    if (end.stage == Stage(stage)) return end;
   BOOST_FAIL("no EndPeriod of stage " << stage);
   return {};
 }
@@ -50,10 +50,10 @@ BOOST_AUTO_TEST_CASE(a_full_period_ends_with_an_averaging_and_the_next_one_is_op
   world.open(0);
   const auto filled = world.carry_all();
   BOOST_TEST(all_of<orders::EndPeriod>(filled).size() == 2u);
-  BOOST_TEST(end_of(filled, 0).round != 0u);
+  BOOST_TEST(end_of(filled, 0).round != Round());
   BOOST_TEST(end_of(filled, 0).blocking);
   BOOST_TEST(all_of<orders::WriteMetrics>(filled).size() == 1u);
-  BOOST_TEST(world.schedule.frame().open.step == 1u);
+  BOOST_TEST(world.schedule.frame().open.step == Step(1));
 }
 
 BOOST_AUTO_TEST_CASE(periods_overlap_and_only_so_many) {
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(periods_overlap_and_only_so_many) {
   for (uint64_t period : {0, 1, 2}) {
     const auto leases = world.schedule.lease(peer(50, "trainer"), 4, 1e9);
     BOOST_TEST(leases.slots.size() == 4u);
-    BOOST_TEST(leases.step == period);
+    BOOST_TEST(leases.step == Step(period));
   }
   BOOST_TEST(world.schedule.lease(peer(50, "trainer"), 4, 1e9).slots.empty());
 }
@@ -74,8 +74,8 @@ BOOST_AUTO_TEST_CASE(averages_are_made_every_so_many_periods) {
   options.average_every = 2;
   World world(options);
   world.open(0);
-  BOOST_TEST(end_of(world.carry_all(), 0).round == 0u);
-  BOOST_TEST(end_of(world.carry_all(), 0).round != 0u);
+  BOOST_TEST(end_of(world.carry_all(), 0).round == Round());
+  BOOST_TEST(end_of(world.carry_all(), 0).round != Round());
 }
 
 BOOST_AUTO_TEST_CASE(a_round_that_still_runs_is_not_begun_again) {
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_round_that_still_runs_is_not_begun_again) {
   world.carry_all();
   const auto second = world.carry_all();
   BOOST_TEST(noted<facts::AveragingSkipped>(second).size() == 2u);
-  BOOST_TEST(end_of(second, 0).round == 0u);
+  BOOST_TEST(end_of(second, 0).round == Round());
 }
 
 BOOST_AUTO_TEST_CASE(replicas_are_compared_though_one_registered_before_the_last_answer) {
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(replicas_are_compared_though_one_registered_before_the_last
   world.open(0);
   const auto end = end_of(world.carry_all(), 0);
   world.answered(end, 1, 5);
-  world.roster.report(peer(1), 0, "n1", world.facts(1));  // it registers every second
+  world.roster.report(peer(1), Stage(0), "n1", world.facts(1));  // it registers every second
   const auto orders = world.answered(end, 2, 6);
   const auto compared = noted<facts::ReplicasCompared>(orders);
   BOOST_REQUIRE(compared.size() == 1u);
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(after_the_last_averaging_comes_the_final_validation) {
   World world;
   world.open(9);
   world.answer_all(world.carry_all());
-  BOOST_TEST(world.schedule.frame().open.step == 10u);
+  BOOST_TEST(world.schedule.frame().open.step == Step(10));
   const auto leases = world.schedule.lease(peer(50, "trainer"), 64, 1e9);
   BOOST_REQUIRE(leases.slots.size() == 1u);
   BOOST_TEST(leases.slots[0].lease.validation);
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(who_has_missed_the_last_averaging_is_sent_back) {
   World world;
   world.open(9);
   const auto ends = world.carry_all();
-  world.add(9).stage = 0;  // came in while it ran
+  world.add(9).stage = Stage(0);  // came in while it ran
   const auto orders = world.answer_all(ends);
   const auto asked = all_of<orders::AskToRegister>(orders);
   BOOST_REQUIRE(asked.size() == 1u);
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_successor_at_the_end_averages_once_more_unless_replicas_a
   world.facts(1).checksum = 99;
   const auto orders = world.open(10);
   BOOST_TEST(all_of<orders::EndPeriod>(orders).size() == 2u);
-  BOOST_TEST(world.schedule.frame().open.step == 9u);
+  BOOST_TEST(world.schedule.frame().open.step == Step(9));
 }
 
 BOOST_AUTO_TEST_CASE(a_stage_without_peers_makes_the_swarm_gather) {
@@ -174,14 +174,14 @@ BOOST_AUTO_TEST_CASE(who_has_missed_the_last_averaging_fetches_while_the_final_v
   World world;
   world.open(9);
   const auto ends = world.carry_all();
-  world.add(9, 9).stage = 0;  // came in while it ran
+  world.add(9, 9).stage = Stage(0);  // came in while it ran
   world.answer_all(ends);
-  BOOST_REQUIRE(world.schedule.frame().open.step == 10u);
+  BOOST_REQUIRE(world.schedule.frame().open.step == Step(10));
   Orders out;
   const auto behind = world.schedule.admit(peer(9), out, world.now);
   BOOST_TEST((behind.kind == Verdict::Kind::kFetch));
   BOOST_TEST(!world.facts(9).serving);
-  world.facts(9).step = 10;  // it failed the round: at the step, with other bits
+  world.facts(9).step = Step(10);  // it failed the round: at the step, with other bits
   world.facts(9).checksum = 99;
   const auto other = world.schedule.admit(peer(9), out, world.now);
   BOOST_TEST((other.kind != Verdict::Kind::kServe));

@@ -6,7 +6,9 @@ using namespace swarm;
 using namespace swarm::routing;
 
 namespace {
-MicrobatchKey key(uint64_t step, uint32_t slot, uint64_t attempt) { return {step, slot, attempt}; }
+MicrobatchKey key(uint64_t step, uint32_t slot, uint64_t attempt) {
+  return {Step(step), Slot(slot), Attempt(attempt)};
+}
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(ContributionsTest)
@@ -16,7 +18,7 @@ BOOST_AUTO_TEST_CASE(a_slot_is_added_once_whatever_the_attempts) {
   BOOST_TEST(sum.enter(key(1, 3, 7)));
   BOOST_TEST(!sum.enter(key(1, 3, 7)));
   BOOST_TEST(!sum.enter(key(1, 3, 8)));
-  BOOST_TEST(sum.attempt(key(1, 3, 8)).value() == 7u);
+  BOOST_TEST(sum.attempt(key(1, 3, 8)).value() == Attempt(7));
   BOOST_TEST(sum.enter(key(2, 3, 9)));
 }
 
@@ -55,14 +57,14 @@ BOOST_AUTO_TEST_CASE(a_new_coordinator_hears_of_losses_of_this_step_only) {
   BOOST_TEST(sum.enter(key(2, 4, 9)));
   sum.note_loss(key(1, 3, 7), 2.5, 8);
   sum.note_loss(key(1, 9, 7), 9.9, 8);
-  auto held = sum.of_step(1);
+  auto held = sum.of_step(Step(1));
   BOOST_REQUIRE(held.size() == 2u);
-  BOOST_TEST(held[0].slot == 3u);
+  BOOST_TEST(held[0].slot == Slot(3));
   BOOST_TEST(held[0].loss_sum == 2.5);
   BOOST_TEST(held[0].samples == 8u);
-  BOOST_TEST(held[1].attempt == 8u);
+  BOOST_TEST(held[1].attempt == Attempt(8));
   BOOST_TEST(held[1].samples == 0u);
-  BOOST_TEST(sum.of_step(0).empty());
+  BOOST_TEST(sum.of_step(Step(0)).empty());
 }
 
 // A peer of asynchronous mode that took a neighbour's weights: its own updates before are not
@@ -79,10 +81,10 @@ BOOST_AUTO_TEST_CASE(a_new_epoch_keeps_what_is_in) {
 BOOST_AUTO_TEST_CASE(only_periods_that_are_refused_are_forgotten) {
   Contributions updates;
   for (uint64_t period = 0; period < 10; ++period) BOOST_TEST(updates.enter(key(period, 0, 1)));
-  updates.trim(/*oldest_step=*/4, /*kept=*/8);
+  updates.trim(/*oldest_step=*/Step(4), /*kept=*/8);
   BOOST_TEST(updates.size() == 8u);
   BOOST_TEST(!updates.enter(key(2, 0, 1)));
-  updates.trim(4, 0);
+  updates.trim(Step(4), 0);
   BOOST_TEST(updates.size() == 6u);
   BOOST_TEST(!updates.enter(key(4, 0, 2)));
   BOOST_TEST(updates.enter(key(3, 0, 2)));

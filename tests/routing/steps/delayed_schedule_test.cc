@@ -24,8 +24,8 @@ BOOST_AUTO_TEST_CASE(the_next_step_is_open_while_the_last_one_is_averaged) {
   BOOST_REQUIRE(closes.size() == 2u);
   BOOST_TEST(closes[0].go_on);
   BOOST_TEST(!closes[0].commit.has_value());
-  BOOST_TEST(world.schedule.frame().open.step == 1u);
-  BOOST_TEST(world.schedule.applied() == 0u);
+  BOOST_TEST(world.schedule.frame().open.step == Step(1));
+  BOOST_TEST(world.schedule.applied() == Step(0));
 }
 
 BOOST_AUTO_TEST_CASE(the_update_travels_with_the_next_closing) {
@@ -37,10 +37,10 @@ BOOST_AUTO_TEST_CASE(the_update_travels_with_the_next_closing) {
   const auto second = all_of<orders::CloseStep>(world.carry_all());
   BOOST_REQUIRE(second.size() == 2u);
   BOOST_REQUIRE(second[0].commit.has_value());
-  BOOST_TEST(second[0].commit->step == 0u);
+  BOOST_TEST(second[0].commit->step == Step(0));
   BOOST_TEST(second[0].commit->round == all_of<orders::CloseStep>(first)[0].round);
-  BOOST_TEST(world.schedule.frame().open.step == 2u);
-  BOOST_TEST(world.schedule.applied() == 1u);
+  BOOST_TEST(world.schedule.frame().open.step == Step(2));
+  BOOST_TEST(world.schedule.applied() == Step(1));
 }
 
 BOOST_AUTO_TEST_CASE(a_full_step_waits_for_the_average_of_the_one_before) {
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_newcomer_gets_a_moment_without_an_update_under_way) {
   const auto closes = all_of<orders::CloseStep>(world.carry_all());
   BOOST_REQUIRE(closes.size() == 2u);
   BOOST_TEST(!closes[0].go_on);
-  BOOST_TEST(world.schedule.frame().open.step == 0u);
+  BOOST_TEST(world.schedule.frame().open.step == Step(0));
 }
 
 BOOST_AUTO_TEST_CASE(the_last_step_is_closed_as_in_synchronous_training) {

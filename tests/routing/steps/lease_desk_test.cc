@@ -20,9 +20,9 @@ struct Slots {
   uint32_t next = 0;
   LeaseDesk::Source source() {
     return [this](const ActorId&, uint32_t most) {
-      Leases leases{3, {}};
+      Leases leases{Step(3), {}};
       for (; left > 0 && leases.slots.size() < most; --left)
-        leases.slots.push_back({SlotLease{next++, 1, 1, false}, {}});
+        leases.slots.push_back({SlotLease{Slot(next++), Attempt(1), 1, false}, {}});
       return leases;
     };
   }
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(who_came_first_is_served_first) {
   BOOST_TEST(served[0].leases.slots.size() == 2u);
   BOOST_TEST(served[1].ticket == 2u);
   BOOST_TEST(served[1].leases.slots.size() == 1u);
-  BOOST_TEST(served[1].leases.step == 3u);
+  BOOST_TEST(served[1].leases.step == Step(3));
   BOOST_TEST(desk.waiting() == 1u);
 }
 

@@ -11,7 +11,7 @@ using Desk = MicrobatchDesk<int>;
 constexpr uint64_t kAll = ~uint64_t{0};
 
 MicrobatchKey key(uint32_t slot, uint64_t step = 0, uint64_t attempt = 1) {
-  return {step, slot, attempt};
+  return {Step(step), Slot(slot), Attempt(attempt)};
 }
 
 struct SmallDesk : Desk {
@@ -19,9 +19,9 @@ struct SmallDesk : Desk {
   void come(const MicrobatchKey& key, double now_s = 0) { admit(key, now_s, /*budget_s=*/10, 0); }
   /// "f1" or "b1": pass and slot; "" when nothing is due.
   std::string next_job(uint64_t newest_step = kAll) {
-    auto job = next(newest_step);
+    auto job = next(Step(newest_step));
     if (!job) return "";
-    return (job->backward ? "b" : "f") + std::to_string(job->key.slot);
+    return (job->backward ? "b" : "f") + std::to_string(job->key.slot.value());
   }
 };
 
@@ -121,7 +121,7 @@ BOOST_FIXTURE_TEST_CASE(nobody_waits_after_the_budget_but_what_computes_is_finis
   BOOST_TEST(late(/*now_s=*/11, /*grace_s=*/1).empty());
   auto gone = late(11.5, 1);
   BOOST_REQUIRE(gone.size() == 1u);
-  BOOST_TEST(gone[0].slot == 2u);
+  BOOST_TEST(gone[0].slot == Slot(2));
 }
 
 BOOST_FIXTURE_TEST_CASE(earlier_steps_are_found_whatever_they_do, SmallDesk) {
@@ -129,8 +129,8 @@ BOOST_FIXTURE_TEST_CASE(earlier_steps_are_found_whatever_they_do, SmallDesk) {
   come(key(2, 4));
   come(key(3, 5));
   BOOST_TEST(next_job() == "f1");
-  BOOST_TEST(before(5).size() == 2u);
-  BOOST_TEST(before(kAll).size() == 3u);
+  BOOST_TEST(before(Step(5)).size() == 2u);
+  BOOST_TEST(before(Step(kAll)).size() == 3u);
 }
 
 BOOST_FIXTURE_TEST_CASE(another_attempt_is_another_microbatch, SmallDesk) {

@@ -10,7 +10,7 @@ using namespace swarm::routing;
 namespace {
 ErrorCode verdict(const MicrobatchWindow& window, uint64_t step, uint64_t attempt = 9,
                   uint64_t min_attempt = 0) {
-  auto status = admits(window, min_attempt, {step, 0, attempt});
+  auto status = admits(window, Attempt(min_attempt), {Step(step), Slot(0), Attempt(attempt)});
   return status ? ErrorCode::kNone : status.error().code;
 }
 }  // namespace
@@ -18,27 +18,27 @@ ErrorCode verdict(const MicrobatchWindow& window, uint64_t step, uint64_t attemp
 BOOST_AUTO_TEST_SUITE(MicrobatchWindowTest)
 
 BOOST_AUTO_TEST_CASE(only_the_open_step_is_served) {
-  const auto window = step_window(5, /*next_may_come=*/false);
+  const auto window = step_window(Step(5), /*next_may_come=*/false);
   BOOST_TEST(verdict(window, 4) == ErrorCode::kStaleStep);
   BOOST_TEST(verdict(window, 5) == ErrorCode::kNone);
   BOOST_TEST(verdict(window, 6) == ErrorCode::kNotReady);
 }
 
 BOOST_AUTO_TEST_CASE(the_next_step_may_overtake_the_commit_but_is_not_computed) {
-  const auto window = step_window(5, /*next_may_come=*/true);
+  const auto window = step_window(Step(5), /*next_may_come=*/true);
   BOOST_TEST(verdict(window, 6) == ErrorCode::kNone);
   BOOST_TEST(verdict(window, 7) == ErrorCode::kNotReady);
-  BOOST_TEST(window.computed == 5u);
+  BOOST_TEST(window.computed == Step(5));
 }
 
 BOOST_AUTO_TEST_CASE(an_attempt_of_a_history_that_was_given_up_is_refused) {
-  const auto window = step_window(5, false);
+  const auto window = step_window(Step(5), false);
   BOOST_TEST(verdict(window, 5, /*attempt=*/99, /*min_attempt=*/100) == ErrorCode::kStaleStep);
   BOOST_TEST(verdict(window, 5, /*attempt=*/100, /*min_attempt=*/100) == ErrorCode::kNone);
 }
 
 BOOST_AUTO_TEST_CASE(periods_overlap_and_nothing_waits) {
-  const auto window = period_window(20, /*open_periods=*/8);
+  const auto window = period_window(Step(20), /*open_periods=*/8);
   BOOST_TEST(verdict(window, 11) == ErrorCode::kStaleStep);
   BOOST_TEST(verdict(window, 12) == ErrorCode::kNone);
   BOOST_TEST(verdict(window, 36) == ErrorCode::kNone);
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(periods_overlap_and_nothing_waits) {
 }
 
 BOOST_AUTO_TEST_CASE(the_first_periods_have_none_before_them) {
-  BOOST_TEST(verdict(period_window(3, 8), 0) == ErrorCode::kNone);
+  BOOST_TEST(verdict(period_window(Step(3), 8), 0) == ErrorCode::kNone);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -15,12 +15,14 @@ struct World {
 
   World() {
     for (uint32_t stage : {0u, 1u}) {
-      roster.report(peer(stage), stage, "n", PeerReport{});
+      roster.report(peer(stage), Stage(stage), "n", PeerReport{});
       roster.find(peer(stage))->serving = true;
     }
   }
   static PeerId peer(uint32_t stage) { return {NodeId{}, "stage." + std::to_string(stage)}; }
-  void durable(uint32_t stage, uint64_t step) { roster.find(peer(stage))->snapshots = {step}; }
+  void durable(uint32_t stage, uint64_t step) {
+    roster.find(peer(stage))->snapshots = {Step(step)};
+  }
 };
 
 }  // namespace
@@ -31,7 +33,7 @@ BOOST_AUTO_TEST_CASE(every_so_many_steps_and_the_last_one_are_saved) {
   World world;
   for (uint64_t step : {1, 2, 3, 4, 9, 10}) {
     const bool due = step % 2 == 0 || step == 10;
-    BOOST_TEST(world.policy.decide(step, world.roster, 1s * step) == due);
+    BOOST_TEST(world.policy.decide(Step(step), world.roster, 1s * step) == due);
     world.durable(0, step);
     world.durable(1, step);
   }
@@ -39,25 +41,26 @@ BOOST_AUTO_TEST_CASE(every_so_many_steps_and_the_last_one_are_saved) {
 
 BOOST_AUTO_TEST_CASE(a_fast_disk_does_not_drop_what_a_slow_one_has_not_yet_matched) {
   World world;
-  BOOST_TEST(world.policy.decide(2, world.roster, 1s));
+  BOOST_TEST(world.policy.decide(Step(2), world.roster, 1s));
   world.durable(0, 2);  // stage 1 still writes
-  BOOST_TEST(!world.policy.decide(4, world.roster, 2s));
+  BOOST_TEST(!world.policy.decide(Step(4), world.roster, 2s));
   world.durable(1, 2);
-  BOOST_TEST(world.policy.decide(5, world.roster, 3s));  // overdue: with the next step that may
+  // Overdue: with the next step that may.
+  BOOST_TEST(world.policy.decide(Step(5), world.roster, 3s));
 }
 
 BOOST_AUTO_TEST_CASE(a_stage_whose_disk_fails_does_not_end_all_snapshots_for_ever) {
   World world;
-  BOOST_TEST(world.policy.decide(2, world.roster, 1s));
-  BOOST_TEST(!world.policy.decide(4, world.roster, 120s));
-  BOOST_TEST(world.policy.decide(5, world.roster, 121s));
+  BOOST_TEST(world.policy.decide(Step(2), world.roster, 1s));
+  BOOST_TEST(!world.policy.decide(Step(4), world.roster, 120s));
+  BOOST_TEST(world.policy.decide(Step(5), world.roster, 121s));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_asked_for_before_a_gathering_is_not_waited_for) {
   World world;
-  BOOST_TEST(world.policy.decide(2, world.roster, 1s));
+  BOOST_TEST(world.policy.decide(Step(2), world.roster, 1s));
   world.policy.forget();
-  BOOST_TEST(world.policy.decide(4, world.roster, 2s));
+  BOOST_TEST(world.policy.decide(Step(4), world.roster, 2s));
 }
 
 BOOST_AUTO_TEST_CASE(the_last_snapshot_is_tried_five_times) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/strong_id.h"
 #include "routing/steps/schedule.h"
 #include "tests/routing/steps/orders_in.h"
 #include "tests/support/ids.h"
@@ -36,23 +37,23 @@ struct ScheduleWorld {
     options.ahead_patience = std::chrono::seconds(3);
     return options;
   }
-  static uint32_t stage_of(uint32_t n) { return n <= 2 ? 0 : 1; }
+  static Stage stage_of(uint32_t n) { return Stage(n <= 2 ? 0 : 1); }
 
   routing::PeerFacts& facts(uint32_t n) { return roster.peers().at(peer(n)); }
   routing::PeerFacts& add(uint32_t n, uint64_t step = 0) {
     routing::PeerReport report;
     report.has_state = true;
-    report.step = report.open_step = step;
+    report.step = report.open_step = Step(step);
     report.checksum = 7;
     roster.report(peer(n), stage_of(n), "n" + std::to_string(n), report);
     facts(n).reachable = facts(n).serving = true;
     return facts(n);
   }
   void all_at(uint64_t step) {
-    for (auto& [id, peer] : roster.peers()) peer.step = peer.open_step = step;
+    for (auto& [id, peer] : roster.peers()) peer.step = peer.open_step = Step(step);
   }
   routing::Orders open(uint64_t step, uint64_t gathering = 1) {
-    return schedule.open(step, {3, gathering}, now);
+    return schedule.open(Step(step), {Term(3), gathering}, now);
   }
   routing::Orders tick(routing::Time later = std::chrono::milliseconds(100)) {
     return schedule.tick(now += later);
@@ -65,7 +66,7 @@ struct ScheduleWorld {
     for (const auto& slot : leases.slots) append(all, carry(leases.step, slot.lease));
     return all;
   }
-  routing::Orders carry(uint64_t step, const routing::SlotLease& lease) {
+  routing::Orders carry(Step step, const routing::SlotLease& lease) {
     routing::SlotReport report;
     report.step = step;
     report.slot = lease.slot;
@@ -73,7 +74,8 @@ struct ScheduleWorld {
     report.loss_sum = 2;
     report.samples = 2;
     for (uint32_t stage : {0u, 1u})
-      report.route.push_back({stage, peer(stage == 0 ? 1 : 3), !lease.validation, lease.attempt});
+      report.route.push_back(
+          {Stage(stage), peer(stage == 0 ? 1 : 3), !lease.validation, lease.attempt});
     auto orders = schedule.slot_reported(report, now);
     return orders ? *orders : routing::Orders{};
   }

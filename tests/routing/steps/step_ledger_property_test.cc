@@ -19,7 +19,7 @@ constexpr uint32_t kPeersPerStage = 3;
 class World {
  public:
   World(uint32_t slots, uint32_t validation, uint32_t term = 1)
-      : slots_(slots), ledger({/*step=*/1, kStages, slots, validation, term << 16}) {}
+      : slots_(slots), ledger({Step(1), kStages, slots, validation, Attempt(term << 16)}) {}
 
   struct Flight {
     SlotLease lease;
@@ -29,7 +29,7 @@ class World {
   };
 
   static ActorId trainer(uint32_t i) { return testing::peer(1000 + i, "trainer"); }
-  static PeerId peer_at(uint32_t stage, uint32_t i) { return testing::peer(stage * 100 + i); }
+  static PeerId peer_at(Stage stage, uint32_t i) { return testing::peer(stage.value() * 100 + i); }
 
   void lease(uint32_t who, uint32_t count) {
     for (const SlotLease& lease : ledger.lease(trainer(who), count, now_ + 5)) {
@@ -43,13 +43,13 @@ class World {
   void carry(Flight& flight, uint32_t choice, uint32_t cut) {
     if (flight.carried) return;
     flight.carried = true;
-    for (uint32_t stage = 0; stage < kStages; ++stage) {
-      PeerId peer = peer_at(stage, (choice + stage) % kPeersPerStage);
+    for (Stage stage; stage.value() < kStages; ++stage) {
+      PeerId peer = peer_at(stage, (choice + stage.value()) % kPeersPerStage);
       if (dead.count(peer) != 0) continue;
-      bool adds = ((flight.lease.needs >> stage) & 1) != 0 && stage != cut;
+      bool adds = ((flight.lease.needs >> stage.value()) & 1) != 0 && stage.value() != cut;
       // A sum takes a slot once: a peer that holds it of an earlier attempt says so.
       auto mine = sums.find(peer);
-      uint64_t by = flight.lease.attempt;
+      Attempt by = flight.lease.attempt;
       if (adds && mine != sums.end())
         for (const auto& entry : mine->second)
           if (entry.first == flight.lease.slot) by = entry.second;
@@ -59,12 +59,13 @@ class World {
   }
 
   void not_finite(const Flight& flight, uint32_t where) {
+    const Stage at(where % kStages);
     auto verdict = ledger.non_finite(flight.lease.slot, flight.lease.attempt,
-                                     {where % kStages, peer_at(where % kStages, where % 2), false});
+                                     {at, peer_at(at, where % 2), false, Attempt()});
     if (verdict != NonFiniteVerdict::kSkipped || flight.lease.validation) return;
     skipped.insert(flight.lease.slot);
     // Who holds a skipped slot drops its whole sum, as at the close of the step.
-    for (uint32_t stage = 0; stage < kStages; ++stage)
+    for (Stage stage; stage.value() < kStages; ++stage)
       for (uint32_t i = 0; i < kPeersPerStage; ++i) {
         const auto& sum = sums[peer_at(stage, i)];
         if (std::any_of(sum.begin(), sum.end(),
@@ -95,23 +96,23 @@ class World {
     (void)ledger.expire(now_);
   }
 
-  StageMask ledger_needs(uint32_t slot) const {
+  StageMask ledger_needs(Slot slot) const {
     StageMask needs = 0;
-    for (uint32_t stage = 0; slot < slots_ && stage < kStages; ++stage)
+    for (Stage stage; slot.value() < slots_ && stage.value() < kStages; ++stage)
       if (skipped.count(slot) == 0 && !ledger.holder(slot, stage).has_value())
-        needs |= StageMask{1} << stage;
+        needs |= StageMask{1} << stage.value();
     return needs;
   }
 
   /// What must be true after every event.
   void check() const {
-    for (uint32_t stage = 0; stage < kStages; ++stage) {
+    for (Stage stage; stage.value() < kStages; ++stage) {
       std::vector<int> times(slots_, 0);
       for (const auto& [peer, counted] : ledger.counted(stage)) {
         RC_ASSERT(dead.count(peer) == 0u);
         RC_ASSERT(std::is_sorted(counted.begin(), counted.end()));
-        for (uint32_t slot : counted) {
-          ++times.at(slot);
+        for (Slot slot : counted) {
+          ++times.at(slot.value());
           RC_ASSERT(ledger.holder(slot, stage).value().peer == peer);
           // The heart of it: what is counted is really in the peer's sum.
           auto sum = sums.find(peer);
@@ -123,7 +124,7 @@ class World {
           RC_ASSERT(skipped.count(slot) == 0u);
         }
       }
-      for (uint32_t slot : skipped) times.at(slot) += 1;
+      for (Slot slot : skipped) times.at(slot.value()) += 1;
       bool all = std::all_of(times.begin(), times.end(), [](int t) { return t == 1; });
       RC_ASSERT(std::all_of(times.begin(), times.end(), [](int t) { return t <= 1; }));
       RC_ASSERT(ledger.stage_full(stage) == all);
@@ -139,15 +140,15 @@ class World {
   StepLedger ledger;
   std::vector<Flight> flights;
   std::set<PeerId> dead;
-  std::set<uint32_t> skipped;
-  std::map<PeerId, std::set<std::pair<uint32_t, uint64_t>>> sums;
+  std::set<Slot> skipped;
+  std::map<PeerId, std::set<std::pair<Slot, Attempt>>> sums;
 };
 
 void random_event(World& world) {
   uint32_t kind = *rc::gen::inRange<uint32_t>(0, 13);
   uint32_t a = *rc::gen::inRange<uint32_t>(0, 1000);
   uint32_t b = *rc::gen::inRange<uint32_t>(0, 1000);
-  PeerId peer = World::peer_at(a % kStages, b % kPeersPerStage);
+  PeerId peer = World::peer_at(Stage(a % kStages), b % kPeersPerStage);
   if (kind <= 2) {
     world.lease(a % 2, b % 4);
   } else if (kind <= 8) {
@@ -160,7 +161,7 @@ void random_event(World& world) {
   } else if (kind == 9) {
     if (b / kPeersPerStage % 2 == 0)
       world.drop_sum(peer);
-    else if (peer != World::peer_at(a % kStages, 0))  // one of each stage lives on
+    else if (peer != World::peer_at(Stage(a % kStages), 0))  // one of each stage lives on
       world.kill(peer);
   } else if (kind == 10) {
     (void)world.ledger.trainer_lost(World::trainer(a % 2));
@@ -177,10 +178,10 @@ void finish(World& world) {
   world.flights.clear();
   world.lease(0, 1000);
   for (World::Flight& flight : world.flights) {
-    for (uint32_t stage = 0; stage < kStages; ++stage) {
+    for (Stage stage; stage.value() < kStages; ++stage) {
       PeerId peer = World::peer_at(stage, 0);
-      bool adds = ((flight.lease.needs >> stage) & 1) != 0;
-      uint64_t by = flight.lease.attempt;
+      bool adds = ((flight.lease.needs >> stage.value()) & 1) != 0;
+      Attempt by = flight.lease.attempt;
       for (const auto& entry : world.sums[peer])
         if (entry.first == flight.lease.slot) by = entry.second;
       if (adds) world.sums[peer].insert({flight.lease.slot, by});
@@ -221,14 +222,14 @@ BOOST_AUTO_TEST_CASE(a_rebuilt_ledger_counts_only_what_living_peers_hold_and_can
     after.sums = before.sums;
     after.dead = before.dead;
     for (const PeerId& peer : before.dead) after.ledger.peer_lost(peer, false);
-    for (uint32_t stage = 0; stage < kStages; ++stage)
+    for (Stage stage; stage.value() < kStages; ++stage)
       for (uint32_t i = 0; i < kPeersPerStage; ++i) {
         const auto& sum = before.sums[World::peer_at(stage, i)];
         after.ledger.rebuild(World::peer_at(stage, i), stage, {sum.begin(), sum.end()});
       }
     after.check();
-    for (uint32_t slot = 0; slot < slots; ++slot)
-      for (uint32_t stage = 0; stage < kStages; ++stage)
+    for (Slot slot; slot.value() < slots; ++slot)
+      for (Stage stage; stage.value() < kStages; ++stage)
         if (before.skipped.count(slot) == 0 && before.ledger.holder(slot, stage).has_value())
           RC_ASSERT(after.ledger.holder(slot, stage).has_value());
     finish(after);

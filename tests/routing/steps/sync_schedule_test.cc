@@ -17,9 +17,16 @@ using World = ScheduleWorld<SyncSchedule>;
 /// The CloseStep of a stage.
 orders::CloseStep close_of(const Orders& orders, uint32_t stage) {
   for (const auto& close : all_of<orders::CloseStep>(orders))
-    if (close.stage == stage) return close;
+    if (close.stage == Stage(stage)) return close;
   BOOST_FAIL("no CloseStep of stage " << stage);
   return {};
+}
+
+/// What a peer says that holds so many slots.
+std::vector<std::pair<Slot, Attempt>> first_slots(uint32_t count) {
+  std::vector<std::pair<Slot, Attempt>> held;
+  for (Slot slot; slot.value() < count; ++slot) held.emplace_back(slot, Attempt(11));
+  return held;
 }
 
 /// Through the whole last step, up to the last snapshot.
@@ -47,11 +54,11 @@ BOOST_AUTO_TEST_CASE(a_step_is_leased_averaged_and_committed_and_the_next_one_is
   const auto averaged = world.close_all(filled);
   const auto commits = all_of<orders::CommitStep>(averaged);
   BOOST_REQUIRE(commits.size() == 4u);
-  BOOST_TEST(commits[0].step == 0u);
+  BOOST_TEST(commits[0].step == Step(0));
   BOOST_TEST(commits[0].gradient_norm == std::sqrt(18.0));
   BOOST_TEST(all_of<orders::WriteMetrics>(averaged).size() == 1u);
   BOOST_TEST(all_of<orders::WriteAudit>(averaged).size() == 1u);
-  BOOST_TEST(world.schedule.frame().open.step == 1u);
+  BOOST_TEST(world.schedule.frame().open.step == Step(1));
   const auto done = world.commit_all(averaged);
   BOOST_TEST(noted<facts::ReplicasCompared>(done).size() == 2u);
 }
@@ -77,11 +84,11 @@ BOOST_AUTO_TEST_CASE(a_step_is_not_closed_while_a_member_still_applies_the_one_b
 BOOST_AUTO_TEST_CASE(a_peer_that_came_back_with_its_share_fills_its_stage_and_the_round_begins) {
   World world;
   PeerFacts& holder = world.facts(1);
-  world.facts(3).held = {{0, 11}, {1, 11}, {2, 11}, {3, 11}};
+  world.facts(3).held = first_slots(4);
   holder.serving = false;
   const auto opened = world.open(0);
   BOOST_TEST(all_of<orders::CloseStep>(opened).size() == 1u);  // stage 1 is full as reported
-  holder.held = {{0, 11}, {1, 11}, {2, 11}, {3, 11}};
+  holder.held = first_slots(4);
   Orders orders;
   const auto verdict = world.schedule.admit(peer(1), orders, world.now);
   BOOST_TEST((verdict.kind == Verdict::Kind::kServe));
@@ -91,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_peer_that_came_back_with_its_share_fills_its_stage_and_th
 
 BOOST_AUTO_TEST_CASE(a_successor_goes_on_with_what_peers_hold) {
   World world;
-  world.facts(1).held = {{0, 11}, {1, 11}};
+  world.facts(1).held = first_slots(2);
   world.open(0);
   const auto leases = world.schedule.lease(peer(50, "trainer"), 64, 1e9);
   BOOST_REQUIRE(leases.slots.size() == 4u);
@@ -103,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_lost_peer_s_slots_are_computed_again) {
   World world;
   world.open(0);
   const auto leases = world.schedule.lease(peer(50, "trainer"), 2, 1e9);
-  for (const auto& slot : leases.slots) world.carry(0, slot.lease);
+  for (const auto& slot : leases.slots) world.carry(Step(0), slot.lease);
   const auto recompute = noted<facts::Recompute>(world.lose(1));
   BOOST_REQUIRE(recompute.size() == 1u);
   BOOST_TEST(recompute[0].slots == 2u);
@@ -146,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_member_that_dropped_its_sum_in_a_round_given_up_counts_no
   world.close_failed(close, peer(2), ErrorCode::kLinkLost);  // the round is given up
   CloseAnswer late;
   late.holds_more = true;
-  world.schedule.close_answered({0, close.round, 0, peer(1)}, late, world.now);
+  world.schedule.close_answered({Stage(0), close.round, Step(0), peer(1)}, late, world.now);
   const auto leases = world.schedule.lease(peer(50, "trainer"), 64, 1e9);
   BOOST_TEST(leases.slots.size() == 4u);  // the ledger does not go on to count them
 }
@@ -165,7 +172,7 @@ BOOST_AUTO_TEST_CASE(who_joined_after_the_round_began_has_no_average_and_is_sent
   World world;
   world.open(0);
   const auto filled = world.carry_all();
-  world.add(9).stage = 0;
+  world.add(9).stage = Stage(0);
   const auto averaged = world.close_all(filled);
   BOOST_TEST(all_of<orders::CommitStep>(averaged).size() == 4u);
   const auto asked = all_of<orders::AskToRegister>(averaged);
@@ -210,9 +217,9 @@ BOOST_AUTO_TEST_CASE(a_slot_that_is_not_finite_twice_is_left_out_by_every_stage)
   SlotReport report;
   report.what = SlotReport::What::kNonFinite;
   report.attempt = leases.slots[0].lease.attempt;
-  report.where = {1, peer(3), false, 0};
+  report.where = {Stage(1), peer(3), false, Attempt()};
   BOOST_REQUIRE(world.schedule.slot_reported(report, world.now).ok());
-  for (size_t i = 1; i < 4; ++i) world.carry(0, leases.slots[i].lease);
+  for (size_t i = 1; i < 4; ++i) world.carry(Step(0), leases.slots[i].lease);
   leases = world.schedule.lease(peer(50, "trainer"), 64, 1e9);
   BOOST_REQUIRE(leases.slots.size() == 1u);
   BOOST_TEST(leases.slots[0].avoid.size() == 1u);
@@ -233,7 +240,7 @@ BOOST_AUTO_TEST_CASE(a_step_whose_every_slot_is_skipped_is_said_once_and_never_c
       report.what = SlotReport::What::kNonFinite;
       report.slot = slot.lease.slot;
       report.attempt = slot.lease.attempt;
-      report.where = {1, peer(3), false, 0};
+      report.where = {Stage(1), peer(3), false, Attempt()};
       auto orders = world.schedule.slot_reported(report, world.now);
       BOOST_REQUIRE(orders.ok());
       World::append(all, *orders);
@@ -248,9 +255,9 @@ BOOST_AUTO_TEST_CASE(a_report_of_another_step_is_refused_by_what_it_is) {
   world.all_at(4);
   world.open(4);
   SlotReport report;
-  report.step = 5;
+  report.step = Step(5);
   BOOST_TEST(world.schedule.slot_reported(report, world.now).code() == ErrorCode::kNotReady);
-  report.step = 3;
+  report.step = Step(3);
   BOOST_TEST(world.schedule.slot_reported(report, world.now).code() == ErrorCode::kStaleStep);
 }
 
@@ -259,7 +266,7 @@ BOOST_AUTO_TEST_CASE(the_end_is_declared_once_the_last_snapshot_is_durable_in_ev
   const auto ended = reach_the_end(world);
   BOOST_TEST((world.schedule.frame().phase == Frame::Phase::kFinished));
   Orders orders = ended;
-  for (auto& [id, peer] : world.roster.peers()) peer.snapshots = {10};
+  for (auto& [id, peer] : world.roster.peers()) peer.snapshots = {Step(10)};
   if (!has<orders::SaveAll>(orders))
     orders = world.schedule.resume({orders::Later::What::kSaveFinal}, world.now += 100ms);
   BOOST_REQUIRE(has<orders::SaveAll>(orders));
@@ -291,7 +298,7 @@ BOOST_AUTO_TEST_CASE(the_last_snapshot_waits_until_a_slower_stage_has_matched_th
   const auto ended = world.carry_all();
   BOOST_TEST(!has<orders::SaveAll>(ended));
   BOOST_TEST(has<orders::Later>(ended));
-  for (auto& [id, peer] : world.roster.peers()) peer.snapshots = {10};
+  for (auto& [id, peer] : world.roster.peers()) peer.snapshots = {Step(10)};
   BOOST_TEST(has<orders::SaveAll>(
       world.schedule.resume({orders::Later::What::kSaveFinal}, world.now += 100ms)));
 }
@@ -299,9 +306,9 @@ BOOST_AUTO_TEST_CASE(the_last_snapshot_waits_until_a_slower_stage_has_matched_th
 BOOST_AUTO_TEST_CASE(who_comes_back_after_the_end_without_the_last_snapshot_is_asked_for_one_once) {
   World world;
   reach_the_end(world);
-  for (auto& [id, peer] : world.roster.peers()) peer.snapshots = {10};
+  for (auto& [id, peer] : world.roster.peers()) peer.snapshots = {Step(10)};
   world.schedule.saved({}, world.now);
-  world.facts(2).snapshots = {8};
+  world.facts(2).snapshots = {Step(8)};
   Orders orders;
   world.schedule.admit(peer(2), orders, world.now);
   BOOST_TEST(has<orders::SaveLate>(orders));

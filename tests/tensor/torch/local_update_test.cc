@@ -113,7 +113,7 @@ StageOptions async_options(OptimizerKind kind = OptimizerKind::kNag) {
   return options;
 }
 
-MicrobatchKey key(uint32_t slot) { return {0, slot, 0}; }
+MicrobatchKey key(uint32_t slot) { return {{}, Slot(slot), {}}; }
 
 EncodedTensor forward(ModelStage& stage, uint32_t slot) {
   auto out = stage.forward(key(slot), some_input(slot), false);

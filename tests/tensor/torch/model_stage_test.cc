@@ -102,7 +102,7 @@ void loss_and_gradients_equal_the_reference(ModelKind kind) {
       options.model.layers_per_stage = split;
       options.backward = policy;
       Stages stages = pipeline(options);
-      const double loss = pass(stages, {0, 0, 0});
+      const double loss = pass(stages, {});
       BOOST_TEST(loss == reference->loss_sum, boost::test_tools::tolerance(1e-5));
       BOOST_TEST(distance(reference->gradients, gradients(stages)) < kTolerance);
     }
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(training_in_stages_equals_the_one_process_trainer) {
     if (step == 3)
       for (auto& stage : stages) at_step_3.push_back(stage->save_state());
     double loss = 0, squared = 0;
-    for (uint32_t slot = 0; slot < 2; ++slot) loss += pass(stages, {step, slot, 0});
+    for (uint32_t slot = 0; slot < 2; ++slot) loss += pass(stages, {Step(step), Slot(slot), {}});
     BOOST_TEST(loss / reference.batch == run->losses[step], boost::test_tools::tolerance(1e-4));
     std::vector<std::vector<float>> means;
     for (auto& stage : stages) {
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(nag_in_stages_equals_nag_in_the_one_process_trainer) {
   auto train = [&](uint64_t step) {
     auto run = (*trainer)->train_until(step + 1);
     require_ok(run);
-    const double loss = pass(stages, {step, 0, 0});
+    const double loss = pass(stages, {Step(step), {}, {}});
     BOOST_TEST(loss / kSamples == run->losses[0], boost::test_tools::tolerance(1e-5));
     for (auto& stage : stages) {
       std::vector<float> mean = floats(stage->gradient_sum());
@@ -279,12 +279,12 @@ BOOST_AUTO_TEST_SUITE(ModelStageTest)
 
 BOOST_AUTO_TEST_CASE(gradients_add_up_and_only_if_asked) {
   Stages stages = pipeline(stage_options(0, 2));
-  pass(stages, {0, 0, 0}, /*accumulate=*/false);
+  pass(stages, {}, /*accumulate=*/false);
   for (float g : floats(stages[0]->gradient_sum())) BOOST_REQUIRE(g == 0);
   for (float g : floats(stages[1]->gradient_sum())) BOOST_REQUIRE(g == 0);
-  pass(stages, {0, 0, 1});
+  pass(stages, {{}, {}, Attempt(1)});
   auto once = gradients(stages);
-  pass(stages, {0, 1, 0});
+  pass(stages, {{}, Slot(1), {}});
   auto twice = gradients(stages);
   for (auto& [name, values] : once) {
     for (float& g : values) g *= 2;
@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(lossy_boundaries_and_bf16_stay_close) {
     options.gradient_codec = Codec::kBf16;
     options.compute = compute;
     Stages stages = pipeline(options);
-    const double loss = pass(stages, {0, 0, 0});
+    const double loss = pass(stages, {});
     BOOST_TEST(loss == reference->loss_sum, boost::test_tools::tolerance(1e-2));
     BOOST_TEST(distance(reference->gradients, gradients(stages)) < 0.2);
   }
@@ -310,22 +310,23 @@ BOOST_AUTO_TEST_CASE(lossy_boundaries_and_bf16_stay_close) {
 BOOST_AUTO_TEST_CASE(forward_only_keeps_nothing_and_gives_the_same_loss) {
   Stages stages = pipeline(stage_options(0, 2));
   StageInput input = some_input();
-  auto activations = stages[0]->forward({0, 0, 0}, input, true);
+  auto activations = stages[0]->forward({}, input, true);
   BOOST_REQUIRE(activations.ok());
   BOOST_TEST(stages[0]->kept() == 0);
   input.activations = *activations;
-  auto loss = stages[1]->forward_backward({0, 0, 0}, input, true, true);
+  auto loss = stages[1]->forward_backward({}, input, true, true);
   BOOST_REQUIRE(loss.ok());
   BOOST_TEST(loss->gradient.empty());
   for (float g : floats(stages[1]->gradient_sum())) BOOST_REQUIRE(g == 0);
-  BOOST_TEST(loss->loss_sum == pass(stages, {0, 1, 0}));
+  BOOST_TEST(loss->loss_sum == pass(stages, {{}, Slot(1), {}}));
 }
 
 BOOST_AUTO_TEST_CASE(bad_input_is_refused_by_name) {
   Stages stages = pipeline(stage_options(0, 2));
+  const MicrobatchKey key{Step(9), Slot(9), Attempt(9)};
   auto code = [&](size_t stage, const StageInput& input) {
-    return stage == 0 ? stages[0]->forward({9, 9, 9}, input, false).code()
-                      : stages[1]->forward_backward({9, 9, 9}, input, true, false).code();
+    return stage == 0 ? stages[0]->forward(key, input, false).code()
+                      : stages[1]->forward_backward(key, input, true, false).code();
   };
   StageInput input = some_input();
   input.samples = 2;
@@ -342,7 +343,7 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_by_name) {
   BOOST_TEST((code(0, input) == ErrorCode::kInvalidArgument));
   input = some_input();
   BOOST_TEST((code(1, input) == ErrorCode::kShapeMismatch));  // no activations
-  auto activations = stages[0]->forward({0, 0, 0}, input, false);
+  auto activations = stages[0]->forward({}, input, false);
   BOOST_REQUIRE(activations.ok());
   input.activations = *activations;
   BOOST_TEST((code(0, input) == ErrorCode::kInvalidArgument));  // activations at the first stage
@@ -352,12 +353,12 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_by_name) {
   BOOST_TEST((code(1, input) == ErrorCode::kNonFinite));
   input.activations.data = activations->data.slice(0, activations->data.size() - 4);
   BOOST_TEST((code(1, input) == ErrorCode::kShapeMismatch));
+  BOOST_TEST((stages[0]->forward({}, some_input(), false).code() == ErrorCode::kAlreadyExists));
   BOOST_TEST(
-      (stages[0]->forward({0, 0, 0}, some_input(), false).code() == ErrorCode::kAlreadyExists));
-  BOOST_TEST((stages[0]->backward({1, 0, 0}, *activations, true).code() == ErrorCode::kNotFound));
+      (stages[0]->backward({Step(1), {}, {}}, *activations, true).code() == ErrorCode::kNotFound));
   EncodedTensor gradient = *activations;
   gradient.data = bytes(nan);
-  BOOST_TEST((stages[0]->backward({0, 0, 0}, gradient, true).code() == ErrorCode::kNonFinite));
+  BOOST_TEST((stages[0]->backward({}, gradient, true).code() == ErrorCode::kNonFinite));
   for (float g : floats(stages[0]->gradient_sum())) BOOST_REQUIRE(g == 0);
   BOOST_TEST(stages[0]->kept() == 0);
   BOOST_TEST((stages[0]->apply(bytes({1.0f}), 1).code() == ErrorCode::kShapeMismatch));
@@ -369,11 +370,11 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_by_name) {
 
 BOOST_AUTO_TEST_CASE(dropped_attempts_are_forgotten) {
   Stages stages = pipeline(stage_options(0, 2));
-  BOOST_REQUIRE(stages[0]->forward({0, 0, 0}, some_input(), false).ok());
+  BOOST_REQUIRE(stages[0]->forward({}, some_input(), false).ok());
   BOOST_TEST(stages[0]->kept() == 1);
-  stages[0]->drop({0, 0, 1});
+  stages[0]->drop({{}, {}, Attempt(1)});
   BOOST_TEST(stages[0]->kept() == 1);
-  stages[0]->drop({0, 0, 0});
+  stages[0]->drop({});
   BOOST_TEST(stages[0]->kept() == 0);
 }
 
@@ -393,7 +394,7 @@ BOOST_AUTO_TEST_SUITE(StageStateTest)
 
 BOOST_AUTO_TEST_CASE(a_restored_stage_goes_on_bit_for_bit) {
   auto train = [](Stages& stages, uint64_t step) {
-    pass(stages, {step, 0, 0});
+    pass(stages, {Step(step), {}, {}});
     for (auto& stage : stages) BOOST_REQUIRE(stage->apply(stage->gradient_sum(), 0.5).ok());
   };
   Stages original = pipeline(stage_options(0, 2));
@@ -456,7 +457,7 @@ Stages nag_stages() {
   options.optimizer.beta2 = 0.999;
   Stages stages = pipeline(options);
   for (uint64_t step = 0; step < 3; ++step) {
-    pass(stages, {step, 0, 0});
+    pass(stages, {Step(step), {}, {}});
     for (auto& stage : stages) {
       auto done = stage->apply_local(kSamples, 0);
       require_ok(done);
@@ -483,7 +484,7 @@ BOOST_AUTO_TEST_CASE(a_nag_stage_is_saved_with_its_momentum_product_and_goes_on_
     BOOST_TEST(restored[i]->updates() == 3u);
   }
   for (Stages* stages : {&original, &restored}) {
-    pass(*stages, {3, 0, 0});
+    pass(*stages, {Step(3), {}, {}});
     for (auto& stage : *stages) BOOST_REQUIRE(stage->apply_local(kSamples, 1).ok());
   }
   for (size_t i = 0; i < 2; ++i)

@@ -1,8 +1,14 @@
-#include "records/reference.h"
+// docs/events.md, printed from the catalogue. SWARM_UPDATE_DOCS=1 writes it anew.
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <string>
 
 #include "records/catalogue.h"
+#include "records/files.h"
 
-namespace swarm::records {
+using namespace swarm;
+using namespace swarm::records;
+
 namespace {
 
 struct Chapter {
@@ -44,9 +50,7 @@ std::string row_of(const CatalogueRow& row) {
          row.info.meaning + " | " + fields_of(row) + " |\n";
 }
 
-}  // namespace
-
-std::string events_reference() {
+std::string events_page() {
   std::string out =
       "# Events\n\n"
       "Every event that a line of `events.jsonl` can name ([run_folder.md](run_folder.md)). This "
@@ -73,4 +77,22 @@ std::string events_reference() {
   return out;
 }
 
-}  // namespace swarm::records
+const std::string kRoot = SWARM_SOURCE_DIR;
+
+void check_page(const std::string& path, const std::string& right) {
+  if (std::getenv("SWARM_UPDATE_DOCS") != nullptr)
+    BOOST_REQUIRE(write_atomically(kRoot + "/" + path, right).ok());
+  const auto found = read_file(kRoot + "/" + path);
+  BOOST_REQUIRE_MESSAGE(found.ok(), path);
+  BOOST_TEST((*found == right), path << " is out of date: run this test with SWARM_UPDATE_DOCS=1");
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(records_events_page)
+
+BOOST_AUTO_TEST_CASE(the_page_of_events_is_the_catalogue) {
+  check_page("docs/events.md", events_page());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,88 @@
+#include "apps/sim/step_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace swarm::sim {
+
+const std::vector<float>& StepChecks::expected(Stage stage, Step step) {
+  auto& steps = expected_[stage];
+  if (steps.size() <= step.value())
+    for (uint64_t s = steps.size(); s <= step.value(); ++s)
+      steps.push_back(expected_parameters(stage, s, swarm_.training.batch));
+  return steps[step.value()];
+}
+
+void StepChecks::parameters(const std::string& node, const ArithmeticStage& stage,
+                            const char* how) {
+  const Stage number(static_cast<uint32_t>(swarm_.nodes.at(node).stage));
+  const Step step(stage.step());
+  const std::string where = fmt::format("{} stage {} step {} ({})", node, number, step, how);
+  if (step.value() > swarm_.training.steps)
+    return report_("I1", where + " is beyond the last step");
+  const auto& right = expected(number, step);
+  if (!std::equal(right.begin(), right.end(), stage.parameters().begin()))
+    report_("I1", fmt::format("{}: first parameter is {}, not {}", where, stage.parameters()[0],
+                              right[0]));
+}
+
+void StepChecks::event(const records::Event& event) {
+  context_.events.push_back(event);
+  if (event.is<records::Recovered>() && event.step >= 0) {
+    const Step step(static_cast<uint64_t>(event.step));
+    if (last_committed_ && *last_committed_ >= step) {
+      if (step == Step())
+        last_committed_.reset();
+      else
+        last_committed_ = step - 1;
+    }
+  }
+}
+
+void StepChecks::closed(const std::string& node, const records::ClosedStep& step) {
+  audit_.closed.push_back({step, seconds_of(swarm_), ++audit_.lines, node});
+}
+
+void StepChecks::committed(const std::string& node, const records::CommittedStep& step) {
+  audit_.committed.push_back({step, seconds_of(swarm_), ++audit_.lines, node});
+  const std::tuple round(Stage(step.stage), Step(step.step), Round(step.round), step.digest);
+  if (rounds_.try_emplace(round, step.checksum).first->second != step.checksum)
+    report_("I2",
+            fmt::format("{} stage {} step {}: another checksum than a replica after the same round",
+                        node, step.stage, step.step));
+  reached_[{Stage(step.stage), Step(step.step + 1)}].insert(step.checksum);
+}
+
+void StepChecks::loaded(const std::string& node, const records::LoadedState& state) {
+  audit_.loaded.push_back({state, seconds_of(swarm_), ++audit_.lines, node});
+  auto& reached = reached_[{Stage(state.stage), Step(state.step)}];
+  if (state.source == "seed") reached.insert(state.checksum);
+  if (reached.count(state.checksum) == 0)
+    report_("I2",
+            fmt::format("{} loaded stage {} step {} from {}, with a checksum that no replica had",
+                        node, state.stage, state.step, state.source));
+}
+
+void StepChecks::at_end() {
+  context_.steps = swarm_.training.steps;
+  context_.num_stages = swarm_.num_stages;
+  context_.batch = swarm_.training.batch;
+  context_.microbatch = swarm_.training.microbatch;
+  context_.delayed_updates = swarm_.training.delayed_updates;
+  const auto verdict = launch::audit(audit_, context_);
+  if (!verdict.passed()) report_("audit", verdict.violations.front());
+}
+
+void StepChecks::metrics(const records::StepMetrics& line) {
+  const Term term(line.term);
+  if (term < highest_term_) return;  // of one that was replaced; its peers refuse it
+  highest_term_ = term;
+  const Step step(line.step);
+  if (last_committed_ && step < *last_committed_)
+    report_("I7", fmt::format("step {} was committed after step {} without a logged recovery", step,
+                              *last_committed_));
+  last_committed_ = step;
+}
+
+}  // namespace swarm::sim

@@ -1,0 +1,52 @@
+/// The invariants of training in steps, where every peer's parameters are known beforehand:
+///
+///   I1  every replica's parameters at each step are those of a run in which every sample counted
+///       once per stage; `swarm audit` finds nothing
+///   I2  replicas of a stage have the same checksum after a round; only states that replicas reached
+///       are loaded
+///   I7  no step is committed after a later one unless a recovery was logged
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "apps/audit/audit.h"
+#include "apps/sim/mode_checks.h"
+#include "common/strong_id.h"
+
+namespace swarm::sim {
+
+class StepChecks : public ModeChecks {
+ public:
+  /// `swarm` outlives this.
+  StepChecks(Swarm& swarm, Report report) : swarm_(swarm), report_(std::move(report)) {}
+
+  void parameters(const std::string& node, const ArithmeticStage& stage, const char* how) override;
+  void event(const records::Event& event) override;
+  void closed(const std::string& node, const records::ClosedStep& step) override;
+  void committed(const std::string& node, const records::CommittedStep& step) override;
+  void loaded(const std::string& node, const records::LoadedState& state) override;
+  void metrics(const records::StepMetrics& line) override;
+  void at_end() override;
+
+ private:
+  const std::vector<float>& expected(Stage stage, Step step);
+
+  Swarm& swarm_;
+  Report report_;
+  std::map<Stage, std::vector<std::vector<float>>> expected_;  ///< By stage, step.
+  /// By (stage, step, round, digest): the checksum after it.
+  std::map<std::tuple<Stage, Step, Round, uint64_t>, uint64_t> rounds_;
+  std::map<std::pair<Stage, Step>, std::set<uint64_t>> reached_;  ///< By (stage, step).
+  launch::AuditLog audit_;
+  launch::AuditContext context_;
+  std::optional<Step> last_committed_;
+  Term highest_term_;
+};
+
+}  // namespace swarm::sim
