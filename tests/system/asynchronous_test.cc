@@ -1,6 +1,7 @@
 /// Asynchronous mode with real processes and a real model.
 #include <signal.h>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <fstream>
 #include <random>
@@ -12,15 +13,29 @@ namespace {
 
 BOOST_AUTO_TEST_SUITE(Asynchronous)
 
-/// Checksums of a stage's parameters, one for each update, in order.
-std::map<int64_t, std::vector<std::string>> checksums(const RunFolder& run) {
-  std::map<int64_t, std::vector<std::string>> result;
+/// Checksums of a stage's parameters, one for each round, in order.
+using Checksums = std::map<int64_t, std::vector<std::string>>;
+
+Checksums checksums(const RunFolder& run) {
+  Checksums result;
   for (const auto& event : run.events("replicas_equal"))
     result[event.value("stage", int64_t{-1})].push_back(event.value("checksum", std::string()));
   return result;
 }
 
+/// Whether `some` are values of `all` in their order.
+bool is_subsequence(const std::vector<std::string>& some, const std::vector<std::string>& all) {
+  auto at = all.begin();
+  for (const std::string& one : some) {
+    at = std::find(at, all.end(), one);
+    if (at == all.end()) return false;
+    ++at;
+  }
+  return true;
+}
+
 /// One peer a stage, one microbatch under way: nothing is stale, so both modes are one computation.
+/// A period that closes while the round of the one before still runs has no round of its own.
 BOOST_AUTO_TEST_CASE(one_microbatch_at_a_time_equals_the_synchronous_mode_bit_for_bit) {
   TemporaryFolder folder;
   const std::string file = folder.path() + "/alone.toml";
@@ -35,7 +50,7 @@ BOOST_AUTO_TEST_CASE(one_microbatch_at_a_time_equals_the_synchronous_mode_bit_fo
                          "[[nodes]]\nname = \"s0\"\nstages = [0]\n"
                          "[[nodes]]\nname = \"s1\"\nstages = [1]\n"
                          "[[nodes]]\nname = \"t\"\ntrainer = true\n";
-  std::map<std::string, std::map<int64_t, std::vector<std::string>>> found;
+  std::map<std::string, Checksums> found;
   for (const std::string mode : {"sync", "async"}) {
     const std::string runs = folder.path() + "/" + mode;
     Process process({"run", file, "--set", "run.folder=" + runs, "--set", "training.mode=" + mode},
@@ -47,8 +62,9 @@ BOOST_AUTO_TEST_CASE(one_microbatch_at_a_time_equals_the_synchronous_mode_bit_fo
     const auto& sync = found["sync"][stage];
     const auto& async = found["async"][stage];
     BOOST_TEST(sync.size() == 30u);
-    BOOST_TEST(async.size() == 30u);
-    BOOST_TEST(sync == async, boost::test_tools::per_element());
+    BOOST_REQUIRE(async.size() > 10u);
+    BOOST_TEST(is_subsequence(async, sync), "stage " << stage);
+    BOOST_TEST(async.back() == sync.back());  // the last round is never left out
   }
 }
 
