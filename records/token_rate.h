@@ -35,17 +35,16 @@ class TokenRate {
 
 /// A whole run (summary, report, `swarm compare`, `swarm bench`): the tokens between its first
 /// closing and its last through the time between them. Recoveries count; the first step, which
-/// warms allocators and links up, and the time in which the run was stopped do not.
+/// warms allocators and links up, and the time from a stop to the first closing after the resume do
+/// not. What is told may come in any order.
 class RunRate {
  public:
-  /// A training step has closed at `time_s`; `tokens`: trained so far in the run. Any order, but
-  /// none from before a stop.
-  void closed(double time_s, uint64_t tokens);
-  /// The run was stopped, and goes on from here.
-  void stopped() { stopped_ = true; }
+  /// A training step has closed at `time_s`; `tokens`: trained so far in the run. Once for each
+  /// step.
+  void closed(double time_s, uint64_t tokens) { closings_.push_back({time_s, tokens}); }
+  /// The run was stopped before and went on at `time_s`.
+  void resumed(double time_s) { resumes_s_.push_back(time_s); }
 
-  double tokens() const;
-  double seconds() const;
   /// Nothing if no time has passed between closings.
   std::optional<double> tokens_per_second() const;
 
@@ -54,11 +53,8 @@ class RunRate {
     double time_s;
     uint64_t tokens;
   };
-  struct Stretch {
-    Closing first, last;
-  };
-  std::vector<Stretch> stretches_;
-  bool stopped_ = true;
+  std::vector<Closing> closings_;
+  std::vector<double> resumes_s_;
 };
 
 }  // namespace swarm::records

@@ -59,7 +59,8 @@ Error to_error(const rocksdb::Status& status, const std::string& what) {
 
 Error open_error(const rocksdb::Status& status, const std::string& directory) {
   std::string reason = status.ToString();
-  if (reason.find("lock") != std::string::npos || reason.find("LOCK") != std::string::npos)
+  if (!status.IsCorruption() && (reason.find("lock file") != std::string::npos ||
+                                 reason.find("lock hold") != std::string::npos))
     return {ErrorCode::kIo, "the checkpoint store '" + directory +
                                 "' is in use by another process (or open twice in this one): stop "
                                 "that process or use another directory (" +

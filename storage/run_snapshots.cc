@@ -36,14 +36,16 @@ Result<RunSnapshots> RunSnapshots::open(const std::string& run_folder, int32_t n
   return out;
 }
 
-Result<std::vector<StageSnapshot>> RunSnapshots::read(uint64_t step) const {
-  std::vector<StageSnapshot> out;
+StepSnapshots RunSnapshots::read(uint64_t step) const {
+  StepSnapshots out;
   for (int32_t stage = 0; stage < num_stages_; ++stage) {
     for (const auto& node : stores_) {
       auto state = node.store->get({stage_key(static_cast<uint32_t>(stage)), step});
-      if (state) out.push_back({node.node, stage, step, *state});
-      if (!state && state.code() != ErrorCode::kNotFound)
-        return Error{state.code(), node.node + ": " + state.error().detail};
+      if (state)
+        out.found.push_back({node.node, stage, step, *state});
+      else if (state.code() != ErrorCode::kNotFound)
+        out.unreadable.push_back(
+            fmt::format("{}: stage {}: {}", node.node, stage, state.error().detail));
     }
   }
   return out;
@@ -57,18 +59,20 @@ Result<uint64_t> RunSnapshots::newest_common_step() const {
   return Error{ErrorCode::kNotFound, "no step of which every stage has a snapshot"};
 }
 
-Result<std::vector<StageSnapshot>> read_snapshots(const std::string& run_folder, int32_t num_stages,
-                                                  uint64_t step) {
+Result<StepSnapshots> read_snapshots(const std::string& run_folder, int32_t num_stages,
+                                     uint64_t step) {
   auto run = RunSnapshots::open(run_folder, num_stages);
   if (!run) return run.error();
-  auto out = run->read(step);
-  if (!out) return out;
+  StepSnapshots out = run->read(step);
   std::set<int32_t> stages;
-  for (const auto& snapshot : *out) stages.insert(snapshot.stage);
-  for (int32_t stage = 0; stage < num_stages; ++stage)
-    if (stages.count(stage) == 0)
-      return Error{ErrorCode::kNotFound,
-                   fmt::format("no snapshot of stage {} at step {}", stage, step)};
+  for (const auto& snapshot : out.found) stages.insert(snapshot.stage);
+  for (int32_t stage = 0; stage < num_stages; ++stage) {
+    if (stages.count(stage) > 0) continue;
+    const std::string none = fmt::format("no snapshot of stage {} at step {}", stage, step);
+    if (out.unreadable.empty()) return Error{ErrorCode::kNotFound, none};
+    return Error{ErrorCode::kCorruptCheckpoint,
+                 fmt::format("{} can be read: {}", none, fmt::join(out.unreadable, "; "))};
+  }
   return out;
 }
 

@@ -20,6 +20,12 @@ struct StageSnapshot {
   Buffer state;  ///< As Stage::save_state() made it.
 };
 
+/// What the nodes have of one step.
+struct StepSnapshots {
+  std::vector<StageSnapshot> found;     ///< Ordered by stage, then node; maybe none of a stage.
+  std::vector<std::string> unreadable;  ///< "NODE: stage K: why", a line for each.
+};
+
 /// The databases of a run's nodes. Open as long as the object lives.
 class RunSnapshots {
  public:
@@ -28,9 +34,8 @@ class RunSnapshots {
 
   /// Steps of which any node has a snapshot of any stage, ascending.
   const std::set<uint64_t>& steps() const { return steps_; }
-  /// Every node's snapshots at `step`, ordered by stage, then node; maybe none of a stage. Errors:
-  /// kIo, kCorruptCheckpoint.
-  Result<std::vector<StageSnapshot>> read(uint64_t step) const;
+  /// Every node's snapshots at `step`.
+  StepSnapshots read(uint64_t step) const;
   /// The newest step of which every stage has a snapshot; none is read for it. Errors: kNotFound.
   Result<uint64_t> newest_common_step() const;
 
@@ -45,10 +50,11 @@ class RunSnapshots {
   std::vector<std::set<uint64_t>> stage_steps_;  ///< By stage.
 };
 
-/// Every node's snapshots at `step`, ordered by stage, then node. Errors: kNotFound (no databases,
-/// or a stage without one at this step), kIo (in use: the run goes on), kCorruptCheckpoint.
-Result<std::vector<StageSnapshot>> read_snapshots(const std::string& run_folder, int32_t num_stages,
-                                                  uint64_t step);
+/// Every node's snapshots at `step`, at least one of each stage. Errors: kNotFound (no databases, or
+/// a stage without one at this step), kIo (in use: the run goes on), kCorruptCheckpoint (a stage has
+/// none that can be read).
+Result<StepSnapshots> read_snapshots(const std::string& run_folder, int32_t num_stages,
+                                     uint64_t step);
 
 /// As RunSnapshots::newest_common_step(). Errors: kNotFound (also: no databases), kIo.
 Result<uint64_t> newest_common_step(const std::string& run_folder, int32_t num_stages);

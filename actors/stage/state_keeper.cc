@@ -21,7 +21,7 @@ std::string StateKeeper::Origin::name() const {
     case Kind::kOwnSnapshot:
       return "own_snapshot";
     case Kind::kNeighbour:
-      return neighbour;
+      return "neighbours";
   }
   return "";
 }
@@ -105,9 +105,12 @@ void StateKeeper::load(const Buffer& state, const Origin& origin) {
           const bool fetched = origin.kind == Origin::Kind::kNeighbour;
           // What is stored under its number may be an earlier state of the period.
           if (updates_.states_change() && fetched) snapshots_.spoiled(state->step);
-          context_.record(records::Restored{
-              origin.name(), bytes,
-              fetched ? std::optional(records::seconds_as_millis(origin.seconds)) : std::nullopt});
+          records::Restored restored{origin.name(), {}, bytes, {}};
+          if (fetched) {
+            restored.from = origin.neighbours;
+            restored.took = records::seconds_as_millis(origin.seconds);
+          }
+          context_.record(restored);
         } else {
           failed(origin.name(), state.error());
         }

@@ -45,8 +45,8 @@ class StateKeeper {
   struct Origin {
     enum class Kind { kSeed, kOwnSnapshot, kNeighbour };
     Kind kind = Kind::kSeed;
-    std::string neighbour;
-    double seconds = 0;  ///< Of the transfer.
+    std::string neighbours;  ///< By name.
+    double seconds = 0;      ///< Of the transfer.
 
     std::string name() const;
   };

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "apps/commands/checks.h"
 #include "apps/commands/commands.h"
 #include "apps/commands/compute_arguments.h"
 
@@ -22,7 +23,9 @@ void add_sample(CLI::App& app, Program& program) {
   command
       ->add_option("--top-k", a->sample.top_k, "Chooses among the k likeliest bytes; 0: among all")
       ->capture_default_str();
-  command->add_option("--seed", a->sample.seed, "Seed of the choices")->capture_default_str();
+  command->add_option("--seed", a->sample.seed, "Seed of the choices")
+      ->check(not_negative())
+      ->capture_default_str();
   command->add_option("--threads", a->threads, "Number of LibTorch threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();

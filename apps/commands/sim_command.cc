@@ -1,12 +1,15 @@
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <memory>
 
 #include "actors/net/log.h"
+#include "apps/commands/checks.h"
 #include "apps/commands/commands.h"
 #include "apps/sim/simulation.h"
+#include "routing/steps/slot_fault.h"
 
 namespace swarm::apps {
 namespace {
@@ -26,10 +29,13 @@ struct Arguments {
 /// "3..40" -> (3, 40). Errors: kInvalidArgument.
 Result<std::pair<uint64_t, uint64_t>> parse_seeds(const std::string& text) {
   uint64_t from = 0, to = 0;
-  int used = 0;
-  bool fits = std::sscanf(text.c_str(), "%" SCNu64 "..%" SCNu64 "%n", &from, &to, &used) == 2 &&
-              static_cast<size_t>(used) == text.size() && from <= to;
-  if (!fits) return Error{ErrorCode::kInvalidArgument, "--seeds takes A..B with A <= B"};
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, from);
+  const bool dots =
+      first.ec == std::errc() && end - first.ptr > 2 && first.ptr[0] == '.' && first.ptr[1] == '.';
+  const auto last = dots ? std::from_chars(first.ptr + 2, end, to) : first;
+  if (!dots || last.ec != std::errc() || last.ptr != end || from > to)
+    return Error{ErrorCode::kInvalidArgument, "--seeds takes A..B with A <= B < 2^64, not " + text};
   return std::pair{from, to};
 }
 
@@ -55,9 +61,10 @@ int run_profile(const Arguments& arguments, sim::FaultProfile profile, uint64_t 
   const auto start = std::chrono::steady_clock::now();
   uint64_t violations = 0, recoveries = 0, faults = 0;
   double virtual_s = 0;
-  for (uint64_t seed = from; seed <= to; ++seed) {
+  const uint64_t runs = to - from + 1;  // 0: 2^64
+  for (uint64_t run = 0; run == 0 || run != runs; ++run) {
     sim::SimulationOptions options;
-    options.seed = seed;
+    options.seed = from + run;
     options.profile = profile;
     options.nodes = arguments.nodes;
     options.drop_gradient = arguments.drop_gradient;
@@ -76,8 +83,8 @@ int run_profile(const Arguments& arguments, sim::FaultProfile profile, uint64_t 
   if (!alone)
     std::printf("%-10s runs %" PRIu64 ", violations %" PRIu64 ", faults %" PRIu64
                 ", recoveries %" PRIu64 ", virtual hours %.2f, wall seconds %.1f\n",
-                sim::to_string(profile), to - from + 1, violations, faults, recoveries,
-                virtual_s / 3600, wall_s);
+                sim::to_string(profile), runs, violations, faults, recoveries, virtual_s / 3600,
+                wall_s);
   return violations == 0 ? 0 : 1;
 }
 
@@ -86,6 +93,11 @@ int run(const Arguments& arguments) {
                                        : parse_seeds(arguments.seeds);
   if (!seeds) {
     std::fprintf(stderr, "swarm sim: %s\n", seeds.error().detail.c_str());
+    return kBadConfig;
+  }
+  if (!arguments.drop_gradient.empty() && !routing::parse_slot_fault(arguments.drop_gradient)) {
+    std::fprintf(stderr, "swarm sim: --drop-gradient takes STEP:SLOT, such as 3:1, not %s\n",
+                 arguments.drop_gradient.c_str());
     return kBadConfig;
   }
   std::vector<sim::FaultProfile> profiles = sim::all_profiles();
@@ -122,7 +134,9 @@ void add_sim(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "sim", "Runs a swarm of the real actors in virtual time under faults drawn from a seed");
   auto arguments = std::make_shared<Arguments>();
-  command->add_option("--seed", arguments->seed, "Seed of a single run")->capture_default_str();
+  command->add_option("--seed", arguments->seed, "Seed of a single run")
+      ->check(not_negative())
+      ->capture_default_str();
   command->add_option("--seeds", arguments->seeds,
                       "A..B: one run for each of these seeds, a summary for each kind of faults");
   command
@@ -141,8 +155,10 @@ void add_sim(CLI::App& app, int& exit_code) {
       ->add_flag("--async", arguments->asynchronous,
                  "Simulates training.mode = \"async\"; its other keys are drawn from the seed")
       ->excludes(delayed);
-  command->add_option("--max-faults", arguments->max_faults,
-                      "Carries out no more than this many of the faults that the seed draws");
+  command
+      ->add_option("--max-faults", arguments->max_faults,
+                   "Carries out no more than this many of the faults that the seed draws")
+      ->check(not_negative());
   command->add_option("--drop-gradient", arguments->drop_gradient,
                       "STEP:SLOT whose gradient is lost on purpose, to see that this is found");
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });

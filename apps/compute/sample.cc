@@ -31,7 +31,9 @@ int sample(const SampleArguments& a) {
   auto snapshots = storage::read_snapshots(a.folder, options.num_stages, *step);
   if (!snapshots) return fail(snapshots.error());
   std::vector<Buffer> states;  // one of each stage: replicas are equal
-  for (const auto& snapshot : *snapshots)
+  for (const auto& why : snapshots->unreadable)
+    std::fprintf(stderr, "swarm sample: another replica is used: %s\n", why.c_str());
+  for (const auto& snapshot : snapshots->found)
     if (snapshot.stage == static_cast<int32_t>(states.size())) states.push_back(snapshot.state);
   tensor::set_threads(a.threads);
   auto stages = tensor::load_stages(options.model, states);

@@ -26,9 +26,10 @@
 namespace swarm::apps {
 namespace {
 
+/// Nothing was compared.
 int fail(const Error& error) {
   std::fprintf(stderr, "swarm verify: %s\n", to_string(error).c_str());
-  return 1;
+  return kBadConfig;
 }
 
 int judge(const std::map<std::string, Difference>& differences, double tolerance) {
@@ -79,10 +80,7 @@ int verify_file(const VerifyArguments& a) {
     return kBadConfig;
   }
   const auto& options = loaded.experiment->base;
-  if (auto exact = launch::can_be_exact(*loaded.experiment); !exact) {
-    fail(exact.error());
-    return kBadConfig;
-  }
+  if (auto exact = launch::can_be_exact(*loaded.experiment); !exact) return fail(exact.error());
   auto folder = train_swarm(*loaded.experiment);
   if (!folder) return fail(folder.error());
   std::printf("one process trains on the same samples ...\n");
@@ -104,13 +102,13 @@ int verify_file(const VerifyArguments& a) {
   if (!reference) return fail(reference.error());
   auto snapshots = storage::read_snapshots(*folder, options.num_stages, a.steps);
   if (!snapshots) return fail(snapshots.error());
-  auto differences = compare_states(options.model, options.num_stages, *snapshots,
+  auto differences = compare_states(options.model, options.num_stages, snapshots->found,
                                     (*trainer)->state(), initial_parameters(options.model));
   if (!differences) return fail(differences.error());
   std::printf(
       "%u steps, %zu snapshots of %d stages; relative: L2 of the difference against the way from "
       "the initial weights, of moments against their size\n",
-      a.steps, snapshots->size(), options.num_stages);
+      a.steps, snapshots->found.size(), options.num_stages);
   return judge(*differences, a.tolerance);
 }
 

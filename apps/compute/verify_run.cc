@@ -1,5 +1,7 @@
 #include "apps/compute/verify_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -19,9 +21,10 @@ namespace {
 
 using Ull = unsigned long long;
 
+/// Nothing was compared.
 int fail(const Error& error) {
   std::fprintf(stderr, "swarm verify: %s\n", to_string(error).c_str());
-  return 1;
+  return kBadConfig;
 }
 
 class Verifier {
@@ -43,9 +46,9 @@ class Verifier {
     trainer_ = std::move(*trainer);
     origin_ = initial_parameters(node_.model);
     for (const uint64_t step : snapshots->steps()) {
-      auto found = snapshots->read(step);
-      if (!found) return found.error();
-      const auto good = of_the_history(step, *found);
+      const auto snapshots_of_step = snapshots->read(step);
+      for (const auto& why : snapshots_of_step.unreadable) complain(step, why);
+      const auto good = of_the_history(step, snapshots_of_step.found);
       if (step == 0 || good.empty()) continue;
       if (Status compared = compare(step, good); !compared) return compared;
     }
@@ -97,10 +100,12 @@ class Verifier {
     return good;
   }
 
-  void complain(const storage::StageSnapshot& snapshot, const std::string& what) {
+  void complain(uint64_t step, const std::string& what) {
     ++wrong_;
-    std::printf("step %llu: stage %d of %s: %s\n", static_cast<Ull>(snapshot.step), snapshot.stage,
-                snapshot.node.c_str(), what.c_str());
+    std::printf("step %llu: %s\n", static_cast<Ull>(step), what.c_str());
+  }
+  void complain(const storage::StageSnapshot& snapshot, const std::string& what) {
+    complain(snapshot.step, fmt::format("{}: stage {}: {}", snapshot.node, snapshot.stage, what));
   }
 
   /// Parameters, moments and heads, bit by bit.
@@ -168,10 +173,8 @@ class Verifier {
 
 int verify_run(const VerifyRunOptions& options) {
   const auto experiment = launch::read_experiment_of(options.folder);
-  if (!experiment) {
-    fail(experiment.error());
-    return kBadConfig;
-  }
+  if (!experiment) return fail(experiment.error());
+  if (auto exact = launch::can_be_exact(*experiment); !exact) return fail(exact.error());
   auto audit = launch::audit_run(options.folder, *experiment);
   if (!audit) return fail(audit.error());
   if (!audit->passed())

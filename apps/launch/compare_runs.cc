@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "records/catalogue.h"
 #include "records/metrics.h"
 #include "records/token_rate.h"
 
@@ -18,11 +19,15 @@ Result<RunCurve> read_curve(const std::string& folder) {
   for (std::string text; std::getline(stream, text);) {
     const auto line = records::parse_metrics(text);
     if (!line || !line->train_loss || !line->time_s) continue;
-    rate.closed(*line->time_s, line->tokens);
-    curve.losses.emplace(line->step, *line->train_loss);
+    if (curve.losses.emplace(line->step, *line->train_loss).second)
+      rate.closed(*line->time_s, line->tokens);
   }
   if (curve.losses.size() < 2)
     return Error{ErrorCode::kInvalidArgument, folder + "/metrics.jsonl has less than two steps"};
+  std::ifstream events(folder + "/events.jsonl");
+  for (std::string text; std::getline(events, text);)
+    if (const auto event = records::parse_event(text); event && event->is<records::RunResumed>())
+      rate.resumed(event->time_s);
   curve.tokens_per_s = rate.tokens_per_second().value_or(0);
   return curve;
 }

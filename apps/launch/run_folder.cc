@@ -60,8 +60,10 @@ Result<std::string> make_run_folder(config::Experiment& experiment) {
 
 Result<config::Experiment> read_experiment_of(const std::string& folder) {
   const std::string file = folder + "/config.toml";
-  if (!std::filesystem::is_regular_file(file))
-    return Error{ErrorCode::kNotFound, folder + " is no run folder: it has no config.toml"};
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(file, failed))
+    return Error{ErrorCode::kNotFound,
+                 folder + " is no run folder: it has no config.toml that can be read"};
   auto loaded = config::load_experiment(file);
   if (!loaded.ok())
     return Error{ErrorCode::kInvalidArgument, "errors in a run's file\n" + loaded.text()};

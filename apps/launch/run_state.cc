@@ -33,6 +33,7 @@ bool RunState::take_event(const std::string& line) {
   const auto event = records::parse_event(line);
   if (!event || !seen_events_.insert(std::hash<std::string>{}(line)).second) return false;
   ++events_[event->name];
+  if (event->is<records::RunResumed>()) rate_.resumed(event->time_s);
   take_end(*event);
   take_schedule(*event);
   if (const auto coordinator = event->as<records::CoordinatorActive>();

@@ -34,7 +34,6 @@ class RunState {
   void resumed() {
     finished_ = diverged_ = false;
     last_trouble_.clear();
-    rate_.stopped();
   }
   /// Of the last "cannot_go_on" or similar event; for messages.
   const std::string& last_trouble() const { return last_trouble_; }

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "records/token_rate.h"
-
 namespace swarm::report {
 namespace {
 
@@ -38,19 +36,17 @@ double RunClock::seconds(double unix_time_s) const {
 
 RunTotals totals(const Run& run) {
   RunTotals out;
-  records::RunRate rate;
   for (const auto& line : run.lines) {
     if (line.train_loss) {
       out.train_loss = line.train_loss;
       out.steps_closed = line.step + 1;
-      if (line.time_s) rate.closed(run.clock.seconds(*line.time_s), line.tokens);
     }
     if (line.validation_loss) out.validation_loss = line.validation_loss;
     if (line.time_s) out.seconds = std::max(out.seconds, run.clock.seconds(*line.time_s));
     out.tokens = std::max(out.tokens, line.tokens);
     if (line.attempts > line.slots && line.slots > 0) out.retries += line.attempts - line.slots;
   }
-  out.tokens_per_s = rate.tokens_per_second();
+  out.tokens_per_s = run.rate.tokens_per_second();
   for (const auto& event : run.events) {
     const auto lane = records::lane_of(event);
     out.kills += lane == Lane::kKill;
@@ -127,6 +123,9 @@ Run RunBuilder::finish() {
   sort_lines();
   std::stable_sort(run_.events.begin(), run_.events.end(),
                    [](const auto& a, const auto& b) { return a.time_s < b.time_s; });
+  for (const auto& line : run_.lines)
+    if (line.train_loss && line.time_s) run_.rate.closed(*line.time_s, line.tokens);
+  for (const double time_s : resumes_s_) run_.rate.resumed(time_s);
   set_clock();
   if (damaged_metrics_ > 0)
     note(fmt::format("{} lines of metrics.jsonl cannot be read: left out", damaged_metrics_));

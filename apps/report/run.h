@@ -11,6 +11,7 @@
 #include "config/experiment.h"
 #include "records/catalogue.h"
 #include "records/metrics.h"
+#include "records/token_rate.h"
 
 namespace swarm::report {
 
@@ -47,6 +48,7 @@ struct Run {
   std::map<std::string, std::string> settings;   ///< "model.layers" -> "4"; empty: unknown.
   std::vector<std::string> notes;                ///< What a reader of the report must know.
   RunClock clock;
+  records::RunRate rate;
 };
 
 /// The table's numbers. Nothing where a run has none.

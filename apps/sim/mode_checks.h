@@ -1,5 +1,5 @@
-/// What is right in one mode of training: StepChecks or PeriodChecks. Checks passes on what it sees;
-/// what a mode does not override, it does not look at.
+/// What is right in one mode of training: StepChecks or PeriodChecks. Checks passes on what it
+/// sees; what a mode does not override, it does not look at.
 #pragma once
 
 #include <chrono>

@@ -2,8 +2,8 @@
 ///
 ///   I1  every replica's parameters at each step are those of a run in which every sample counted
 ///       once per stage; `swarm audit` finds nothing
-///   I2  replicas of a stage have the same checksum after a round; only states that replicas reached
-///       are loaded
+///   I2  replicas of a stage have the same checksum after a round; only states that replicas
+///       reached are loaded
 ///   I7  no step is committed after a later one unless a recovery was logged
 #pragma once
 

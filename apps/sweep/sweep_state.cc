@@ -70,12 +70,12 @@ Result<SweepState> parse_state(const std::string& text) {
   return state;
 }
 
-Action next_action(const SweepState& state, const Cell& cell, bool retry) {
+Action next_action(const SweepState& state, const Cell& cell, bool retry, bool has_run) {
   const auto found = state.find(cell.name);
   if (found == state.end()) return Action::kBegin;
   switch (found->second.status) {
     case CellStatus::kFinished:
-      return Action::kSkip;
+      return has_run ? Action::kSkip : Action::kBegin;
     case CellStatus::kFailed:
       return retry ? Action::kBegin : Action::kSkip;
     case CellStatus::kUnfinished:

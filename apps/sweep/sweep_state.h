@@ -33,8 +33,9 @@ std::string to_json(const SweepState& state);
 Result<SweepState> parse_state(const std::string& text);
 
 enum class Action : uint8_t { kSkip, kContinue, kBegin };
-/// What to do with a cell; `retry` begins failed ones anew.
-Action next_action(const SweepState& state, const Cell& cell, bool retry);
+/// What to do with a cell; `retry` begins failed ones anew. `has_run`: its run folder is there; a
+/// finished one whose folder was removed is done again.
+Action next_action(const SweepState& state, const Cell& cell, bool retry, bool has_run);
 
 /// Cells that were begun with other settings than the plan's, for people; empty if there are none.
 /// Their results would stand beside those of another experiment in one table.

@@ -41,7 +41,7 @@ Result<SweepReport> Sweeper::run() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(number, &action, nullptr);
   g_interrupts = 0;
   for (const auto& cell : plan_.cells) {
-    const Action next = next_action(state_, cell, options_.retry);
+    const Action next = next_action(state_, cell, options_.retry, has_run(cell));
     if (next == Action::kSkip) {
       read_run(cell, state_[cell.name]);
     } else if (g_interrupts == 0) {
@@ -93,6 +93,11 @@ Status Sweeper::open() {
 
 Status Sweeper::save() {
   return records::write_atomically(options_.folder + "/state.json", to_json(state_));
+}
+
+bool Sweeper::has_run(const Cell& cell) const {
+  const auto state = state_.find(cell.name);
+  return state != state_.end() && fs::exists(run_folder(cell, state->second) + "/metrics.jsonl");
 }
 
 Status Sweeper::run_cell(const Cell& cell, Action action) {

@@ -44,6 +44,7 @@ class Sweeper {
   Result<SweepState> read_state() const;
   Status open();
   Status save();
+  bool has_run(const Cell& cell) const;
   Status run_cell(const Cell& cell, Action action);
   std::vector<std::string> arguments(const Cell& cell, const CellState& state) const;
   void wait(launch::ChildProcess& child) const;

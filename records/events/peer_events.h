@@ -28,11 +28,13 @@ struct Restored {
   static constexpr EventInfo kInfo{"restored", Level::kInfo, Place::kRecovery, kRemarkable,
                                    "The peer has loaded a state."};
   std::string source;
+  std::optional<std::string> from;
   uint64_t bytes = 0;
   std::optional<Millis> took;
   template <class Visitor>
   void fields(Visitor& v) {
-    v("source", source, "`own_snapshot`, or the neighbours that it was fetched from");
+    v("source", source, "`own_snapshot` or `neighbours`");
+    v("from", from, "the neighbours that it was fetched from");
     v("bytes", bytes, "of the state");
     v("took_ms", took, "the transfer");
   }
@@ -46,7 +48,7 @@ struct LoadFailed {
   Error error{};
   template <class Visitor>
   void fields(Visitor& v) {
-    v("source", source, "`seed`, `own_snapshot`, or the neighbour");
+    v("source", source, "`seed`, `own_snapshot` or `neighbours`");
     v("error", error, "what failed");
   }
 };

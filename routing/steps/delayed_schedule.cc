@@ -13,6 +13,19 @@ void DelayedSchedule::close() {
   SyncSchedule::close();
 }
 
+/// A member that holds more than counts fails an overlapped round, and the swarm goes back; done
+/// again in the same way it may fail in the same way for ever. A round on its own can be repeated.
+void DelayedSchedule::begin(Step step) {
+  if (round_failed_) alone_ = step;
+  round_failed_ = false;
+  SyncSchedule::begin(step);
+}
+
+void DelayedSchedule::overlapped_round_failed() {
+  round_failed_ = true;
+  SyncSchedule::overlapped_round_failed();
+}
+
 StageRound* DelayedSchedule::find(Stage stage, Round round) {
   if (StageRound* of_open = SyncSchedule::find(stage, round)) return of_open;
   const bool known = frame_.is_open() && pending_ && pending_->stages[stage.value()].round == round;
@@ -37,10 +50,11 @@ bool DelayedSchedule::update_under_way(Stage stage) const {
   return of_pending || SyncSchedule::update_under_way(stage);
 }
 
-/// The pipeline is to run dry: the last step, or somebody needs a moment without an update under
-/// way to come in.
+/// The pipeline is to run dry: the last step, one after a failed round, or somebody needs a moment
+/// without an update under way to come in.
 bool DelayedSchedule::is_dry_run() const {
-  return frame_.open.step + 1 == Step(frame_.options.steps) || frame_.roster.newcomers_wait();
+  return frame_.open.step == alone_ || frame_.open.step + 1 == Step(frame_.options.steps) ||
+         frame_.roster.newcomers_wait();
 }
 
 bool DelayedSchedule::hold_back() {

@@ -1,6 +1,6 @@
 /// Delayed updates (paper, Sec. 3; docs/training_protocol.md): a step is averaged while the next one
-/// is computed. Steps at which somebody waits to come in, and the last one, are closed as in
-/// synchronous training. Pure; see Schedule.
+/// is computed. Steps at which somebody waits to come in, the last one, and the first one after a
+/// failed round are closed as in synchronous training. Pure; see Schedule.
 #pragma once
 
 #include <optional>
@@ -24,10 +24,15 @@ class DelayedSchedule : public SyncSchedule {
   bool update_under_way(Stage stage) const override;
   StageRound* find(Stage stage, Round round) override;
 
+  void begin(Step step) override;
+  void overlapped_round_failed() override;
+
  private:
   bool is_dry_run() const;
   void close_and_go_on();
   std::optional<OpenStep> pending_;  ///< Closed, not yet committed.
+  bool round_failed_ = false;        ///< An overlapped one, since the last begin().
+  std::optional<Step> alone_;        ///< To be closed as in synchronous training.
 };
 
 }  // namespace swarm::routing

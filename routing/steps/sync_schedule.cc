@@ -197,7 +197,7 @@ void SyncSchedule::judge(Stage stage, StageRound& round) {
     frame_.note(facts::StageAveraged{round.answers.size(), since_open, round.overlapped}, stage);
     return advance();
   }
-  if (round.overlapped) return frame_.gather("a round failed while the next step was under way");
+  if (round.overlapped) return overlapped_round_failed();
   abandon(stage);
   StepLedger& ledger = *frame_.open.ledger;
   for (const PeerId& id : verdict.dropped) ledger.peer_lost(id, /*may_return=*/true);
@@ -215,6 +215,10 @@ void SyncSchedule::judge(Stage stage, StageRound& round) {
   if (verdict.dropped.empty() && verdict.lost.empty()) return;
   // Not from within a loop over the stages: a new round is begun by the next event or tick.
   frame_.order(orders::Later{});
+}
+
+void SyncSchedule::overlapped_round_failed() {
+  frame_.gather("a round failed while the next step was under way");
 }
 
 /// Back to filling: the members are told.

@@ -34,6 +34,8 @@ class SyncSchedule : public Schedule {
   virtual bool update_under_way(Stage stage) const;
   /// The same as Schedule::round(), to be changed.
   virtual StageRound* find(Stage stage, Round round);
+  /// A round that carries an update, or whose step runs on, cannot be tried again.
+  virtual void overlapped_round_failed();
 
   void open_step(Step step, Step computed_on);
   /// Such a peer would refuse to close the open step.

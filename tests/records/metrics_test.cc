@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(periods_that_close_in_a_burst_have_the_rate_of_them_all) {
   BOOST_TEST(*rate.closed(1000, 1) == 1000);
 }
 
-BOOST_AUTO_TEST_CASE(a_runs_rate_counts_recoveries_but_not_the_first_step_nor_a_stop) {
+BOOST_AUTO_TEST_CASE(a_runs_rate_counts_recoveries_but_not_its_first_step) {
   RunRate rate;
   BOOST_TEST(!rate.tokens_per_second().has_value());
   rate.closed(10, 100);  // the first step took 10 s
@@ -117,12 +117,23 @@ BOOST_AUTO_TEST_CASE(a_runs_rate_counts_recoveries_but_not_the_first_step_nor_a_
   rate.closed(14, 300);  // after a recovery
   rate.closed(12, 200);  // its line came late
   BOOST_TEST(*rate.tokens_per_second() == 50.0);
-  rate.stopped();
-  rate.closed(1000, 400);
-  rate.closed(1004, 500);
-  BOOST_TEST(rate.tokens() == 300.0);
-  BOOST_TEST(rate.seconds() == 8.0);
-  BOOST_TEST(*rate.tokens_per_second() == 37.5);
+}
+
+BOOST_AUTO_TEST_CASE(a_runs_rate_leaves_out_every_stop) {
+  RunRate rate;
+  for (int run = 0; run < 3; ++run)
+    for (int step = 0; step < 10; ++step)
+      rate.closed(run * 1000.0 + step, static_cast<uint64_t>(run * 1000 + step * 100));
+  rate.resumed(1999.5);  // what is told may come in any order
+  rate.resumed(999.5);
+  BOOST_TEST(*rate.tokens_per_second() == 100.0);
+}
+
+BOOST_AUTO_TEST_CASE(closings_of_one_moment_count_together) {
+  RunRate rate;
+  for (uint64_t period = 1; period <= 8; ++period) rate.closed(1, period * 100);
+  rate.closed(2, 900);
+  BOOST_TEST(*rate.tokens_per_second() == 100.0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -51,9 +51,9 @@ BOOST_AUTO_TEST_CASE(the_newest_step_of_every_stage_is_common) {
   BOOST_TEST(newest_common_step(run.directory.path(), 3).code() == ErrorCode::kNotFound);
   auto found = read_snapshots(run.directory.path(), 2, 4);
   BOOST_REQUIRE(found.ok());
-  BOOST_REQUIRE(found->size() == 2u);
-  BOOST_TEST(found->at(0).node == "a");
-  BOOST_TEST(found->at(1).node == "c");
+  BOOST_REQUIRE(found->found.size() == 2u);
+  BOOST_TEST(found->found[0].node == "a");
+  BOOST_TEST(found->found[1].node == "c");
   BOOST_TEST(read_snapshots(run.directory.path(), 2, 5).code() == ErrorCode::kNotFound);
 }
 
@@ -64,8 +64,25 @@ BOOST_AUTO_TEST_CASE(finding_the_common_step_reads_no_state) {
   run.damage("b");  // whoever reads its states meets damage
   auto open = RunSnapshots::open(run.directory.path(), 2);
   BOOST_REQUIRE(open.ok());
-  BOOST_TEST(open->read(4).code() == ErrorCode::kCorruptCheckpoint);
+  BOOST_TEST(open->read(4).unreadable.size() == 1u);
   BOOST_TEST(open->newest_common_step().value() == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(a_replica_stands_in_for_a_damaged_snapshot) {
+  RunFolder run;
+  run.add("a", 0, {4});
+  run.add("b", 0, {4});
+  run.damage("a");
+  auto found = read_snapshots(run.directory.path(), 1, 4);
+  BOOST_REQUIRE(found.ok());
+  BOOST_REQUIRE(found->found.size() == 1u);
+  BOOST_TEST(found->found[0].node == "b");
+  BOOST_REQUIRE(found->unreadable.size() == 1u);
+  BOOST_TEST(found->unreadable[0].find("a: stage 0: ") == 0u);
+  run.damage("b");
+  const auto none = read_snapshots(run.directory.path(), 1, 4);
+  BOOST_TEST(none.code() == ErrorCode::kCorruptCheckpoint);
+  BOOST_TEST(none.error().detail.find("b: stage 0: ") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_folder_without_databases_is_said_to_be_empty) {

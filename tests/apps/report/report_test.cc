@@ -73,6 +73,7 @@ BOOST_AUTO_TEST_CASE(the_clock_starts_when_the_first_step_is_opened) {
 BOOST_AUTO_TEST_CASE(the_clock_stands_still_between_a_run_and_its_resumption) {
   RunBuilder builder;
   builder.take_metrics(metrics(1, 1007, 4));
+  builder.take_metrics(metrics(2, 1012, 4));
   builder.take_metrics(metrics(0, 102, 5));
   builder.take_event(event(103, records::NodeLeft{}));
   builder.take_event(event(1003, records::RunResumed{}));
@@ -81,7 +82,7 @@ BOOST_AUTO_TEST_CASE(the_clock_stands_still_between_a_run_and_its_resumption) {
   BOOST_TEST(run.clock.seconds(103) == 3.0);
   BOOST_TEST(run.clock.seconds(1003) == 3.0);
   BOOST_TEST(run.clock.seconds(1007) == 7.0);
-  BOOST_TEST(*totals(run).tokens_per_s == 20.0);  // 100 tokens from second 2 to second 7
+  BOOST_TEST(*totals(run).tokens_per_s == 20.0);  // 100 tokens from second 7 to second 12
   BOOST_TEST(says(run, "leaves out 900 s"));
 }
 
@@ -94,7 +95,7 @@ BOOST_AUTO_TEST_CASE(totals_are_those_of_the_lines) {
   builder.take_event(event(103, records::ChaosAct{3, "pause", false}));
   builder.take_event(event(103, records::ChaosAct{{}, "resume", false}));
   builder.take_event(event(103, records::ProcessLost{"exit code 1"}));
-  builder.take_event(event(103, records::Restored{"own_snapshot", 8, {}}));
+  builder.take_event(event(103, records::Restored{"own_snapshot", {}, 8, {}}));
   builder.take_event(event(103, records::CoordinatorActive{1}));
   const auto t = totals(builder.finish());
   BOOST_TEST(t.steps_closed == 2u);

@@ -187,6 +187,10 @@ BOOST_AUTO_TEST_CASE(seeds_with_delayed_updates_that_once_found_something_hold) 
   // told to fetch from nobody for ever.
   // -> the_only_peer_of_a_stage_that_is_elsewhere_makes_the_swarm_gather
   check_seeds(FaultProfile::kAll, 41030, 41030, /*delayed=*/true);
+  // Overlapped rounds failed because members held more than counted, and did so again each time the
+  // step was done again.
+  // -> a_step_done_again_after_a_failed_round_is_closed_as_in_synchronous_training
+  check_seeds(FaultProfile::kKills, 951008, 951008, /*delayed=*/true);
 }
 
 BOOST_AUTO_TEST_CASE(undisturbed_swarms_end_exactly) {

@@ -231,9 +231,10 @@ BOOST_AUTO_TEST_CASE(finished_cells_are_skipped_and_failed_ones_begin_anew_on_re
   state["base_seed-1"].status = CellStatus::kFinished;
   state["base_seed-2"].status = CellStatus::kFailed;
   state["base_seed-3"].status = CellStatus::kUnfinished;
-  auto action = [&](size_t cell, bool retry) {
-    return static_cast<int>(next_action(state, plan.cells[cell], retry));
+  auto action = [&](size_t cell, bool retry, bool has_run = true) {
+    return static_cast<int>(next_action(state, plan.cells[cell], retry, has_run));
   };
+  BOOST_TEST(action(0, false, /*has_run=*/false) == static_cast<int>(Action::kBegin));
   for (const bool retry : {false, true}) {
     BOOST_TEST(action(0, retry) == static_cast<int>(Action::kSkip));
     BOOST_TEST(action(1, retry) == static_cast<int>(retry ? Action::kBegin : Action::kSkip));

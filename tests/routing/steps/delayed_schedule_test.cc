@@ -67,6 +67,27 @@ BOOST_AUTO_TEST_CASE(a_round_that_fails_while_the_next_step_runs_makes_the_swarm
   BOOST_TEST(gather_reason(orders) == "a round failed while the next step was under way");
 }
 
+// Peers that held more than counted failed the round, the swarm went back, computed the step again,
+// and the same peers held more than counted: for ever.
+BOOST_AUTO_TEST_CASE(a_step_done_again_after_a_failed_round_is_closed_as_in_synchronous_training) {
+  World world;
+  world.open(0);
+  const auto failed = all_of<orders::CloseStep>(world.carry_all())[0];
+  world.close_failed(failed, peer(1), ErrorCode::kPeerTimeout);
+  world.close_failed(failed, peer(2), ErrorCode::kPeerTimeout);
+  world.schedule.close();
+  for (auto& [id, peer] : world.roster.peers()) peer.commit_pending = false;  // all registered
+  world.open(0);
+  const auto filled = world.carry_all();
+  const auto again = all_of<orders::CloseStep>(filled);
+  BOOST_REQUIRE(again.size() == 2u);
+  BOOST_TEST(!again[0].go_on);
+  BOOST_TEST(world.schedule.frame().open.step == Step(0));
+  world.commit_all(world.close_all(filled));
+  BOOST_TEST(world.schedule.frame().open.step == Step(1));
+  BOOST_TEST(all_of<orders::CloseStep>(world.carry_all())[0].go_on);  // and so on as always
+}
+
 BOOST_AUTO_TEST_CASE(a_newcomer_gets_a_moment_without_an_update_under_way) {
   World world;
   world.add(9).serving = false;
