@@ -36,14 +36,20 @@ struct ConsoleState {
     std::string typed, argument;
     if (!(line >> typed)) typed = "help";
     std::getline(line >> std::ws, argument);
+    argument.erase(argument.find_last_not_of(' ') + 1);
     auto promise = context.self->make_response_promise();
     const auto& rows = console_commands();
     const auto row =
         std::find_if(rows.begin(), rows.end(), [&](const auto& one) { return typed == one.name; });
-    if (row != rows.end())
-      row->run(context, argument, ConsoleAnswer(promise));
-    else
+    const size_t words = argument.empty() ? 0 : 1 + (argument.find(' ') != std::string::npos);
+    if (row == rows.end())
       ConsoleAnswer(promise).error("unknown command '" + typed + "'; help lists them");
+    else if (words > (row->argument[0] == '\0' ? 0 : 1))
+      ConsoleAnswer(promise).error(typed + " takes " +
+                                   (words > 1 ? "no more than one argument" : "no argument") +
+                                   ", found '" + argument + "'");
+    else
+      row->run(context, argument, ConsoleAnswer(promise));
     return promise;
   }
 

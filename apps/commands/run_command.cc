@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -68,6 +70,9 @@ void print_result(const launch::RunReport& report, const launch::RunState& state
 int run(const Arguments& a) {
   if (a.config.file.empty() == a.resume.empty())
     return refuse("expected either FILE or --resume DIR", kBadConfig);
+  if (!a.resume.empty() && ::access((a.resume + "/config.toml").c_str(), R_OK) != 0)
+    return refuse(a.resume + " is no run folder: it has no config.toml that can be read",
+                  kBadConfig);
   auto loaded = load(a);
   if (!loaded.ok()) return refuse("the configuration has errors\n" + loaded.text(), kBadConfig);
   config::Experiment experiment = *loaded.experiment;
@@ -116,7 +121,7 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("--resume", a->resume,
                       "Goes on with the run in this folder and with its config.toml");
   command->add_option("--name", a->name, "Name of the run, as with --set run.name=NAME");
-  command->add_flag("--quiet", a->quiet, "Prints the result only");
+  command->add_flag("--quiet", a->quiet, "Prints how the run ended, not how it goes");
   command->callback([a, &exit_code] { exit_code = run(*a); });
 }
 

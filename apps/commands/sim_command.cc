@@ -159,8 +159,10 @@ void add_sim(CLI::App& app, int& exit_code) {
       ->add_option("--max-faults", arguments->max_faults,
                    "Carries out no more than this many of the faults that the seed draws")
       ->check(not_negative());
-  command->add_option("--drop-gradient", arguments->drop_gradient,
-                      "STEP:SLOT whose gradient is lost on purpose, to see that this is found");
+  command->add_option(
+      "--drop-gradient", arguments->drop_gradient,
+      "Loses the gradient of one microbatch on purpose, to see that this is found: STEP:SLOT, "
+      "numbers from 0");
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 

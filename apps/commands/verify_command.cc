@@ -16,8 +16,10 @@ void add_verify(CLI::App& app, Program& program) {
   auto* steps = command->add_option("--steps", a->steps, "For a FILE: optimizer steps to train")
                     ->check(CLI::Range(1, 1000000))
                     ->capture_default_str();
-  command->add_option("--drop-slot", a->drop_slot,
-                      "For a FILE: STEP:SLOT whose gradient the swarm loses on purpose");
+  command->add_option(
+      "--drop-slot", a->drop_slot,
+      "For a FILE: the swarm loses the gradient of one microbatch on purpose, STEP:SLOT, "
+      "numbers from 0");
   command->add_option("--tolerance", a->tolerance, "Largest relative difference of a tensor")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();

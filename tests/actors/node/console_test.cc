@@ -93,7 +93,8 @@ BOOST_FIXTURE_TEST_CASE(help_lists_every_command_by_its_first_word, WithConsole)
 }
 
 BOOST_FIXTURE_TEST_CASE(bad_lines_get_one_clear_error, WithConsole) {
-  for (const char* line : {"frobnicate", "actor", "actor nobody", "kill", "kill nobody"}) {
+  for (const char* line : {"frobnicate", "actor", "actor nobody", "kill", "kill nobody",
+                           "nodes extra", "dht stage/0 stage/1"}) {
     auto [text, failed] = type(line);
     BOOST_TEST(failed, line);
     BOOST_TEST(contains(text, "error: "), line);
