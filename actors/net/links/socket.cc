@@ -4,6 +4,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -60,14 +61,40 @@ bool is_wildcard(const std::string& host) {
   return IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr);
 }
 
-Result<std::string> resolve_name(const std::string& name) {
-  Address address;
-  char text[NI_MAXHOST];
-  if (!look_up(name, 0, AI_ADDRCONFIG, address) ||
-      getnameinfo(address.get(), address.size, text, sizeof(text), nullptr, 0, NI_NUMERICHOST)) {
-    return Error{ErrorCode::kIo, "cannot resolve '" + name + "'", 0};
+Result<std::vector<std::string>> resolve_name(const std::string& name) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_ADDRCONFIG;
+  addrinfo* found = nullptr;
+  const int failed = getaddrinfo(name.c_str(), nullptr, &hints, &found);
+  std::vector<std::string> addresses;
+  for (const addrinfo* one = failed == 0 ? found : nullptr; one != nullptr; one = one->ai_next) {
+    char text[NI_MAXHOST];
+    if (getnameinfo(one->ai_addr, one->ai_addrlen, text, sizeof(text), nullptr, 0,
+                    NI_NUMERICHOST) == 0)
+      addresses.emplace_back(text);
   }
-  return std::string(text);
+  if (failed == 0) freeaddrinfo(found);
+  if (addresses.empty()) return Error{ErrorCode::kIo, "cannot resolve '" + name + "'", 0};
+  return addresses;
+}
+
+std::string first_that_answers(const std::vector<std::string>& addresses, uint16_t port,
+                               std::chrono::milliseconds patience) {
+  for (const std::string& address : addresses) {
+    if (addresses.size() == 1) break;
+    const auto fd = start_connect({address, port});
+    if (!fd) continue;
+    pollfd writable{*fd, POLLOUT, 0};
+    int error = 1;
+    socklen_t size = sizeof(error);
+    const bool connected = poll(&writable, 1, static_cast<int>(patience.count())) == 1 &&
+                           getsockopt(*fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
+    close(*fd);
+    if (connected) return address;
+  }
+  return addresses.front();
 }
 
 void tune_socket(int fd) {

@@ -1,8 +1,11 @@
-/// The few socket calls the links need. Nothing here blocks, except resolve_name().
+/// The few socket calls the links need. Nothing here blocks, except resolve_name() and
+/// first_that_answers().
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "common/ids.h"
 #include "common/result.h"
@@ -15,9 +18,15 @@ bool is_numeric(const std::string& host);
 /// Whether the numeric address means "all interfaces".
 bool is_wildcard(const std::string& host);
 
-/// First address of `name`, numeric. May block for seconds: call it on a thread of its own.
-/// Errors: kIo.
-Result<std::string> resolve_name(const std::string& name);
+/// The addresses of `name`, numeric, in the order to try them; never empty. May block for seconds:
+/// call it on a thread of its own. Errors: kIo.
+Result<std::vector<std::string>> resolve_name(const std::string& name);
+
+/// The first of a name's addresses at which somebody listens on `port`: "localhost" is ::1 and
+/// 127.0.0.1 on many machines. Waits up to `patience` for each. If nobody does, the first: whoever
+/// connects to it finds out why. Requires at least one; a single one is not tried.
+std::string first_that_answers(const std::vector<std::string>& addresses, uint16_t port,
+                               std::chrono::milliseconds patience);
 
 /// A socket on its way to be connected; whoever polls it sees it writable, or an error.
 /// Requires a numeric host. Errors: kLinkLost.

@@ -88,14 +88,18 @@ void TcpHost::open(ConnId conn, const Endpoint& endpoint) {
   if (is_numeric(endpoint.host)) return resolved(conn, endpoint);
   auto links = caf::actor_cast<caf::actor>(self_);
   // Name look-ups block for seconds when a name server is down: never on the event loop.
-  self_->system().spawn<caf::detached>([links, conn, endpoint](caf::event_based_actor* self) {
-    auto address = resolve_name(endpoint.host);
-    if (address) {
-      self->send(links, resolved_atom::value, conn, Endpoint{*address, endpoint.port});
-    } else {
-      self->send(links, no_dial_atom::value, conn, address.error().detail);
-    }
-  });
+  self_->system().spawn<caf::detached>(
+      [links, conn, endpoint, limit = core_->options().dial_timeout](caf::event_based_actor* self) {
+        const auto addresses = resolve_name(endpoint.host);
+        if (!addresses) {
+          self->send(links, no_dial_atom::value, conn, addresses.error().detail);
+          return;
+        }
+        const auto patience = limit / (2 * static_cast<int>(addresses->size()));
+        self->send(
+            links, resolved_atom::value, conn,
+            Endpoint{first_that_answers(*addresses, endpoint.port, patience), endpoint.port});
+      });
 }
 
 void TcpHost::resolved(ConnId conn, const Endpoint& endpoint) {
@@ -314,9 +318,9 @@ Result<ListeningLinks> spawn_tcp_links(caf::actor_system& system, const LinksOpt
   if (!own.listen.host.empty()) {
     Endpoint at = own.listen;
     if (!is_numeric(at.host)) {
-      auto address = resolve_name(at.host);
-      if (!address) return address.error();
-      at.host = *address;
+      auto addresses = resolve_name(at.host);
+      if (!addresses) return addresses.error();
+      at.host = addresses->front();
     }
     auto status = check_listen(own, at.host);
     if (!status) return status.error();

@@ -334,6 +334,17 @@ BOOST_AUTO_TEST_CASE(a_name_is_looked_up_and_a_bad_one_reported) {
   BOOST_TEST((resolve(a, {"no such name", 1}).code() == ErrorCode::kLinkLost));
 }
 
+// Of "localhost", ::1 and 127.0.0.1 on many machines, only the first address was tried.
+BOOST_AUTO_TEST_CASE(of_a_names_addresses_the_one_that_answers_is_dialled) {
+  Endpoint bound;
+  auto listener = links::listen_on({"127.0.0.1", 0}, bound);
+  BOOST_REQUIRE(listener.ok());
+  const std::vector<std::string> two{"127.0.0.2", "127.0.0.1"};
+  BOOST_TEST(links::first_that_answers(two, bound.port, 1s) == "127.0.0.1");
+  close(*listener);
+  BOOST_TEST(links::first_that_answers(two, bound.port, 1s) == "127.0.0.2");
+}
+
 BOOST_AUTO_TEST_CASE(nodes_that_dial_one_another_at_once_lose_no_mail) {
   Node a(options("a")), b(options("b"));
   auto one = [](Node& from, const Endpoint& to, int& answered) {
