@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 
 #include "actors/net/log.h"
@@ -18,6 +19,9 @@ struct Arguments {
   uint64_t seed = 1;
   std::string seeds;  ///< "A..B"; empty: `seed` only.
   uint32_t nodes = 0;
+  uint32_t stages = 0;
+  uint32_t steps = 0;
+  bool traffic = false;
   std::string profile = "all";
   bool events = false;
   std::string drop_gradient;
@@ -50,6 +54,7 @@ bool run_one(const sim::SimulationOptions& options, bool events, bool alone,
                 " faults, %" PRIu64 " recoveries, %.1f virtual seconds\n",
                 report.seed, sim::to_string(report.profile), report.hash, report.events.size(),
                 report.faults, report.recoveries, report.virtual_s);
+  for (const auto& line : report.traffic) std::printf("%s\n", line.c_str());
   if (!report.violation) return true;
   if (options.max_faults > sim::kMostFaults) report = sim::simulate_shortest(options);
   std::fputs(sim::explain(report).c_str(), stdout);
@@ -59,6 +64,7 @@ bool run_one(const sim::SimulationOptions& options, bool events, bool alone,
 int run_profile(const Arguments& arguments, sim::FaultProfile profile, uint64_t from, uint64_t to) {
   const bool alone = from == to;
   const auto start = std::chrono::steady_clock::now();
+  const std::clock_t computed = std::clock();
   uint64_t violations = 0, recoveries = 0, faults = 0;
   double virtual_s = 0;
   const uint64_t runs = to - from + 1;  // 0: 2^64
@@ -67,6 +73,9 @@ int run_profile(const Arguments& arguments, sim::FaultProfile profile, uint64_t 
     options.seed = from + run;
     options.profile = profile;
     options.nodes = arguments.nodes;
+    options.stages = arguments.stages;
+    options.steps = arguments.steps;
+    options.traffic = arguments.traffic;
     options.drop_gradient = arguments.drop_gradient;
     options.delayed_updates = arguments.delayed_updates;
     options.asynchronous = arguments.asynchronous;
@@ -80,6 +89,9 @@ int run_profile(const Arguments& arguments, sim::FaultProfile profile, uint64_t 
   }
   const double wall_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (alone && arguments.traffic)
+    std::printf("wall seconds %.1f, of them computing %.1f\n", wall_s,
+                static_cast<double>(std::clock() - computed) / CLOCKS_PER_SEC);
   if (!alone)
     std::printf("%-10s runs %" PRIu64 ", violations %" PRIu64 ", faults %" PRIu64
                 ", recoveries %" PRIu64 ", virtual hours %.2f, wall seconds %.1f\n",
@@ -100,6 +112,11 @@ int run(const Arguments& arguments) {
                  arguments.drop_gradient.c_str());
     return kBadConfig;
   }
+  if (arguments.stages != 0 && arguments.nodes < arguments.stages + 2) {
+    std::fprintf(stderr, "swarm sim: --stages %u needs --nodes of at least %u\n", arguments.stages,
+                 arguments.stages + 2);
+    return kBadConfig;
+  }
   std::vector<sim::FaultProfile> profiles = sim::all_profiles();
   if (arguments.profile != "each") {
     auto one = sim::parse_profile(arguments.profile);
@@ -117,15 +134,36 @@ int run(const Arguments& arguments) {
   return exit_code;
 }
 
-CLI::Validator nodes_in_range() {
+CLI::Validator zero_or(uint32_t from, uint32_t to) {
   return CLI::Validator(
-      [](std::string& text) {
-        uint32_t nodes = 0;
-        const bool fits =
-            CLI::detail::lexical_cast(text, nodes) && (nodes == 0 || (nodes >= 4 && nodes <= 64));
-        return fits ? std::string() : "takes 0 or a number from 4 to 64, not " + text;
+      [=](std::string& text) {
+        uint32_t number = 0;
+        const bool fits = CLI::detail::lexical_cast(text, number) &&
+                          (number == 0 || (number >= from && number <= to));
+        return fits ? std::string()
+                    : "takes 0 or a number from " + std::to_string(from) + " to " +
+                          std::to_string(to) + ", not " + text;
       },
       "");
+}
+
+void add_size(CLI::App& command, Arguments& arguments) {
+  command
+      .add_option("--nodes", arguments.nodes,
+                  "Number of nodes, trainers included: 4 to 400; 0: drawn from the seed")
+      ->check(zero_or(4, sim::kMostNodes))
+      ->capture_default_str();
+  command
+      .add_option(
+          "--stages", arguments.stages,
+          "Number of stages, 2 to 16, at least 2 less than nodes; batch and trainers then grow "
+          "with the nodes, as they do beyond 64; 0: drawn from the seed, 8 beyond 64 nodes")
+      ->check(zero_or(2, sim::kMostStages))
+      ->capture_default_str();
+  command
+      .add_option("--steps", arguments.steps, "Number of steps, 1 to 40; 0: drawn from the seed")
+      ->check(zero_or(1, sim::kMostSteps))
+      ->capture_default_str();
 }
 
 }  // namespace
@@ -139,16 +177,14 @@ void add_sim(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--seeds", arguments->seeds,
                       "A..B: one run for each of these seeds, a summary for each kind of faults");
-  command
-      ->add_option("--nodes", arguments->nodes,
-                   "Number of nodes, trainers included: 4 to 64; 0: drawn from the seed")
-      ->check(nodes_in_range())
-      ->capture_default_str();
+  add_size(*command, *arguments);
   command
       ->add_option("--faults", arguments->profile,
                    sim::profiles_help() + "; each: all of these, one after another")
       ->capture_default_str();
   command->add_flag("--events", arguments->events, "Prints what happened, in virtual time");
+  command->add_flag("--traffic", arguments->traffic,
+                    "Prints messages and bytes per node and virtual second, by kind of mail");
   auto* delayed = command->add_flag("--delayed-updates", arguments->delayed_updates,
                                     "Simulates training.delayed_updates");
   command

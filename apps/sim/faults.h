@@ -16,7 +16,7 @@ namespace swarm::sim {
 
 /// What may go wrong; FaultInjector::kinds() has a row for each. A new fault is a value here, a
 /// function that draws it, and its row.
-enum class FaultProfile { kNone, kKills, kPauses, kPartitions, kNetwork, kRestarts, kAll };
+enum class FaultProfile { kNone, kKills, kPauses, kPartitions, kNetwork, kRestarts, kLinks, kAll };
 
 const char* to_string(FaultProfile profile);
 /// Errors: kInvalidArgument, listing the names.
@@ -85,6 +85,9 @@ class FaultInjector {
   void draw_cut();
   void draw_storm();
   void draw_weather();
+  void draw_links();
+  void draw_rate();
+  void draw_flapping();
   void set_cut(const std::vector<std::pair<std::string, std::string>>& pairs, bool on);
   Names living(bool trainers_only = false) const;
   Names draw_some(Names from, size_t count);

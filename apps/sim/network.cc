@@ -27,7 +27,10 @@ caf::behavior wire(caf::event_based_actor* self, WorldPtr world) {
       [=](const Delivery& d) {
         auto back = [=](Result<Mail> reply) {
           if (!world->alive(d.to.node)) return;
-          world->transmit(d.to.node, d.from, [=] { world->answer(d.id, reply); });
+          auto weighing = [=] {
+            return reply ? network_detail::weigh(*reply, "") : network_detail::weigh(reply.error());
+          };
+          world->transmit(d.to.node, d.from, weighing, [=] { world->answer(d.id, reply); });
         };
         self->request(d.target, caf::infinite, d.mail)
             .then([=](const Mail& reply) { back(reply); },
@@ -65,6 +68,7 @@ caf::behavior proxy(caf::stateful_actor<ProxyState>* self, WorldPtr world, NodeI
         request.proxy = caf::actor_cast<caf::actor>(self);
         world->after({}, [=] { world->send(from, to, mail, id); });
         world->after(mail.budget, [=] {
+          world->give_up(id);
           world->answer(id, Error{ErrorCode::kPeerTimeout, "no answer from " + to.brief()});
         });
         return promise;
@@ -85,9 +89,7 @@ caf::behavior proxy(caf::stateful_actor<ProxyState>* self, WorldPtr world, NodeI
 /// Finds who listens; `done` gets the node or why there is none.
 void dial(const WorldPtr& world, const NodeId& own, const Endpoint& where,
           std::function<void(Result<actors::NodeInfo>)> done) {
-  const network_detail::Node* found = nullptr;
-  for (auto& [id, node] : world->nodes)
-    if (node.info.endpoint == where && (found == nullptr || found->dead)) found = &node;
+  const network_detail::Node* found = world->listener(where);
   if (found == nullptr || !world->alive(own) || (found->dead && !world->model))
     return done(Error{ErrorCode::kLinkLost, "nobody listens on " + where.text()});
   const auto info = found->info;
@@ -121,10 +123,9 @@ void dial_for(caf::typed_response_promise<T> promise, const WorldPtr& world, con
 actors::LinksStats stats_of(const World& world, const NodeId& own) {
   actors::LinksStats stats;
   stats.listening = world.nodes.at(own).info.endpoint;
-  for (const auto& [pair, side] : world.sides) {
-    if (pair.first != own || side.session == 0) continue;
+  for (const NodeId& other : world.linked(own)) {
     actors::LinkStats link;
-    link.node = world.nodes.at(pair.second).info;
+    link.node = world.nodes.at(other).info;
     stats.links.push_back(link);
   }
   return stats;
@@ -161,9 +162,8 @@ caf::behavior links(caf::event_based_actor* self, WorldPtr world, NodeId own) {
       },
       [=](actors::subscribe_atom, const caf::actor& subscriber) {
         world->nodes[own].subscribers.push_back(subscriber);
-        for (const auto& [pair, side] : world->sides)
-          if (pair.first == own && side.session != 0)
-            caf::anon_send(subscriber, actors::node_up_atom::value, world->nodes[pair.second].info);
+        for (const NodeId& other : world->linked(own))
+          caf::anon_send(subscriber, actors::node_up_atom::value, world->nodes[other].info);
       },
       [=](actors::stats_atom) { return stats_of(*world, own); },
       [=](actors::cut_atom, const NodeId& other) { world->close_both(own, other, "cut"); },
@@ -186,11 +186,22 @@ void FakeNetwork::set_model(const NetworkModel& model, uint64_t seed) {
 }
 void FakeNetwork::change_model(const NetworkModel& model) { world_->model = model; }
 
+void FakeNetwork::set_rates(const NodeId& id, const LinkRates& rates) {
+  world_->transports.wires.set_node(world_->now(), id, rates);
+  world_->after({}, [world = world_] { world->carry(); });
+}
+
+void FakeNetwork::set_pair_rate(const NodeId& from, const NodeId& to, double bytes_per_s) {
+  world_->transports.wires.set_pair(world_->now(), from, to, bytes_per_s);
+  world_->after({}, [world = world_] { world->carry(); });
+}
+
 caf::actor FakeNetwork::add(const NodeId& id, const std::string& name, uint16_t port) {
   auto& node = world_->nodes[id];
   node.info.id = id;
   node.info.name = name.empty() ? "node" + std::to_string(world_->nodes.size()) : name;
   node.info.endpoint = Endpoint{"127.0.0.1", port != 0 ? port : world_->next_port++};
+  world_->listeners[node.info.endpoint.port].insert(id);
   node.links = world_->system->spawn(sim::links, world_, id);
   return node.links;
 }
@@ -215,7 +226,9 @@ void FakeNetwork::kill(const NodeId& id, bool silently) {
           silently ? "silent" : "killed");
     auto side = world.sides.find({id, other});
     if (side != world.sides.end()) side->second.session = 0;
+    world.lose_transports(id, other);
   }
+  world.transports.wires.forget(id);
   dead.registered.clear();
   dead.subscribers.clear();
   world.forget_node(id);
@@ -294,6 +307,9 @@ void FakeNetwork::set_filter(
 }
 
 uint64_t FakeNetwork::delivered() const { return world_->delivered; }
+void FakeNetwork::count_traffic() { world_->traffic.emplace(); }
+const TrafficCounts& FakeNetwork::traffic() const { return *world_->traffic; }
+size_t FakeNetwork::links_of(const NodeId& id) const { return world_->linked(id).size(); }
 
 std::vector<OpenRequest> FakeNetwork::open_requests() const {
   std::vector<OpenRequest> open;

@@ -1,6 +1,7 @@
-/// A network without bytes: one fake Links actor per node of one actor system. Mail between nodes
-/// goes from handle to handle, so neither tests of actors nor the simulator need frames, sockets or
-/// sessions.
+/// A network without frames: one fake Links actor per node of one actor system. Mail between nodes
+/// goes from handle to handle, so neither tests of actors nor the simulator need sockets or sessions.
+/// Bytes take time only where set_rates() or set_pair_rate() gave a rate (wires.h): then mail weighs
+/// what its frame weighs on a real link.
 ///
 ///   FakeNetwork net(system);
 ///   caf::actor links = net.add(node_id);  // speaks the Links mail of actors/net/links/links.h
@@ -18,6 +19,7 @@
 #include <caf/actor_system.hpp>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +27,7 @@
 #include "actors/net/links/links.h"
 #include "actors/net/mail.h"
 #include "apps/sim/random.h"
+#include "apps/sim/wires.h"
 
 namespace swarm::sim {
 
@@ -45,6 +48,8 @@ struct NetworkModel {
   std::chrono::nanoseconds dial_timeout = std::chrono::seconds(3);
   std::chrono::nanoseconds min_backoff = std::chrono::milliseconds(100);
   std::chrono::nanoseconds max_backoff = std::chrono::seconds(5);
+  /// As LinksOptions: queued from one node to another; beyond it mail with a body is kOverloaded.
+  uint64_t send_budget_bytes = 512ull << 20;
 };
 
 /// A request that nobody has answered yet.
@@ -54,6 +59,13 @@ struct OpenRequest {
   proto::MessageKind kind = proto::KIND_UNSPECIFIED;
   caf::actor_clock::time_point deadline;  ///< Sent at + budget: the proxy answers by then.
 };
+
+/// Pieces of mail and their bytes, as frames with their chunks' headers.
+struct TrafficCount {
+  uint64_t sent = 0, sent_bytes = 0;
+  uint64_t received = 0, received_bytes = 0;
+};
+using TrafficCounts = std::map<NodeId, std::map<proto::MessageKind, TrafficCount>>;
 
 namespace network_detail {
 struct World;
@@ -71,6 +83,11 @@ class FakeNetwork {
   void set_model(const NetworkModel& model, uint64_t seed);
   /// Only for new mail: the connections stay as they are.
   void change_model(const NetworkModel& model);
+
+  /// From now on, what is under way included. Until the node is killed; a node that starts again is
+  /// another one. Needs a model, whose delays come on top.
+  void set_rates(const NodeId& id, const LinkRates& rates);
+  void set_pair_rate(const NodeId& from, const NodeId& to, double bytes_per_s);
 
   /// A new node that listens on 127.0.0.1:`port` (0: a number of its own). Returns its links.
   caf::actor add(const NodeId& id, const std::string& name = "", uint16_t port = 0);
@@ -98,6 +115,13 @@ class FakeNetwork {
   void set_filter(std::function<Fate(const NodeId&, const ActorId&, const actors::Mail&)> filter);
 
   uint64_t delivered() const;
+  /// Counts what nodes send from now on; mail that is lost on the way counts, heartbeats and hellos,
+  /// which this network has none of, do not. Needs a model.
+  void count_traffic();
+  /// Requires count_traffic().
+  const TrafficCounts& traffic() const;
+  /// Nodes that this one is linked to.
+  size_t links_of(const NodeId& id) const;
   /// Requests of living nodes without an answer.
   std::vector<OpenRequest> open_requests() const;
 

@@ -23,6 +23,25 @@ uint64_t World::session(const NodeId& own, const NodeId& other) const {
   return it == sides.end() ? 0 : it->second.session;
 }
 
+std::vector<NodeId> World::linked(const NodeId& own) const {
+  std::vector<NodeId> others;
+  for (auto it = sides.lower_bound({own, NodeId{}}); it != sides.end() && it->first.first == own;
+       ++it)
+    if (it->second.session != 0) others.push_back(it->first.second);
+  return others;
+}
+
+const Node* World::listener(const Endpoint& where) const {
+  const Node* found = nullptr;
+  auto known = listeners.find(where.port);
+  if (known == listeners.end()) return found;
+  for (const NodeId& id : known->second) {
+    const Node& node = nodes.at(id);
+    if (node.info.endpoint == where && (found == nullptr || found->dead)) found = &node;
+  }
+  return found;
+}
+
 nanoseconds World::draw_delay() {
   if (!model) return nanoseconds(0);
   auto delay = random.between(model->min_delay, model->max_delay);
@@ -60,6 +79,7 @@ void World::link_down(const NodeId& own, const NodeId& other, const std::string&
   if (side == sides.end() || side->second.session == 0) return;
   side->second.session = 0;
   side->second.down = model.has_value();
+  lose_transports(own, other);
   if (!alive(own)) return;
   auto known = proxies.find({own, other});
   if (known != proxies.end())
@@ -125,10 +145,9 @@ void World::dialled(const NodeId& from, const NodeId& to, bool waited) {
 
 // -- mail
 
-void World::transmit(const NodeId& from, const NodeId& to, std::function<void()> arrive) {
-  if (!model || from == to) return arrive();
-  const uint64_t which = session(from, to);
-  if (which == 0 || random.chance(model->loss)) return;
+void World::travel(const NodeId& from, const NodeId& to, uint64_t which,
+                   std::function<void()> arrive) {
+  if (random.chance(model->loss)) return;
   Path& path = paths[{from, to}];
   for (int copies = random.chance(model->duplicate) ? 2 : 1; copies > 0; --copies) {
     auto at = now() + draw_delay();
@@ -163,7 +182,13 @@ void World::send(const NodeId& from, const ActorId& to, const actors::Mail& mail
   ensure_link(from, to.node, [=](const Error* error) {
     if (error != nullptr) return answer(id, *error);
     if (fate == Fate::kDrop) return;
-    transmit(from, to.node, [=] { deliver(from, to, mail, id); });
+    if (queue_is_full(from, to.node, mail.body.size()))
+      return answer(id,
+                    Error{ErrorCode::kOverloaded, "the way to " + to.brief() + " is full", 100});
+    const uint64_t transport = transmit(
+        from, to.node, [=] { return weigh(mail, to.actor); }, [=] { deliver(from, to, mail, id); });
+    auto request = requests.find(id);
+    if (transport != 0 && request != requests.end()) request->second.transport = transport;
   });
 }
 
@@ -172,10 +197,10 @@ void World::deliver(const NodeId& from, const ActorId& to, const actors::Mail& m
   if (node.dead) return;
   auto target = node.registered.find(to.actor);
   if (target == node.registered.end()) {
+    const Error unknown{ErrorCode::kNotFound, "no actor " + to.brief()};
     if (id != 0)
-      transmit(to.node, from, [=] {
-        answer(id, Error{ErrorCode::kNotFound, "no actor " + to.brief()});
-      });
+      transmit(
+          to.node, from, [=] { return weigh(unknown); }, [=] { answer(id, unknown); });
     return;
   }
   ++delivered;

@@ -1,5 +1,5 @@
 /// The inside of the fake network: who is linked to whom, what is under way. Included by
-/// network_world.cc and network.cc only. All of it runs in the handlers of the actor `wire`.
+/// network*.cc and their tests only. All of it runs in the handlers of the actor `wire`.
 #pragma once
 
 #include <functional>
@@ -12,6 +12,7 @@
 
 #include "actors/net/local.h"
 #include "apps/sim/network.h"
+#include "apps/sim/wires.h"
 
 namespace swarm::sim::network_detail {
 
@@ -51,6 +52,35 @@ struct Path {
 
 struct PendingRequest : OpenRequest {
   caf::actor proxy;
+  uint64_t transport = 0;  ///< Of the request, while serial links hold it up.
+};
+
+/// What one mail weighs on its way: class and bytes of its frame, chunk headers included.
+struct Weight {
+  proto::MessageKind kind = proto::KIND_UNSPECIFIED;
+  actors::TrafficClass traffic = actors::TrafficClass::kControl;
+  uint64_t bytes = 0;
+};
+
+/// With `to_actor` empty: a reply.
+Weight weigh(const actors::Mail& mail, const std::string& to_actor);
+Weight weigh(const Error& error);
+/// Called only where somebody asks: with rates, or when traffic is counted.
+using Weighing = std::function<Weight()>;
+
+/// Mail that serial links hold up.
+struct Transport {
+  NodeId from, to;
+  uint64_t session = 0;
+  std::function<void()> arrive;
+};
+
+/// The serial links, and what is on them.
+struct Transports {
+  Wires wires;
+  std::map<uint64_t, Transport> under_way;  ///< By the number that `wires` knows it by.
+  uint64_t next = 0;
+  std::optional<TimePoint> wake_at;
 };
 
 struct World {
@@ -59,6 +89,7 @@ struct World {
   caf::actor_system* system = nullptr;
   caf::actor wire;  ///< Runs everything that is under way; belongs to no node.
   std::map<NodeId, Node> nodes;
+  std::map<uint16_t, std::set<NodeId>> listeners;  ///< By port, the dead included.
   std::set<NodeId> silent;
   std::set<ActorId> failing;
   std::map<Pair, std::map<std::string, caf::actor>> proxies;  ///< By (own, other), actor name.
@@ -69,6 +100,8 @@ struct World {
   std::function<Fate(const NodeId&, const ActorId&, const actors::Mail&)> filter;
   std::optional<NetworkModel> model;
   Random random{1};
+  Transports transports;
+  std::optional<TrafficCounts> traffic;  ///< Null: not counted.
   uint64_t next_session = 0, next_request = 0, delivered = 0;
   uint16_t next_port = 10'001;
 
@@ -76,6 +109,7 @@ struct World {
   bool alive(const NodeId& id) const;
   bool cut(const NodeId& from, const NodeId& to) const;
   uint64_t session(const NodeId& own, const NodeId& other) const;
+  std::vector<NodeId> linked(const NodeId& own) const;
   nanoseconds draw_delay();
   nanoseconds draw_silence();
   void after(nanoseconds delay, std::function<void()> work);
@@ -90,8 +124,23 @@ struct World {
   void ensure_link(const NodeId& from, const NodeId& to, Linked done);
   void dialled(const NodeId& from, const NodeId& to, bool waited);
 
-  /// `arrive` runs when the mail reaches `to`: once, twice or never.
-  void transmit(const NodeId& from, const NodeId& to, std::function<void()> arrive);
+  /// `arrive` runs when the mail reaches `to`: once, twice or never. Returns the number of the
+  /// transport if serial links hold it up, else 0.
+  uint64_t transmit(const NodeId& from, const NodeId& to, const Weighing& weighing,
+                    std::function<void()> arrive);
+  /// The last byte has left the serial links: what the model has in store for it.
+  void travel(const NodeId& from, const NodeId& to, uint64_t which, std::function<void()> arrive);
+  /// Moves the serial links on to now, and again when they have something to do.
+  void carry();
+  /// What is queued from one to the other is lost with its connection.
+  void lose_transports(const NodeId& from, const NodeId& to);
+  /// The requester waits no longer: a request that has not left is not sent.
+  void give_up(uint64_t id);
+  /// As a real link answers mail with a body when its send budget is used up.
+  bool queue_is_full(const NodeId& from, const NodeId& to, uint64_t body_bytes) const;
+  void count(const NodeId& from, const Weight& weight);
+  /// Who listens there, living if possible; null: nobody ever did.
+  const Node* listener(const Endpoint& where) const;
   void arrived(const NodeId& from, const NodeId& to, uint64_t which,
                const std::function<void()>& arrive);
   /// `id` 0: one way.

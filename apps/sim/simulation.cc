@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "apps/sim/journal.h"
+#include "apps/sim/traffic_report.h"
 #include "common/check.h"
 #include "common/numbers.h"
 
@@ -25,6 +26,14 @@ constexpr milliseconds kCheckEvery{50};
 /// Asynchronous mode: its draws shift nobody else's; its periods are so much shorter than steps.
 constexpr uint64_t kAsynchronousDraws = 0xa57c;
 constexpr uint32_t kPeriodsPerStep = 3;
+/// Of large swarms.
+constexpr uint32_t kNodesPerTrainer = 12, kLargeStages = 8;
+
+/// "a" to "z", "aa", "ab", ...
+std::string replica_name(uint32_t number) {
+  std::string name(1, static_cast<char>('a' + number % 26));
+  return number < 26 ? name : replica_name(number / 26 - 1) + name;
+}
 
 class Simulation {
  public:
@@ -35,6 +44,7 @@ class Simulation {
     swarm_.system.advance(kEpoch);
     draw_swarm();
     observe();
+    if (options_.traffic) swarm_.net.count_traffic();
     faults_.emplace(
         swarm_, FaultInjector::Plan{options_.profile, options_.seed, random_.next(), calm_},
         FaultInjector::Hooks{
@@ -64,6 +74,7 @@ class Simulation {
     report.faults = faults_->count();
     report.max_faults = options_.max_faults;
     report.recoveries = recoveries_;
+    if (options_.traffic) report.traffic = traffic();
     return report;
   }
 
@@ -76,6 +87,8 @@ class Simulation {
     uint32_t nodes =
         options_.nodes != 0 ? options_.nodes : 5 + static_cast<uint32_t>(random_.below(7));
     uint32_t trainers = std::min<uint32_t>(2 + static_cast<uint32_t>(random_.below(2)), nodes - 2);
+    const bool large = options_.stages != 0 || nodes > kLargeSwarm;
+    if (large) trainers = std::max(trainers, nodes / kNodesPerTrainer);
     const uint32_t peers = nodes - trainers;
     training.min_peers = peers / 2 + 1;
     swarm_.num_stages = std::min<uint32_t>(2 + static_cast<uint32_t>(random_.below(3)), peers);
@@ -85,6 +98,8 @@ class Simulation {
     training.microbatch = random_.chance(0.7) ? 2 : 4;
     training.validation_samples = 4;
     training.validate_every = random_.chance(0.3) ? 3 : 0;
+    if (options_.steps != 0) training.steps = options_.steps;
+    if (large) make_large(peers);
     swarm_.checkpoint.every_steps = 1 + static_cast<uint32_t>(random_.below(4));
     swarm_.checkpoint.keep = 2 + static_cast<uint32_t>(random_.below(2));
     swarm_.stage_options.max_resident = 2 + static_cast<uint32_t>(random_.below(7));
@@ -101,13 +116,47 @@ class Simulation {
     for (uint32_t i = 0; i < peers; ++i) {
       const uint32_t stage = i % swarm_.num_stages;
       MachineTimes times{random_.spread(compute / 2, compute * 2), fsync};
-      const char replica = static_cast<char>('a' + i / swarm_.num_stages);
-      swarm_.add_peer(fmt::format("s{}{}", stage, replica), static_cast<int>(stage), times);
+      swarm_.add_peer(fmt::format("s{}{}", stage, replica_name(i / swarm_.num_stages)),
+                      static_cast<int>(stage), times);
     }
     log("-", fmt::format("seed={} faults={} trainers={} peers={} stages={} steps={}", options_.seed,
                          to_string(options_.profile), trainers, peers, swarm_.num_stages,
                          training.steps));
     if (options_.asynchronous) draw_asynchronous();
+  }
+
+  /// Each peer has about as much to do in a swarm of any size.
+  void make_large(uint32_t peers) {
+    auto& training = swarm_.training;
+    swarm_.num_stages = options_.stages != 0 ? options_.stages : kLargeStages;
+    swarm_.max_join = 4;
+    training.microbatch = 2;
+    training.batch = 16;
+    while (training.batch < 2 * training.microbatch * peers / swarm_.num_stages)
+      training.batch *= 2;  // divisions by a power of two are exact
+  }
+
+  void mark_traffic(std::optional<TrafficMark>& mark) {
+    if (!options_.traffic || mark) return;
+    mark = TrafficMark{std::chrono::duration<double>(time()).count(), swarm_.net.traffic()};
+  }
+
+  /// While joining, to the first step, and while training, to the last.
+  std::vector<std::string> traffic() {
+    TrafficOptions options;
+    for (const auto& [name, node] : swarm_.nodes) {
+      if (!node.alive) continue;
+      options.names[node.id] = name;
+      options.links[node.id] = swarm_.net.links_of(node.id);
+      if (name == coordinator_) options.coordinator = node.id;
+    }
+    mark_traffic(first_step_);
+    mark_traffic(last_step_);
+    auto lines = traffic_lines("joining", {}, *first_step_, options);
+    if (last_step_->at_s <= first_step_->at_s) return lines;
+    for (auto& line : traffic_lines("training", *first_step_, *last_step_, options))
+      lines.push_back(line);
+    return lines;
   }
 
   void draw_asynchronous() {
@@ -141,6 +190,7 @@ class Simulation {
     observer.event = [this](const std::string& node, const records::Event& event) {
       log(node, what(event));
       finished_ |= event.is<records::RunFinished>();
+      if (finished_) mark_traffic(last_step_);
       recoveries_ += event.is<records::Recovered>() ? 1 : 0;
       checks_.event(node, event);
     };
@@ -157,6 +207,8 @@ class Simulation {
       log(node, "step=" + std::to_string(line.step) + " term=" + std::to_string(line.term) +
                     " attempts=" + std::to_string(line.attempts) +
                     " loss=" + (line.train_loss ? fixed(*line.train_loss, 6) : std::string("-")));
+      coordinator_ = node;
+      mark_traffic(first_step_);
       checks_.mode().metrics(line);
     };
     observer.parameters = [this](const std::string& node, const ArithmeticStage& stage,
@@ -218,13 +270,17 @@ class Simulation {
   NetworkModel calm_;
   std::optional<FaultInjector> faults_;
   bool finished_ = false;
+  std::string coordinator_;  ///< The latest that closed a step.
+  std::optional<TrafficMark> first_step_, last_step_;
   uint64_t recoveries_ = 0;
 };
 
 }  // namespace
 
 SimulationReport simulate(const SimulationOptions& options) {
-  SWARM_CHECK(options.nodes == 0 || (options.nodes >= 4 && options.nodes <= 64));
+  SWARM_CHECK(options.nodes == 0 || (options.nodes >= 4 && options.nodes <= kMostNodes));
+  SWARM_CHECK(options.stages <= kMostStages && options.steps <= kMostSteps);
+  SWARM_CHECK(options.stages == 0 || options.nodes >= options.stages + 2);
   SWARM_CHECK(!(options.asynchronous && options.delayed_updates));
   return Simulation(options).run();
 }

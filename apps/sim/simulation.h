@@ -12,10 +12,20 @@
 
 namespace swarm::sim {
 
+constexpr uint32_t kMostNodes = 400, kLargeSwarm = 64;
+constexpr uint32_t kMostStages = 16;
+/// Beyond it sums of the arithmetic stages would not be exact.
+constexpr uint32_t kMostSteps = 40;
+
 struct SimulationOptions {
   uint64_t seed = 1;
   FaultProfile profile = FaultProfile::kAll;
-  uint32_t nodes = 0;  ///< 4 to 64, trainers included; 0: drawn, 5 to 11.
+  uint32_t nodes = 0;  ///< 4 to kMostNodes, trainers included; 0: drawn, 5 to 11.
+  /// Up to kMostStages; with it, and beyond kLargeSwarm nodes, the swarm is a large one: batch and
+  /// trainers grow with the nodes, each of which joins through 4 others. 0: drawn, or 8.
+  uint32_t stages = 0;
+  uint32_t steps = 0;    ///< Up to kMostSteps; 0: drawn.
+  bool traffic = false;  ///< Counts what nodes say; changes nothing else.
   /// "STEP:SLOT": a deliberate defect, to show that the checks find it (FaultOptions).
   std::string drop_gradient;
   bool delayed_updates = false;  ///< As TrainingOptions.
@@ -34,10 +44,11 @@ struct SimulationReport {
   uint64_t faults = 0;          ///< Carried out.
   uint64_t max_faults = ~0ull;  ///< As SimulationOptions.
   uint64_t recoveries = 0;
+  std::vector<std::string> traffic;  ///< Lines for people; empty unless asked for.
 };
 
-/// Runs to the end, or to the first violation. Requires nodes == 0 or 4 .. 64, and not both
-/// modes.
+/// Runs to the end, or to the first violation. Requires what SimulationOptions says, at least two
+/// nodes more than stages, and not both modes.
 SimulationReport simulate(const SimulationOptions& options);
 
 /// The same run with as few of its first faults as still violate something: the shortest story.

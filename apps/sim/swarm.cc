@@ -94,17 +94,43 @@ void Swarm::start(const std::string& name) {
     context.events = std::make_shared<NodeLog>(name, node.running, observer);
     context.data = std::make_shared<FakeTextData>(kSequence);
     context.detached = false;
-    std::vector<Endpoint> join;
-    for (const auto& [other_name, other] : nodes)
-      if (other.port != 0 && other_name != name) join.push_back({"127.0.0.1", other.port});
-    context.dht = actors::spawn_dht_node(*system, {node.id, context.endpoint, context.links,
-                                                   dht_options, context.options.run_id, join});
+    restore_rates(name);
+    context.dht =
+        actors::spawn_dht_node(*system, {node.id, context.endpoint, context.links, dht_options,
+                                         context.options.run_id, join_list(name)});
     node.actors.push_back(context.dht);
     if (node.stage >= 0) return start_stage(node);
     for (const auto& [role, actor] : actors::spawn_coordinator_role(context, 0))
       node.actors.push_back(actor);
     start_trainer(node);
   });
+}
+
+/// With a limit: evenly spread over the others, beginning at another place for each node, so that
+/// none of them is everybody's.
+std::vector<Endpoint> Swarm::join_list(const std::string& name) const {
+  std::vector<Endpoint> others;
+  size_t own = 0, place = 0;
+  for (const auto& [other_name, other] : nodes) {
+    ++place;
+    if (other_name == name) own = place;
+    if (other.port != 0 && other_name != name) others.push_back({"127.0.0.1", other.port});
+  }
+  if (others.size() <= max_join) return others;
+  std::vector<Endpoint> some;
+  for (size_t i = 0; i < max_join; ++i)
+    some.push_back(others[(own * 7 + i * others.size() / max_join) % others.size()]);
+  return some;
+}
+
+void Swarm::restore_rates(const std::string& name) {
+  const Node& node = nodes.at(name);
+  if (node.rates.up > 0 || node.rates.down > 0) net.set_rates(node.id, node.rates);
+  for (const auto& [pair, rate] : pair_rates_) {
+    if (pair.first != name && pair.second != name) continue;
+    const Node &from = nodes.at(pair.first), &to = nodes.at(pair.second);
+    if (from.alive && to.alive) net.set_pair_rate(from.id, to.id, rate);
+  }
 }
 
 actors::NodeOptions Swarm::node_options(const std::string& name, int stage) const {
@@ -238,6 +264,26 @@ void Swarm::resume(const std::string& name) {
 
 void Swarm::cut(const std::string& from, const std::string& to) {
   net.cut(nodes.at(from).id, nodes.at(to).id);
+}
+
+void Swarm::set_rates(const std::string& name, const LinkRates& rates) {
+  Node& node = nodes.at(name);
+  node.rates = rates;
+  if (node.alive) net.set_rates(node.id, rates);
+}
+
+void Swarm::set_pair_rate(const std::string& from, const std::string& to, double bytes_per_s) {
+  pair_rates_[{from, to}] = bytes_per_s;
+  const Node &sender = nodes.at(from), &receiver = nodes.at(to);
+  if (sender.alive && receiver.alive) net.set_pair_rate(sender.id, receiver.id, bytes_per_s);
+}
+
+void Swarm::lift_rates() {
+  for (const auto& [name, node] : nodes)
+    if (node.rates.up > 0 || node.rates.down > 0) set_rates(name, {});
+  for (auto& [pair, rate] : pair_rates_)
+    if (rate > 0) set_pair_rate(pair.first, pair.second, 0);
+  pair_rates_.clear();
 }
 
 std::string Swarm::describe(const caf::actor& actor) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "actors/node/event_log.h"
@@ -54,6 +55,7 @@ class Swarm {
     ArithmeticStage* arithmetic = nullptr;  ///< Owned by the compute actor.
     DeterministicSystem::Owner owner = DeterministicSystem::kNobody;
     MachineTimes times;
+    LinkRates rates;                ///< Of the machine: they outlive its processes.
     std::shared_ptr<bool> running;  ///< False when this process of the node is gone.
     std::shared_ptr<DiskStore> store;
     std::shared_ptr<actors::RoleContext> context;  ///< Of this process.
@@ -72,6 +74,8 @@ class Swarm {
   actors::StateTransferOptions state_transfer_options;
   actors::FaultOptions faults;
   uint32_t num_stages = 3;
+  /// Nodes that one is told to join, of those that have ever started. All know all in a small swarm.
+  size_t max_join = SIZE_MAX;
   SwarmObserver observer;
 
   void add_peer(const std::string& name, int stage, const MachineTimes& times = {});
@@ -89,6 +93,12 @@ class Swarm {
   void resume(const std::string& name);
   /// What `from` sends to `to` no longer arrives.
   void cut(const std::string& from, const std::string& to);
+  /// What the machine sends and receives takes time from now on. Needs a model of the network.
+  void set_rates(const std::string& name, const LinkRates& rates);
+  /// The same for what `from` sends to `to`.
+  void set_pair_rate(const std::string& from, const std::string& to, double bytes_per_s);
+  /// Bytes take no time any more.
+  void lift_rates();
 
   /// The text that an actor shows on the console; "" when it does not answer at once.
   std::string describe(const caf::actor& actor);
@@ -105,10 +115,13 @@ class Swarm {
       std::function<Result<std::unique_ptr<tensor::Stage>>(const tensor::StageOptions&)>;
   actors::NodeOptions node_options(const std::string& name, int stage) const;
   StageMaker stage_maker(const std::string& name, const Node& node);
+  std::vector<Endpoint> join_list(const std::string& name) const;
+  void restore_rates(const std::string& name);
   void start_stage(Node& node);
   void start_trainer(Node& node);
   void stop(Node& node);
 
+  std::map<std::pair<std::string, std::string>, double> pair_rates_;
   uint64_t ids_ = 0;
   uint16_t next_port_ = 1000;
   DeterministicSystem::Owner next_owner_ = 1;

@@ -34,4 +34,10 @@ BOOST_AUTO_TEST_CASE(a_recorded_seed_is_dealt_the_faults_that_it_was_recorded_wi
   }
 }
 
+BOOST_AUTO_TEST_CASE(faults_of_links_are_dealt_to_seeds_beyond_the_recorded_ones) {
+  const auto dealt = FaultInjector::dealt_to(1'000'000);
+  BOOST_REQUIRE(dealt.size() == 6u);
+  BOOST_TEST(std::string(dealt.back()->name) == "links");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,6 +4,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 using namespace swarm::sim;
@@ -206,11 +207,38 @@ BOOST_AUTO_TEST_CASE(partitions_cost_time_only) {
 BOOST_AUTO_TEST_CASE(a_bad_network_costs_time_only) {
   check_seeds(FaultProfile::kNetwork, 101, 100 + kSeeds);
 }
+BOOST_AUTO_TEST_CASE(links_whose_rates_change_cost_time_only) {
+  check_seeds(FaultProfile::kLinks, 101, 100 + kSeeds);
+}
 BOOST_AUTO_TEST_CASE(restart_storms_cost_time_only) {
   check_seeds(FaultProfile::kRestarts, 101, 100 + kSeeds);
 }
 BOOST_AUTO_TEST_CASE(everything_at_once_costs_time_only) {
   check_seeds(FaultProfile::kAll, 101, 100 + kSeeds);
+}
+
+BOOST_AUTO_TEST_CASE(everything_and_slow_links_at_once_cost_time_only) {
+  check_seeds(FaultProfile::kAll, 1'000'000, 1'000'000 + kSeeds / 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_large_swarm_trains_and_its_traffic_is_told) {
+  SimulationOptions options;
+  options.profile = FaultProfile::kNone;
+  options.nodes = 70;
+  options.steps = 2;
+  options.traffic = true;
+  const auto report = simulate(options);
+  if (report.violation) BOOST_ERROR(explain(report));
+  BOOST_REQUIRE(!report.traffic.empty());
+  BOOST_TEST(report.traffic.front().find("traffic of 70 nodes while joining") == 0u);
+  auto tells = [&](const std::string& text) {
+    return std::any_of(report.traffic.begin(), report.traffic.end(),
+                       [&](const auto& line) { return line.find(text) != std::string::npos; });
+  };
+  BOOST_TEST(tells("while training"));
+  BOOST_TEST(tells("forward_reply"));
+  options.traffic = false;
+  BOOST_TEST(simulate(options).hash == report.hash);
 }
 
 BOOST_AUTO_TEST_CASE(delayed_updates_under_faults_cost_time_only) {

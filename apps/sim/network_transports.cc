@@ -1,0 +1,113 @@
+/// The part of the fake network in which bytes take time: what mail weighs, and its way over the
+/// serial links before the model's delays.
+#include <algorithm>
+
+#include "actors/net/errors.h"
+#include "actors/net/links/frame.h"
+#include "apps/sim/network_world.h"
+
+namespace swarm::sim::network_detail {
+namespace {
+
+uint64_t with_chunk_headers(uint64_t frame_bytes) {
+  const uint64_t chunks =
+      (frame_bytes + SerialLink::kMaxChunkBytes - 1) / SerialLink::kMaxChunkBytes;
+  return frame_bytes + chunks * actors::links::kChunkHeaderBytes;
+}
+
+/// Tag and length of a body, as a frame has them before it.
+uint64_t tag_bytes(uint64_t body_bytes) {
+  if (body_bytes == 0) return 0;
+  uint64_t bytes = 2;
+  for (; body_bytes > 0x7f; body_bytes >>= 7) ++bytes;
+  return bytes;
+}
+
+}  // namespace
+
+Weight weigh(const actors::Mail& mail, const std::string& to_actor) {
+  Weight weight{mail.kind, actors::traffic_class(mail.kind), 0};
+  if (weight.traffic == actors::TrafficClass::kControl &&
+      mail.body.size() > actors::links::kMaxControlBody)
+    weight.traffic = actors::TrafficClass::kState;
+  weight.bytes = with_chunk_headers(actors::links::kFrameHeaderBytes + to_actor.size() +
+                                    (mail.head ? mail.head->ByteSizeLong() : 0) +
+                                    tag_bytes(mail.body.size()) + mail.body.size());
+  return weight;
+}
+
+Weight weigh(const Error& error) {
+  return {proto::KIND_ERROR, actors::TrafficClass::kControl,
+          with_chunk_headers(actors::links::kFrameHeaderBytes +
+                             actors::to_proto(error).ByteSizeLong())};
+}
+
+bool World::queue_is_full(const NodeId& from, const NodeId& to, uint64_t body_bytes) const {
+  if (!model || body_bytes == 0) return false;
+  const uint64_t queued = transports.wires.bytes(from, to), budget = model->send_budget_bytes;
+  return queued > 0 && (queued > budget || body_bytes > budget - queued);
+}
+
+void World::count(const NodeId& from, const Weight& weight) {
+  TrafficCount& count = (*traffic)[from][weight.kind];
+  ++count.sent;
+  count.sent_bytes += weight.bytes;
+}
+
+uint64_t World::transmit(const NodeId& from, const NodeId& to, const Weighing& weighing,
+                         std::function<void()> arrive) {
+  if (!model || from == to) {
+    arrive();
+    return 0;
+  }
+  const uint64_t which = session(from, to);
+  if (which == 0) return 0;
+  auto& wires = transports.wires;
+  if (traffic || wires.limited()) {
+    const Weight weight = weighing();
+    if (traffic) {
+      count(from, weight);
+      arrive = [this, to, weight, arrive = std::move(arrive)] {
+        TrafficCount& count = (*traffic)[to][weight.kind];
+        ++count.received;
+        count.received_bytes += weight.bytes;
+        arrive();
+      };
+    }
+    if (wires.send(now(), {from, to, weight.traffic, weight.bytes}, transports.next + 1)) {
+      transports.under_way[++transports.next] = {from, to, which, std::move(arrive)};
+      carry();
+      return transports.next;
+    }
+  }
+  travel(from, to, which, std::move(arrive));
+  return 0;
+}
+
+void World::carry() {
+  auto& wires = transports.wires;
+  for (const uint64_t number : wires.arrived(now())) {
+    const auto found = transports.under_way.extract(number);
+    const Transport& transport = found.mapped();
+    travel(transport.from, transport.to, transport.session, transport.arrive);
+  }
+  auto& wake_at = transports.wake_at;
+  if (wake_at && *wake_at <= now()) wake_at.reset();
+  const auto next = wires.next();
+  if (!next || (wake_at && *wake_at <= *next)) return;
+  wake_at = next;
+  after(*next - now(), [this] { carry(); });
+}
+
+void World::lose_transports(const NodeId& from, const NodeId& to) {
+  for (const uint64_t number : transports.wires.lose(from, to)) transports.under_way.erase(number);
+}
+
+void World::give_up(uint64_t id) {
+  auto request = requests.find(id);
+  if (request == requests.end() || request->second.transport == 0) return;
+  if (transports.wires.take_back(request->second.transport))
+    transports.under_way.erase(request->second.transport);
+}
+
+}  // namespace swarm::sim::network_detail
