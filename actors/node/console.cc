@@ -41,13 +41,12 @@ struct ConsoleState {
     const auto& rows = console_commands();
     const auto row =
         std::find_if(rows.begin(), rows.end(), [&](const auto& one) { return typed == one.name; });
-    const size_t words = argument.empty() ? 0 : 1 + (argument.find(' ') != std::string::npos);
     if (row == rows.end())
       ConsoleAnswer(promise).error("unknown command '" + typed + "'; help lists them");
-    else if (words > (row->argument[0] == '\0' ? 0 : 1))
-      ConsoleAnswer(promise).error(typed + " takes " +
-                                   (words > 1 ? "no more than one argument" : "no argument") +
-                                   ", found '" + argument + "'");
+    else if (row->argument[0] == '\0' && !argument.empty())
+      ConsoleAnswer(promise).error(typed + " takes no argument, found '" + argument + "'");
+    else if (argument.find(' ') != std::string::npos)
+      ConsoleAnswer(promise).error(typed + " takes one argument, found '" + argument + "'");
     else
       row->run(context, argument, ConsoleAnswer(promise));
     return promise;

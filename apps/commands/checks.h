@@ -6,7 +6,8 @@
 
 namespace swarm::apps {
 
-/// Without it a negative number becomes a huge one.
+/// Without it a negative number becomes a huge one; CLI::NonNegativeNumber tells of a range up to
+/// 1.8e308, digit by digit.
 inline CLI::Validator not_negative() {
   return CLI::Validator(
       [](const std::string& text) {

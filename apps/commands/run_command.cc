@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -70,9 +68,9 @@ void print_result(const launch::RunReport& report, const launch::RunState& state
 int run(const Arguments& a) {
   if (a.config.file.empty() == a.resume.empty())
     return refuse("expected either FILE or --resume DIR", kBadConfig);
-  if (!a.resume.empty() && ::access((a.resume + "/config.toml").c_str(), R_OK) != 0)
-    return refuse(a.resume + " is no run folder: it has no config.toml that can be read",
-                  kBadConfig);
+  if (!a.resume.empty())
+    if (auto there = launch::check_run_folder(a.resume); !there)
+      return refuse(there.error().detail, kBadConfig);
   auto loaded = load(a);
   if (!loaded.ok()) return refuse("the configuration has errors\n" + loaded.text(), kBadConfig);
   config::Experiment experiment = *loaded.experiment;

@@ -58,13 +58,16 @@ Result<std::string> make_run_folder(config::Experiment& experiment) {
   return folder;
 }
 
-Result<config::Experiment> read_experiment_of(const std::string& folder) {
-  const std::string file = folder + "/config.toml";
+Status check_run_folder(const std::string& folder) {
   std::error_code failed;
-  if (!std::filesystem::is_regular_file(file, failed))
-    return Error{ErrorCode::kNotFound,
-                 folder + " is no run folder: it has no config.toml that can be read"};
-  auto loaded = config::load_experiment(file);
+  if (std::filesystem::is_regular_file(folder + "/config.toml", failed)) return {};
+  return Error{ErrorCode::kNotFound,
+               folder + " is no run folder: it has no config.toml that can be read"};
+}
+
+Result<config::Experiment> read_experiment_of(const std::string& folder) {
+  if (auto there = check_run_folder(folder); !there) return there.error();
+  auto loaded = config::load_experiment(folder + "/config.toml");
   if (!loaded.ok())
     return Error{ErrorCode::kInvalidArgument, "errors in a run's file\n" + loaded.text()};
   return std::move(*loaded.experiment);

@@ -15,8 +15,11 @@ namespace swarm::launch {
 /// Errors: kIo.
 Result<std::string> make_run_folder(config::Experiment& experiment);
 
-/// Of a folder that make_run_folder() has made. Errors: kNotFound (it is none), kInvalidArgument (its
-/// file has errors; a line for each).
+/// Whether make_run_folder() has made it. Errors: kNotFound.
+Status check_run_folder(const std::string& folder);
+
+/// Of a run's folder. Errors: kNotFound (it is none), kInvalidArgument (its file has errors; a line
+/// for each).
 Result<config::Experiment> read_experiment_of(const std::string& folder);
 
 /// What a node says of itself once it listens: <node folder>/node.json.

@@ -15,31 +15,19 @@ uint64_t with_chunk_headers(uint64_t frame_bytes) {
   return frame_bytes + chunks * actors::links::kChunkHeaderBytes;
 }
 
-/// Tag and length of a body, as a frame has them before it.
-uint64_t tag_bytes(uint64_t body_bytes) {
-  if (body_bytes == 0) return 0;
-  uint64_t bytes = 2;
-  for (; body_bytes > 0x7f; body_bytes >>= 7) ++bytes;
-  return bytes;
-}
-
 }  // namespace
 
 Weight weigh(const actors::Mail& mail, const std::string& to_actor) {
-  Weight weight{mail.kind, actors::traffic_class(mail.kind), 0};
-  if (weight.traffic == actors::TrafficClass::kControl &&
-      mail.body.size() > actors::links::kMaxControlBody)
-    weight.traffic = actors::TrafficClass::kState;
-  weight.bytes = with_chunk_headers(actors::links::kFrameHeaderBytes + to_actor.size() +
-                                    (mail.head ? mail.head->ByteSizeLong() : 0) +
-                                    tag_bytes(mail.body.size()) + mail.body.size());
-  return weight;
+  const uint64_t body_bytes = mail.body.size();
+  const uint64_t head_bytes = mail.head ? mail.head->ByteSizeLong() : 0;
+  return {mail.kind, actors::links::frame_traffic(mail.kind, body_bytes),
+          with_chunk_headers(actors::links::frame_bytes(to_actor.size(), head_bytes, body_bytes))};
 }
 
 Weight weigh(const Error& error) {
-  return {proto::KIND_ERROR, actors::TrafficClass::kControl,
-          with_chunk_headers(actors::links::kFrameHeaderBytes +
-                             actors::to_proto(error).ByteSizeLong())};
+  return {
+      proto::KIND_ERROR, actors::TrafficClass::kControl,
+      with_chunk_headers(actors::links::frame_bytes(0, actors::to_proto(error).ByteSizeLong(), 0))};
 }
 
 bool World::queue_is_full(const NodeId& from, const NodeId& to, uint64_t body_bytes) const {

@@ -57,6 +57,16 @@ size_t front_size(const FrameHeader& header) {
 
 }  // namespace
 
+TrafficClass frame_traffic(proto::MessageKind kind, uint64_t body_bytes) {
+  const TrafficClass traffic = traffic_class(kind);
+  const bool holds_up = traffic == TrafficClass::kControl && body_bytes > kMaxControlBody;
+  return holds_up ? TrafficClass::kState : traffic;
+}
+
+uint64_t frame_bytes(uint64_t actor_bytes, uint64_t head_bytes, uint64_t body_bytes) {
+  return kFrameHeaderBytes + actor_bytes + head_bytes + body_tag(body_bytes).size() + body_bytes;
+}
+
 OutFrame make_frame(proto::MessageKind kind, uint8_t flags, uint64_t request_id,
                     std::chrono::milliseconds budget, const std::string& actor,
                     const google::protobuf::Message& head, Buffer body) {
@@ -65,10 +75,7 @@ OutFrame make_frame(proto::MessageKind kind, uint8_t flags, uint64_t request_id,
   std::string tag = body_tag(body.size());
   size_t head_bytes = head.ByteSizeLong();
   auto& header = frame.header;
-  header.traffic = traffic_class(kind);
-  if (header.traffic == TrafficClass::kControl && body.size() > kMaxControlBody) {
-    header.traffic = TrafficClass::kState;
-  }
+  header.traffic = frame_traffic(kind, body.size());
   header.kind = static_cast<uint16_t>(kind);
   header.flags = flags;
   header.actor_bytes = static_cast<uint8_t>(actor.size());

@@ -62,6 +62,11 @@ struct OutFrame {
   bool started() const { return sent > 0; }
 };
 
+/// The class that mail of this kind with such a body travels in.
+TrafficClass frame_traffic(proto::MessageKind kind, uint64_t body_bytes);
+/// OutFrame::size() of the frame that make_frame() makes of parts of these sizes.
+uint64_t frame_bytes(uint64_t actor_bytes, uint64_t head_bytes, uint64_t body_bytes);
+
 /// Requires actor.size() <= kMaxActorBytes and flags/request_id as in FrameFlags. `head` is the
 /// message without its payload field.
 OutFrame make_frame(proto::MessageKind kind, uint8_t flags, uint64_t request_id,

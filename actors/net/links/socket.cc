@@ -27,14 +27,22 @@ struct Address {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
-bool look_up(const std::string& host, uint16_t port, int flags, Address& address) {
+using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+/// Null if there are none. A name is looked up unless `flags` forbid it.
+Addresses look_up(const std::string& host, uint16_t port, int flags) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags;
   addrinfo* found = nullptr;
-  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return false;
-  std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> guard(found, freeaddrinfo);
+  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) found = nullptr;
+  return Addresses(found, freeaddrinfo);
+}
+
+bool look_up(const std::string& host, uint16_t port, int flags, Address& address) {
+  const Addresses found = look_up(host, port, flags);
+  if (!found) return false;
   std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
   address.size = found->ai_addrlen;
   return true;
@@ -62,28 +70,22 @@ bool is_wildcard(const std::string& host) {
 }
 
 Result<std::vector<std::string>> resolve_name(const std::string& name) {
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_ADDRCONFIG;
-  addrinfo* found = nullptr;
-  const int failed = getaddrinfo(name.c_str(), nullptr, &hints, &found);
   std::vector<std::string> addresses;
-  for (const addrinfo* one = failed == 0 ? found : nullptr; one != nullptr; one = one->ai_next) {
+  const Addresses found = look_up(name, 0, AI_ADDRCONFIG);
+  for (const addrinfo* one = found.get(); one != nullptr; one = one->ai_next) {
     char text[NI_MAXHOST];
     if (getnameinfo(one->ai_addr, one->ai_addrlen, text, sizeof(text), nullptr, 0,
                     NI_NUMERICHOST) == 0)
       addresses.emplace_back(text);
   }
-  if (failed == 0) freeaddrinfo(found);
   if (addresses.empty()) return Error{ErrorCode::kIo, "cannot resolve '" + name + "'", 0};
   return addresses;
 }
 
 std::string first_that_answers(const std::vector<std::string>& addresses, uint16_t port,
                                std::chrono::milliseconds patience) {
+  if (addresses.size() == 1) return addresses.front();
   for (const std::string& address : addresses) {
-    if (addresses.size() == 1) break;
     const auto fd = start_connect({address, port});
     if (!fd) continue;
     pollfd writable{*fd, POLLOUT, 0};
