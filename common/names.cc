@@ -51,6 +51,8 @@ std::vector<std::string> split(const std::string& text) {
 
 }  // namespace
 
+std::string name_key(const std::string& node_name) { return "name/" + node_name; }
+
 std::string stage_key(uint32_t stage) { return kStagePrefix + std::to_string(stage); }
 
 bool is_stage_key(const std::string& key) {

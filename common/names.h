@@ -16,9 +16,12 @@ constexpr const char* kSupervisorName = "supervisor";
 constexpr const char* kConsoleName = "console";
 constexpr const char* kDhtName = "dht";
 constexpr const char* kEchoName = "echo";
+constexpr const char* kDialBackName = "dial_back";
 
 /// Key in the distributed table under which coordinators announce themselves.
 constexpr const char* kCoordinatorKey = "coordinator";
+/// "name/trainer-a": key under which a node claims its name.
+std::string name_key(const std::string& node_name);
 /// "stage/2": key under which the peers of a stage announce themselves, and the stream of the
 /// stage's snapshots in a checkpoint store.
 std::string stage_key(uint32_t stage);

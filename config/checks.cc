@@ -9,6 +9,7 @@
 
 #include "config/nearest.h"
 #include "config/schema.h"
+#include "config/shape_changes.h"
 
 namespace swarm::config {
 namespace {
@@ -20,7 +21,6 @@ bool word_at(const std::string& text, size_t at, size_t size) {
   return (at == 0 || !letter(at - 1)) && !letter(at + size);
 }
 
-constexpr double kMinSendRate = 4096;
 constexpr uint64_t kHeadOfForward = 8192;  // of a ForwardRequest without its tokens, at most
 
 class Checker {
@@ -40,6 +40,7 @@ class Checker {
     check_chaos();
     check_nodes();
     check_coverage();
+    check_paths();
     check_timeline();
   }
 
@@ -134,6 +135,22 @@ class Checker {
       error("links.max_body_bytes",
             fmt::format("expected at least {}, for the activations of a microbatch; found {}", body,
                         e_.base.links.max_body_bytes));
+    if (e_.base.num_stages > 1) check_bodies_fit(body);
+  }
+
+  /// `body`: the activations of a microbatch in fp32. With room for fewer the peer would compute
+  /// only while it receives nothing.
+  void check_bodies_fit(uint64_t body) {
+    const auto at_least_two = [&](const char* key, uint64_t bytes, uint64_t each) {
+      if (bytes >= 2 * each) return;
+      error(key,
+            fmt::format("expected at least {}, room for two microbatches whose activations take "
+                        "{} bytes; found {}",
+                        2 * each, body, bytes));
+    };
+    at_least_two("links.receive_budget_bytes", e_.base.links.receive_budget_bytes, body);
+    if (usable("stage_server"))
+      at_least_two("stage_server.resident_bytes", e_.base.stage_server.resident_bytes, 2 * body);
   }
 
   void check_network() {
@@ -221,10 +238,8 @@ class Checker {
       check_preemptions(node, place);
       if (const std::string why = not_a_device(node.device); !node.device.empty() && !why.empty())
         error(place, "nodes.device", why);
-      if (node.send_bytes_per_s > 0 && node.send_bytes_per_s < kMinSendRate)
-        error(place, "nodes.send_bytes_per_s",
-              "expected 0 or at least " + print_float(kMinSendRate) +
-                  " (heartbeats must come through), found " + print_float(node.send_bytes_per_s));
+      check_rate(place, "nodes.send_bytes_per_s", node.shape.send_bytes_per_s);
+      check_rate(place, "nodes.receive_bytes_per_s", node.shape.receive_bytes_per_s);
       const bool own = !node.listen.host.empty();
       if (const auto may = e_.base.links.may_listen(node.listen); own && !may)
         error(place, "nodes.listen", may.error().detail);
@@ -285,6 +300,50 @@ class Checker {
                         all));
   }
 
+  void check_rate(const Places::Table& place, const char* key, double bytes_per_s) {
+    if (const std::string why = fault_of_rate(bytes_per_s); !why.empty()) error(place, key, why);
+  }
+
+  /// A pattern means one of the listed nodes at least; where none are listed, nobody can tell.
+  void check_pattern(const Places::Table& place, const char* key, const std::string& pattern) {
+    std::vector<std::string> names;
+    for (const auto& node : e_.nodes) {
+      if (actors::is_meant(pattern, node.name)) return;
+      names.push_back(node.name);
+    }
+    if (!names.empty())
+      error(place, key, "there is no node " + quote(pattern), nearest(pattern, names));
+  }
+
+  void check_paths() {
+    for (size_t i = 0; i < e_.paths.size(); ++i) {
+      const actors::PathShape& path = e_.paths[i];
+      const Places::Table& place = draft_.places.paths[i];
+      if (place.failed) continue;
+      for (const auto& [key, name] :
+           {std::make_pair("paths.from", &path.from), std::make_pair("paths.to", &path.to)}) {
+        if (name->empty())
+          error(place, key, "missing: every [[paths]] has from and to; \"*\" means all nodes");
+        else
+          check_pattern(place, key, *name);
+      }
+      if (path.says_nothing())
+        error(place, "paths", "it says nothing: give bytes_per_s, delay_s or jitter_s");
+      check_rate(place, "paths.bytes_per_s", path.bytes_per_s.value_or(0));
+    }
+  }
+
+  void check_link(const TimelineEvent& event, const Places::Table& place) {
+    if (event.action != TimelineAction::kLink) {
+      if (!event.link.to.empty() || event.link.names_own() || event.link.names_path())
+        error(place, "timeline", "only action = \"link\" takes keys of links");
+      return;
+    }
+    if (!event.node.empty()) check_pattern(place, "timeline.node", event.node);
+    if (!event.link.to.empty()) check_pattern(place, "timeline.to", event.link.to);
+    if (const std::string why = fault_of(event.link); !why.empty()) error(place, "timeline", why);
+  }
+
   void check_timeline() {
     std::vector<std::string> names;
     for (const auto& node : e_.nodes) names.push_back(node.name);
@@ -301,8 +360,9 @@ class Checker {
               fmt::format("expected at most training.steps = {}, found {}", e_.base.training.steps,
                           event.at_step));
       if (place.keys.count("timeline.action") == 0)
-        error(place, "timeline.action", "missing: one of kill, start, pause, resume, stop");
-      if (e_.find(event.node) == nullptr)
+        error(place, "timeline.action", "missing: one of kill, start, pause, resume, stop, link");
+      check_link(event, place);
+      if (event.action != TimelineAction::kLink && e_.find(event.node) == nullptr)
         error(place, "timeline.node", "there is no node " + quote(event.node),
               nearest(event.node, names));
     }

@@ -22,6 +22,7 @@ struct Places {
   std::map<std::string, Location> keys;      ///< "model.layers"; the last one that set it.
   std::map<std::string, Location> sections;  ///< "model"
   std::vector<Table> nodes;                  ///< Parallel to Experiment::nodes.
+  std::vector<Table> paths;                  ///< Parallel to Experiment::paths.
   std::vector<Table> timeline;               ///< Parallel to Experiment::timeline.
 
   /// Where "section.key" was written: the key, else its section, else the file.

@@ -49,8 +49,8 @@ struct NodeSpec {
   /// Artificial: every microbatch takes each peer of the node this much longer [s], half of it in
   /// the forward and half in the backward pass; the peer computes nothing else meanwhile.
   double delay_s = 0;
-  /// Artificial: the node sends no more than this on all its links together; 0: no limit.
-  double send_bytes_per_s = 0;
+  /// Artificial: rates and delays of all its links together.
+  actors::NodeShape shape;
   std::vector<Preemption> preempt;  ///< `swarm run` carries these out, once each.
   /// One more preemption at a random moment of each such window, drawn from chaos.seed and the
   /// node's name; between chaos.start_after_s and chaos.end_after_s. 0: none.
@@ -59,15 +59,16 @@ struct NodeSpec {
   PreemptBy preempt_by = PreemptBy::kKill;
 };
 
-enum class TimelineAction : uint8_t { kKill, kStart, kPause, kResume, kStop };
+enum class TimelineAction : uint8_t { kKill, kStart, kPause, kResume, kStop, kLink };
 const char* to_string(TimelineAction action);
 
-/// What `swarm run` does to a node's process, once, when the time has come.
+/// What `swarm run` does to a node's process or links, once, when the time has come.
 struct TimelineEvent {
   int64_t at_step = -1;   ///< When this many steps are closed; -1: by time.
   double at_second = -1;  ///< Seconds since training began; -1: by step.
   TimelineAction action = TimelineAction::kKill;
-  std::string node;
+  std::string node;          ///< kLink: a * stands for any letters.
+  actors::ShapeChange link;  ///< kLink only.
 };
 
 /// Kills and pauses at random moments, which `swarm run` carries out: the same seed, the same
@@ -93,7 +94,9 @@ struct Experiment {
   actors::NodeOptions base;
   /// How trainers and stage servers alike choose among peers.
   routing::PeerEstimatesOptions estimates;
+  routing::WiringOptions wiring;
   std::vector<NodeSpec> nodes;
+  std::vector<actors::PathShape> paths;  ///< Artificial; later ones overrule earlier ones.
   std::vector<TimelineEvent> timeline;
   ChaosOptions chaos;
 
@@ -141,19 +144,30 @@ bool is_name(const std::string& text);
 actors::NodeOptions to_node_options(const Experiment& experiment, const std::string& node_name,
                                     const std::string& run_folder);
 
-/// xxh128 [32 hex digits] over what all nodes must share: run.seed, model, pipeline, data,
-/// training, optimizer, wire. Not: names, folders, threads, timeouts.
+/// xxh128 [32 hex digits] over what all nodes must share: run.seed, model, pipeline, data.holdout,
+/// training, optimizer, wire. Not: names, folders, threads, timeouts, where the text lies (the text
+/// has a fingerprint of its own, tensor::TextData).
 std::string fingerprint(const Experiment& experiment);
+
+/// The same as runs wrote it while the paths of the text counted; their snapshots carry it.
+std::string older_fingerprint(const Experiment& experiment);
+
+/// "training.steps from 100 to 230, ...": the settings of fingerprint() that differ.
+std::string changed_settings(const Experiment& before, const Experiment& after);
+
+/// The settings of fingerprint(), those that are not at their default first.
+std::vector<actors::SharedSetting> shared_settings(const Experiment& experiment);
 
 /// All keys as resolved; parsing it gives an equal Experiment.
 std::string to_toml(const Experiment& experiment);
 
 struct Setting {
-  std::string path;   ///< "model.layers", "nodes.NAME.KEY"; "timeline.I" for the whole entry.
+  std::string
+      path;  ///< "model.layers", "nodes.NAME.KEY"; "timeline.I", "paths.I" for a whole entry.
   std::string value;  ///< As TOML.
   bool at_default = false;
 };
-/// Every key of the experiment, of its nodes (but name and count) and its timeline.
+/// Every key of the experiment, of its nodes (but name and count), its paths and its timeline.
 std::vector<Setting> settings_of(const Experiment& experiment);
 
 /// All keys with help, unit, range and default: the content of config/reference.toml.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -84,6 +85,21 @@ struct Field<double> {
   static std::string expected(const Limits& limits) {
     return "a number" + range_text(limits.min, limits.max);
   }
+};
+
+/// Absent prints as nothing: the key is left out.
+template <>
+struct Field<std::optional<double>> {
+  static const Value* set(std::optional<double>& out, const Value& value, const Limits& limits) {
+    double number = 0;
+    if (const Value* bad = Field<double>::set(number, value, limits)) return bad;
+    out = number;
+    return nullptr;
+  }
+  static std::string print(const std::optional<double>& value, const Limits&) {
+    return value ? print_float(*value) : "";
+  }
+  static std::string expected(const Limits& limits) { return Field<double>::expected(limits); }
 };
 
 /// "one of \"a\", \"b\"".

@@ -41,6 +41,8 @@ class Loader {
     for (const auto& member : root.members) {
       if (member.name == "nodes") {
         read_tables(member, node_keys(), draft_.experiment.nodes, draft_.places.nodes);
+      } else if (member.name == "paths") {
+        read_tables(member, path_keys(), draft_.experiment.paths, draft_.places.paths);
       } else if (member.name == "timeline") {
         read_tables(member, timeline_keys(), draft_.experiment.timeline, draft_.places.timeline);
       } else if (is_section(member.name)) {
@@ -60,7 +62,7 @@ class Loader {
     const size_t dot = path.find('.');
     const std::string section = path.substr(0, dot);
     if (section == "nodes") return;  // apply_node_override
-    if (section == "timeline")
+    if (section == "timeline" || section == "paths")
       return error(where, path, "lists of tables cannot be overridden; edit the file");
     if (dot == std::string::npos || !is_section(section)) return unknown_path(where, path);
     const std::string name = path.substr(dot + 1);
@@ -199,7 +201,7 @@ class Loader {
   }
 
   void unknown_section(const Value::Member& member) {
-    std::vector<std::string> names = {"nodes", "timeline"};
+    std::vector<std::string> names = {"nodes", "paths", "timeline"};
     for (const auto& section : sections()) names.push_back(section.name);
     std::string suggestion = nearest(member.name, names);
     for (const auto& key : experiment_keys())
@@ -254,9 +256,12 @@ void expand_counts(Draft& draft) {
 void resolve(Experiment& e) {
   e.base.model.seed = e.base.data.seed = e.base.training.seed = e.run.seed;
   e.base.trainer_options.estimates = e.base.stage_server.estimates = e.estimates;
+  for (auto& event : e.timeline) event.link.node = event.node;
+  e.base.trainer_options.wiring = e.base.stage_server.wiring = e.wiring;
   if (e.base.optimizer.schedule == tensor::Schedule::kCosine && e.base.optimizer.total_steps == 0)
     e.base.optimizer.total_steps = e.base.training.steps;
   e.base.config_fingerprint = fingerprint(e);
+  e.base.older_fingerprint = older_fingerprint(e);
   e.base.run_id =
       e.run.id.empty() ? e.run.name + "-" + e.base.config_fingerprint.substr(0, 12) : e.run.id;
 }
@@ -330,7 +335,8 @@ std::string ConfigError::text() const {
   std::string out = where.file;
   if (where.line > 0) out += fmt::format(":{}:{}", where.line, where.column);
   out += ": ";
-  if (!key.empty()) out += key + ": ";
+  const bool named = out == "--set " + key + ": ";
+  if (!key.empty() && !named) out += key + ": ";
   out += message;
   if (!suggestion.empty()) out += "; did you mean \"" + suggestion + "\"?";
   return out;

@@ -1,11 +1,55 @@
-// The keys of [[nodes]] and [[timeline]].
+// The keys of [[nodes]], and where others take part in them: of [[paths]] and [[timeline]].
 #include "config/schema.h"
 #include "config/schema_builder.h"
 
 namespace swarm::config {
+namespace {
 
 #define AT SWARM_CONFIG_AT
 
+constexpr double kMaxRate = 1e12;
+
+/// Of a path: `at` leads to the struct that has them.
+template <class T, class At>
+void add_path_figures(Builder<T>& b, At at) {
+  b.add(
+      "bytes_per_s", [at](auto& x) -> auto& { return at(x).bytes_per_s; }, in(0, kMaxRate),
+      "Artificial: no more than this goes from the one to the other, 4096 or more, within the "
+      "sender's own rate; 0: no limit. Left out: as before.");
+  b.add(
+      "delay_s", [at](auto& x) -> auto& { return at(x).delay_s; }, in(0, actors::kMaxLinkDelay_s),
+      "Artificial: what goes from the one to the other comes this much later, beside the "
+      "receiver's own link_delay_s. Left out: as before.");
+  b.add(
+      "jitter_s", [at](auto& x) -> auto& { return at(x).jitter_s; }, in(0, actors::kMaxLinkDelay_s),
+      "Artificial: each read of it up to this much later still, in order. Left out: as before.");
+}
+
+/// Of a change of links, beside its node.
+template <class T, class At>
+void add_change(Builder<T>& b, At at) {
+  b.add(
+      "to", [at](auto& x) -> auto& { return at(x).to; }, {},
+      "link: bytes_per_s, delay_s and jitter_s of the path from node to this one change; a * "
+      "stands for any letters. Empty: the node's own keys change, as in [[nodes]].");
+  b.add(
+      "send_bytes_per_s", [at](auto& x) -> auto& { return at(x).send_bytes_per_s; },
+      in(0, kMaxRate), "link: as in [[nodes]]. Left out: as before.");
+  b.add(
+      "receive_bytes_per_s", [at](auto& x) -> auto& { return at(x).receive_bytes_per_s; },
+      in(0, kMaxRate), "link: as in [[nodes]]. Left out: as before.");
+  b.add(
+      "link_delay_s", [at](auto& x) -> auto& { return at(x).link_delay_s; },
+      in(0, actors::kMaxLinkDelay_s), "link: as in [[nodes]]. Left out: as before.");
+  b.add(
+      "link_jitter_s", [at](auto& x) -> auto& { return at(x).link_jitter_s; },
+      in(0, actors::kMaxLinkDelay_s), "link: as in [[nodes]]. Left out: as before.");
+  add_path_figures(b, at);
+}
+
+}  // namespace
+
+// rows: a key each
 const std::vector<Key<NodeSpec>>& node_keys() {
   static const std::vector<Key<NodeSpec>> keys = [] {
     Builder<NodeSpec> b;
@@ -32,9 +76,18 @@ const std::vector<Key<NodeSpec>>& node_keys() {
         "Artificial: every microbatch takes each of the node's peers this much longer, half of it "
         "in the forward and half in the backward pass.");
     b.add(
-        "send_bytes_per_s", AT(send_bytes_per_s), in(0, 1e12),
+        "send_bytes_per_s", AT(shape.send_bytes_per_s), in(0, kMaxRate),
         "Artificial: the node sends no more than this on all its links together, 4096 or more; 0: "
         "no limit.");
+    b.add("receive_bytes_per_s", AT(shape.receive_bytes_per_s), in(0, kMaxRate),
+          "Artificial: the node reads no more than this from all its links together, 4096 or more; "
+          "0: no limit.");
+    b.add("link_delay_s", AT(shape.link_delay_s), in(0, actors::kMaxLinkDelay_s),
+          "Artificial: what the node receives comes this much later, and one way only: a round "
+          "trip between two such nodes takes both their delays.");
+    b.add("link_jitter_s", AT(shape.link_jitter_s), in(0, actors::kMaxLinkDelay_s),
+          "Artificial: each read comes up to this much later still, drawn anew each time, and in "
+          "order.");
     b.add(
         "preempt", AT(preempt), {},
         "When the node is taken away and for how long, in seconds since the start of `swarm run`.");
@@ -51,6 +104,31 @@ const std::vector<Key<NodeSpec>>& node_keys() {
   return keys;
 }
 
+const std::vector<Key<actors::PathShape>>& path_keys() {
+  static const std::vector<Key<actors::PathShape>> keys = [] {
+    Builder<actors::PathShape> b;
+    b.section("paths", false);
+    b.add("from", AT(from), {}, "Node that sends; a * stands for any letters. Must be set.");
+    b.add("to", AT(to), {}, "Node that receives; a * stands for any letters. Must be set.");
+    add_path_figures(
+        b, [](auto& x) -> auto& { return x; });
+    return b.take();
+  }();
+  return keys;
+}
+
+const std::vector<Key<actors::ShapeChange>>& change_keys() {
+  static const std::vector<Key<actors::ShapeChange>> keys = [] {
+    Builder<actors::ShapeChange> b;
+    b.section("change", false);
+    b.add("node", AT(node), {}, "Node whose links change; a * stands for any letters.");
+    add_change(
+        b, [](auto& x) -> auto& { return x; });
+    return b.take();
+  }();
+  return keys;
+}
+
 const std::vector<Key<TimelineEvent>>& timeline_keys() {
   static const std::vector<Key<TimelineEvent>> keys = [] {
     Builder<TimelineEvent> b;
@@ -59,10 +137,14 @@ const std::vector<Key<TimelineEvent>>& timeline_keys() {
           "Done when this many steps are finished; either this or at_second is given.");
     b.add("at_second", AT(at_second), in(0, 1e9),
           "Done this many seconds after training began; either this or at_step is given.");
-    b.add("action", AT(action), one_of({"kill", "start", "pause", "resume", "stop"}),
-          "What is done to the node: kill is SIGKILL, pause SIGSTOP, resume SIGCONT, stop SIGTERM. "
-          "Must be set.");
-    b.add("node", AT(node), {}, "Node that it is done to, by its name in [[nodes]]. Must be set.");
+    b.add("action", AT(action), one_of({"kill", "start", "pause", "resume", "stop", "link"}),
+          "What is done to the node: kill is SIGKILL, pause SIGSTOP, resume SIGCONT, stop SIGTERM; "
+          "link changes what its links are made to be, as far as the keys below say. Must be set.");
+    b.add(
+        "node", AT(node), {},
+        "Node that it is done to, by its name in [[nodes]]; with link a * stands for any letters. "
+        "Must be set.");
+    add_change(b, AT(link));
     return b.take();
   }();
   return keys;

@@ -1,6 +1,7 @@
 // Experiment -> TOML, fingerprint, options of one node.
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "config/experiment.h"
@@ -24,6 +25,17 @@ std::string print_tables(const char* name, const std::vector<T>& tables,
     }
   }
   return out;
+}
+
+/// "action "kill", node "a"": a row of a list of tables.
+template <class T>
+std::string in_a_line(const T& table, const std::vector<Key<T>>& keys) {
+  std::string text;
+  for (const auto& key : keys) {
+    const std::string value = key.print(table);
+    if (!value.empty()) text += (text.empty() ? "" : ", ") + key.name + " " + value;
+  }
+  return text;
 }
 
 std::string comment(const std::string& text) {
@@ -68,6 +80,8 @@ const char* to_string(TimelineAction action) {
       return "resume";
     case TimelineAction::kStop:
       return "stop";
+    case TimelineAction::kLink:
+      return "link";
   }
   return "unknown";
 }
@@ -92,25 +106,30 @@ actors::NodeOptions to_node_options(const Experiment& experiment, const std::str
     if (!spec->listen.host.empty()) options.links.listen = spec->listen;
     if (!spec->announce.host.empty()) options.links.announce = spec->announce;
     options.delay_s = spec->delay_s;
-    options.links.send_bytes_per_s = spec->send_bytes_per_s;
+    options.links.shape.node = spec->shape;
   }
   if (options.training.min_peers == 0) {
     size_t peers = 0;
     for (const NodeSpec& node : experiment.nodes) peers += node.stages.size();
     if (peers > 0) options.training.min_peers = static_cast<uint32_t>(peers / 2 + 1);
   }
+  options.links.shape.paths = experiment.paths;
   options.links.node_name = node_name;
   options.links.run_id = options.run_id;
   options.links.config_fingerprint = options.config_fingerprint;
+  options.links.settings = shared_settings(experiment);
   return options;
 }
 
-std::string fingerprint(const Experiment& experiment) {
+namespace {
+
+std::string fingerprint_of(const Experiment& experiment, bool older) {
   std::string text = "swarm 1\n";
   const Experiment defaults;
   for (const auto& key : experiment_keys()) {
     const std::string value = key.print(experiment);
-    if (!key.shared || (key.later && value == key.print(defaults))) continue;
+    const bool counts = key.shared || (older && key.was_shared);
+    if (!counts || (key.later && value == key.print(defaults))) continue;
     text += key.path() + " = " + value + "\n";
   }
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
@@ -118,6 +137,37 @@ std::string fingerprint(const Experiment& experiment) {
   std::snprintf(hex, sizeof hex, "%016llx%016llx", static_cast<unsigned long long>(hash.high64),
                 static_cast<unsigned long long>(hash.low64));
   return hex;
+}
+
+}  // namespace
+
+std::string fingerprint(const Experiment& experiment) { return fingerprint_of(experiment, false); }
+
+std::string older_fingerprint(const Experiment& experiment) {
+  return fingerprint_of(experiment, true);
+}
+
+std::string changed_settings(const Experiment& before, const Experiment& after) {
+  std::string out;
+  for (const auto& key : experiment_keys()) {
+    if (!key.shared || key.print(before) == key.print(after)) continue;
+    out += (out.empty() ? "" : ", ") + key.path() + " from " + key.print(before) + " to " +
+           key.print(after);
+  }
+  return out;
+}
+
+std::vector<actors::SharedSetting> shared_settings(const Experiment& experiment) {
+  const Experiment defaults;
+  std::vector<actors::SharedSetting> all;
+  for (const auto& key : experiment_keys())
+    if (key.shared) all.push_back({key.path(), key.print(experiment)});
+  std::stable_partition(all.begin(), all.end(), [&](const auto& setting) {
+    for (const auto& key : experiment_keys())
+      if (key.path() == setting.key) return key.print(defaults) != setting.value;
+    return false;
+  });
+  return all;
 }
 
 std::string to_toml(const Experiment& experiment) {
@@ -128,6 +178,7 @@ std::string to_toml(const Experiment& experiment) {
       if (key.section == section.name) out += key.name + " = " + key.print(experiment) + "\n";
   }
   out += print_tables("nodes", experiment.nodes, node_keys());
+  out += print_tables("paths", experiment.paths, path_keys());
   out += print_tables("timeline", experiment.timeline, timeline_keys());
   return out;
 }
@@ -149,12 +200,11 @@ std::vector<Setting> settings_of(const Experiment& experiment) {
       all.push_back({"nodes." + node.name + "." + key.name, std::move(value), at_default});
     }
   }
-  for (size_t i = 0; i < experiment.timeline.size(); ++i) {
-    std::string text;
-    for (const auto& key : timeline_keys())
-      text += (text.empty() ? "" : ", ") + key.name + " " + key.print(experiment.timeline[i]);
-    all.push_back({"timeline." + std::to_string(i), std::move(text), false});
-  }
+  for (size_t i = 0; i < experiment.paths.size(); ++i)
+    all.push_back({"paths." + std::to_string(i), in_a_line(experiment.paths[i], path_keys())});
+  for (size_t i = 0; i < experiment.timeline.size(); ++i)
+    all.push_back(
+        {"timeline." + std::to_string(i), in_a_line(experiment.timeline[i], timeline_keys())});
   return all;
 }
 
@@ -181,8 +231,13 @@ std::string reference_toml() {
   event.at_step = 30;
   event.at_second = 60;
   event.node = "stage0-1";
+  event.link = {"", "stage0-0", 1e6, 1e6, 0.05, 0.01, 1e6, 0.05, 0.01};
   out += reference_tables("nodes", "A process that `swarm run` starts; as many as there are.",
                           node_keys(), node);
+  out += reference_tables("paths",
+                          "What the way from one node to another is made to be, beyond what its "
+                          "ends are; later ones overrule earlier ones, key by key.",
+                          path_keys(), actors::PathShape{"stage0-*", "stage1-*", 1e6, 0.05, 0.01});
   out += reference_tables("timeline",
                           "What `swarm run` does to a node, once; either at_step or at_second.",
                           timeline_keys(), event);

@@ -59,13 +59,17 @@ void add_model(ExperimentBuilder& b) {
 
 // rows: a key each
 void add_training(ExperimentBuilder& b) {
-  b.section("data", true);
+  b.section("data", false);
   b.add("train", AT(base.data.train), {},
         "Text files or folders (read recursively, in sorted order), concatenated. Relative to the "
-        "current directory. Must be set.");
+        "current directory. Must be set. Trainers read it; where it lies may differ, what it says "
+        "may not.")
+      .was_shared = true;
   b.add("validation", AT(base.data.validation), {},
         "Text files or folders for validation, as in train. Empty: the last part of every training "
-        "file, see holdout.");
+        "file, see holdout.")
+      .was_shared = true;
+  b.section("data", true);
   b.add("holdout", AT(base.data.holdout), in(1e-6, 0.5),
         "Fraction of the training text held out when validation is empty.");
   b.section("training", true);
@@ -159,6 +163,9 @@ void add_node(ExperimentBuilder& b) {
         "Links are not encrypted yet, so anything but loopback is refused unless this is true.");
   b.add("log_level", AT(base.log_level), one_of(kLevels),
         "Least severe messages that go to the nodes' log files.");
+  b.add("linger_s", AT(base.linger_s), in(0, 1e9),
+        "A node that `swarm node` started ends so many seconds after training is finished; until "
+        "then others can fetch from it.");
   b.add("join", AT(base.join), {},
         "Nodes of a running swarm, each \"HOST:PORT\", that a new node asks to be let in; empty "
         "for the first.");
@@ -190,8 +197,12 @@ void add_network(ExperimentBuilder& b) {
         "Memory of a node for tensors that arrive; when it is full the node stops reading.");
   b.add("send_budget_bytes", AT(base.links.send_budget_bytes), in(1 << 20, 1e12),
         "Bytes that may wait to be sent on one link; beyond this tensors are refused.");
+  b.add("idle_close_s", AT(base.links.idle_close_s), in(1, 1e6),
+        "A link without mail for so long that neither node has a use for is closed; new mail dials "
+        "anew.");
   b.add("max_links", AT(base.links.max_links), in(1, 100000),
-        "Largest number of connections of one node.");
+        "Links that a node keeps. Beyond it those that nobody has a use for are closed after a "
+        "second; 4 times as many connections are the most.");
   b.add("max_pending_hellos", AT(base.links.max_pending_hellos), in(1, 100000),
         "Largest number of connections that have not introduced themselves yet.");
   b.section("dht", false);
@@ -214,6 +225,8 @@ void add_roles(ExperimentBuilder& b) {
   b.section("stage_server", false);
   b.add("max_resident", AT(base.stage_server.max_resident), in(1, 100000),
         "Microbatches a peer holds at once; more are refused as overload.");
+  b.add("resident_bytes", AT(base.stage_server.resident_bytes), in(1 << 20, 1e15),
+        "Activations that these may hold together, as they travel: what came and what is sent on.");
   b.add("retry_every_ms", AT(base.stage_server.retry_every), in(1, kHourMs),
         "How often an overloaded or missing successor is tried again.");
   b.add("max_samples", AT(base.stage_server.max_samples), in(1, 1 << 24),
@@ -230,6 +243,9 @@ void add_roles(ExperimentBuilder& b) {
         "Who sends what to whom: in a butterfly each peer reduces an equal part.");
   b.add("chunk_elements", AT(base.averager.chunk_elements), in(256, 1 << 28),
         "Values per message of an all-reduce.");
+  b.add("min_part_elements", AT(base.averager.min_part_elements), in(1, 1 << 28),
+        "Numbers that a member reduces at least: of many members with a short vector only some do, "
+        "in each round others.");
   b.add("chunks_in_flight", AT(base.averager.chunks_in_flight), in(1, 4096), "Per member.");
   b.add("min_deadline_ms", AT(base.averager.min_deadline), in(1, kHourMs),
         "A round is given at least this long; a quarter of it once three rounds are known.");
@@ -280,6 +296,11 @@ void add_estimates(ExperimentBuilder& b) {
         "No deadline is longer than this many seconds.");
   b.add("first_deadline_s", AT(estimates.first_deadline_s), in(0.001, 1e6),
         "Deadline in seconds while nothing has been measured.");
+  b.section("wiring", false);
+  b.add(
+      "cost", AT(wiring.cost), one_of(routing::wiring_cost_names()),
+      "What a peer's share of the work follows: how long a microbatch occupies its computer or its "
+      "links, the sender's whole wait for the reply (the paper's), or its compute alone.");
   b.section("faults", false);
   b.add("drop_gradient", AT(base.faults.drop_gradient), {},
         "\"STEP:SLOT\": this microbatch's gradient is not added, to show that `swarm verify` sees "
@@ -337,6 +358,7 @@ const std::vector<Section>& sections() {
       {"trainer", "Nodes that feed data."},
       {"coordinator", "The one actor that opens and closes steps."},
       {"estimates", "How trainers and peers judge other peers' speed and set deadlines."},
+      {"wiring", "Who gets the next microbatch."},
       {"faults", "Deliberate defects."},
       {"chaos", "Random kills and pauses by `swarm run`, on a seeded schedule."},
   };

@@ -11,14 +11,17 @@
 
 namespace swarm::config {
 
-/// A key of a T (Experiment for sections, NodeSpec and TimelineEvent for arrays of tables).
+/// A key of a T (Experiment for sections; NodeSpec, PathShape, TimelineEvent for arrays of tables;
+/// ShapeChange for those of RUN/links.toml).
 template <class T>
 struct Key {
-  std::string section;   ///< "model"; the array's name for [[nodes]] and [[timeline]].
+  std::string section;   ///< "model"; the array's name for [[nodes]] and its like.
   std::string name;      ///< "layers"
   std::string help;      ///< Full sentences, including the unit.
   std::string expected;  ///< "an integer from 1 to 4096"
   bool shared = false;   ///< Part of the fingerprint.
+  /// Part of the fingerprint of older runs, whose snapshots carry it, and of no new one.
+  bool was_shared = false;
   /// Added after the first runs: at its default it is left out of the fingerprint, so that their
   /// snapshots and nodes still match.
   bool later = false;
@@ -42,6 +45,8 @@ const std::vector<Section>& sections();
 /// The keys of all sections, in printing order.
 const std::vector<Key<Experiment>>& experiment_keys();
 const std::vector<Key<NodeSpec>>& node_keys();
+const std::vector<Key<actors::PathShape>>& path_keys();
 const std::vector<Key<TimelineEvent>>& timeline_keys();
+const std::vector<Key<actors::ShapeChange>>& change_keys();
 
 }  // namespace swarm::config

@@ -16,10 +16,12 @@ Error invalid(const std::string& what) {
   return {ErrorCode::kInvalidArgument, "averaging: " + what};
 }
 
-/// Each member reduces an equal part.
+/// Each member reduces an equal part; of many with a short vector some do.
 std::unique_ptr<AllReduce> butterfly(const AllReduceSetup& setup, AverageRound spec,
                                      MutableBuffer memory) {
-  auto parts = routing::plan_parts(spec.n, std::vector<double>(spec.members.size(), 1.0));
+  auto parts = routing::plan_parts(
+      spec.n,
+      routing::reducers(spec.n, spec.members.size(), setup.min_part_elements, spec.round.value()));
   return std::make_unique<DirectReduce>(setup, std::move(spec), std::move(parts),
                                         std::move(memory));
 }

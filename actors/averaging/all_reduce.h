@@ -93,7 +93,8 @@ class AllReduce {
 struct AllReduceSetup {
   Topology topology = Topology::kButterfly;
   tensor::Codec codec = tensor::Codec::kNone;
-  uint64_t chunk_elements = 1;  ///< Of one request; >= 1.
+  uint64_t chunk_elements = 1;     ///< Of one request; >= 1.
+  uint64_t min_part_elements = 1;  ///< Of a member's part, where the vector allows it; >= 1.
 };
 
 /// Requires validate(spec).ok(). `memory`: of an earlier round, that nobody else refers to any

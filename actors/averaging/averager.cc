@@ -94,7 +94,7 @@ class Averager {
 caf::behavior Averager::start(Self* self, AveragerDeps deps) {
   self_ = self;
   deps_ = std::move(deps);
-  SWARM_CHECK(deps_.options.chunk_elements > 0);
+  SWARM_CHECK(deps_.options.chunk_elements > 0 && deps_.options.min_part_elements > 0);
   pace_.emplace(deps_.options.min_deadline);
   install_default_handlers(self);
   const auto me = caf::actor_cast<caf::actor>(self);
@@ -151,9 +151,9 @@ void Averager::start_round(const AverageRound& spec) {
     memory = round_->work->take_memory();
   }
   round_ = std::make_unique<ActiveRound>();
-  round_->work =
-      make_all_reduce({deps_.options.topology, deps_.options.codec, deps_.options.chunk_elements},
-                      spec, std::move(memory));
+  round_->work = make_all_reduce({deps_.options.topology, deps_.options.codec,
+                                  deps_.options.chunk_elements, deps_.options.min_part_elements},
+                                 spec, std::move(memory));
   const size_t members = spec.members.size();
   round_->proxies.resize(members);
   round_->next.resize(members);

@@ -17,7 +17,10 @@ inline constexpr const char* kTopologyNames[] = {"butterfly"};
 
 struct AveragerOptions {
   Topology topology = Topology::kButterfly;
-  uint32_t chunk_elements = 64u << 10;         ///< Of one part request; 256 KiB in float32.
+  uint32_t chunk_elements = 64u << 10;  ///< Of one part request; 256 KiB in float32.
+  /// A member reduces no less: of many members with a short vector only some do, others in every round.
+  /// Smaller: the work is shared more evenly, by messages that carry less; 16 KiB in float32.
+  uint32_t min_part_elements = 4'096;
   uint32_t chunks_in_flight = 8;               ///< Per member.
   tensor::Codec codec = tensor::Codec::kNone;  ///< Of parts and averages.
   /// A round is given at least this long; a quarter of it once three rounds are known.

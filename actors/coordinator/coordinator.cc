@@ -37,7 +37,7 @@ void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
   mail_ = std::make_unique<StepMail>(self_, book_, training.microbatch, mail_hooks());
   office_ = std::make_unique<OfficeMail>(
       self_, deps_,
-      OfficeMail::Hooks{[this] { take_over(); },
+      OfficeMail::Hooks{[this] { return schedule_->frame().over; }, [this] { take_over(); },
                         [this](const std::string& reason) { step_down(reason); }});
   caf::actor me = caf::actor_cast<caf::actor>(self_);
   self_->send(deps_.links, register_atom::value, deps_.id.actor, me);
@@ -105,6 +105,7 @@ void CoordinatorState::take_over() {
   const Term term = office_->office().term();
   records_->record(step(), records::CoordinatorActive{term.value()});
   log_info(fmt::format("event=takes_over term={}", term));
+  text_.remember(deps_.text->get());
   office_->publish();
   gathering_->new_term();
   gather(fmt::format("a new coordinator, term {}", term), std::nullopt);
@@ -129,6 +130,7 @@ void CoordinatorState::step_down(const std::string& reason) {
   schedule_->close();
   gathering_->stop();
   roster_->clear();
+  text_.forget();
   book_.clear();
   records_->traffic().clear();
 }
@@ -140,6 +142,7 @@ caf::result<Mail> CoordinatorState::on_register(const proto::RegisterPeer& messa
   if (!registration) return to_caf(registration.error());
   if (registration->foreign_term >= office_->office().term())
     raise_term(registration->foreign_term);
+  text_.remember(from_proto(message.text()));
   const PeerAddress& address = registration->address;
   for (const PeerId& before : roster_->predecessors(address.id))
     peer_gone(before, "its role was started again");
@@ -153,7 +156,7 @@ caf::result<Mail> CoordinatorState::on_register(const proto::RegisterPeer& messa
   const auto verdict = admit(address.id);
   const Term term = office_->office().term();
   return write_verdict(verdict, book_, term, routing::attempt_base(term, gathering_->count()),
-                       roster_->reported());
+                       roster_->reported(), text_.text());
 }
 
 void CoordinatorState::resolve(const PeerAddress& address) {
@@ -201,6 +204,17 @@ void CoordinatorState::peer_gone(const PeerId& id, const std::string& reason) {
 caf::result<Mail> CoordinatorState::on_lease(const proto::Lease& message) {
   auto trainer = from_proto(message.trainer());
   if (!trainer) return to_caf(trainer.error());
+  const RunText text = from_proto(message.text());
+  const auto verdict = text_.judge(text, schedule_->frame().phase != Phase::kClosed);
+  if (verdict == routing::TextCheck::Verdict::kWait)
+    return to_caf(Error{ErrorCode::kNotReady, "the swarm gathers", 100});
+  if (verdict == routing::TextCheck::Verdict::kOther) {
+    if (text_.first_refusal(trainer->id))
+      records_->record(step(),
+                       records::OtherText{
+                           trainer->node_name, {text.fingerprint}, other_text(text, text_.text())});
+    return write_leases({}, office_->office().term(), step(), false, text_.text());
+  }
   if (roster_->add_trainer(trainer->id))
     records_->record(step(), records::TrainerJoined{trainer->node_name});
   records_->traffic().report(trainer->id.node,

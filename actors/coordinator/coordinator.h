@@ -26,6 +26,7 @@
 
 #include "actors/node/event_log.h"
 #include "actors/node/options.h"
+#include "records/kept_text.h"
 
 namespace swarm::actors {
 
@@ -44,6 +45,7 @@ struct CoordinatorDeps {
   std::chrono::milliseconds silence_limit{5'000};
   caf::actor links, dht;
   std::shared_ptr<EventLog> events;  ///< Shared by all actors of the node.
+  std::shared_ptr<records::KeptText> text = std::make_shared<records::KeptText>();  ///< Likewise.
 };
 
 caf::actor spawn_coordinator(caf::actor_system& system, CoordinatorDeps deps);

@@ -4,6 +4,7 @@
 
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
+#include "common/backoff.h"
 #include "common/names.h"
 #include "swarm/dht.pb.h"
 
@@ -22,16 +23,25 @@ double CoordinatorClient::now_s() const {
   return std::chrono::duration<double>(deps_.self->clock().now().time_since_epoch()).count();
 }
 
+void CoordinatorClient::tick() {
+  const bool recent = deps_.self->clock().now() - asked_at_ < deps_.ask_every;
+  if (!known() || doubted_ || !recent) refresh();
+}
+
 void CoordinatorClient::refresh() {
   if (asking_) return;
   asking_ = true;
+  asked_at_ = deps_.self->clock().now();
   std::weak_ptr<bool> alive = alive_;
   auto again_if_unknown = [this, alive] {
     if (alive.expired()) return;
     asking_ = false;
-    if (known()) return;
-    deps_.self->delayed_send(deps_.self, deps_.retry_every, run_later_atom::value,
-                             LocalTask([this, alive] {
+    if (known()) {
+      retries_ = 0;
+      return;
+    }
+    const auto pause = backoff(++retries_, deps_.retry_every, kLongestRetry);
+    deps_.self->delayed_send(deps_.self, pause, run_later_atom::value, LocalTask([this, alive] {
                                if (!alive.expired() && !known()) refresh();
                              }));
   };
@@ -91,6 +101,7 @@ void CoordinatorClient::follow(const ActorId& id, const Endpoint& endpoint, Term
             if (followed_.size() >= kMaxFollowed) followed_.erase(followed_.begin());
             followed_[id] = std::max(followed_[id], term);
             version_ = version;
+            retries_ = 0;
             log_info("event=coordinator_followed coordinator=" + id.brief() +
                      " term=" + std::to_string(term.value()));
             deps_.on_change();
@@ -128,6 +139,7 @@ void CoordinatorClient::request(const Mail& mail, Done done) {
                  bool gone = !reply && (reply.code() == ErrorCode::kLinkLost ||
                                         reply.code() == ErrorCode::kNotFound ||
                                         reply.code() == ErrorCode::kShuttingDown);
+                 doubted_ = !reply && reply.code() != ErrorCode::kOverloaded;
                  if (gone) node_down(asked.node);
                  done(std::move(reply));
                });

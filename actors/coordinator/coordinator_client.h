@@ -1,8 +1,9 @@
 /// Finds the active coordinator and sends it mail; part of the state of StageServers and Trainers.
 ///
 /// The coordinator is the active record with the highest (term, node id) under the DHT's name
-/// "coordinator". A lost link makes this ask again at once. Not an actor: used only from the
-/// handlers of its owner.
+/// "coordinator". A lost link makes this ask again at once; a coordinator that answers is asked for
+/// in the DHT now and then only, or all nodes would ask the few that keep its record all the time.
+/// Not an actor: used only from the handlers of its owner.
 #pragma once
 
 #include <caf/actor.hpp>
@@ -27,12 +28,15 @@ struct CoordinatorClientDeps {
   caf::event_based_actor* self = nullptr;
   caf::actor links;
   caf::actor dht;
-  /// Between two questions while nobody is known.
+  /// Between two questions while nobody is known; doubles up to kLongestRetry.
   std::chrono::milliseconds retry_every{100};
   /// Called when another coordinator (or another term) is followed.
   std::function<void()> on_change;
   /// No record of a coordinator outlives its publication by more.
   std::chrono::milliseconds record_ttl = DhtOptions().silent_after();
+  /// Between two questions while the one that is followed answers: how long a peer may follow one
+  /// that a part of the swarm has left, and that it alone can reach.
+  std::chrono::milliseconds ask_every = DhtOptions().refresh_every;
 };
 
 class CoordinatorClient {
@@ -40,7 +44,11 @@ class CoordinatorClient {
   using Done = std::function<void(Result<Mail>)>;
   explicit CoordinatorClient(CoordinatorClientDeps deps);
 
-  /// Asks the DHT; call on a timer.
+  static constexpr std::chrono::milliseconds kLongestRetry{500};
+
+  /// Asks the DHT if there is a reason to; call on a timer.
+  void tick();
+  /// Asks the DHT.
   void refresh();
   /// The link to `node` is gone; if it was the coordinator's, another is looked for at once.
   void node_down(const NodeId& node);
@@ -71,6 +79,9 @@ class CoordinatorClient {
   routing::DeadRecords dead_;  ///< Those that lost their link.
   uint64_t version_ = 0;       ///< Of the record that led to proxy_.
   bool asking_ = false;
+  bool doubted_ = false;  ///< The last request to it failed.
+  int retries_ = 0;       ///< Questions in vain since one was known.
+  std::chrono::steady_clock::time_point asked_at_{};
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

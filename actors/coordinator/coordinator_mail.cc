@@ -10,22 +10,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Of one request for a round's answer; the round itself may take longer (StepMail).
-constexpr milliseconds kRoundBudget{120'000};
 constexpr milliseconds kCommitBudget{60'000};
 
 routing::CommitAnswer answer_of(const proto::CommitStepReply& reply) {
   return {Step(reply.step()), reply.checksum()};
-}
-
-proto::CommitStep commit_of(const routing::orders::CommitStep& order, Term term) {
-  proto::CommitStep commit;
-  commit.set_term(term.value());
-  commit.set_step(order.step.value());
-  commit.set_round(order.round.value());
-  commit.set_gradient_norm(order.gradient_norm);
-  commit.set_save_checkpoint(order.save);
-  return commit;
 }
 
 proto::RegisterPeerReply::Verdict verdict_of(routing::Verdict::Kind kind) {
@@ -141,7 +129,7 @@ std::optional<KnownCandidate> read_record(const DhtRecordLocal& record) {
 // -- sent
 
 Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, Term term,
-                   Attempt min_attempt, uint32_t peers) {
+                   Attempt min_attempt, uint32_t peers, const RunText& text) {
   proto::RegisterPeerReply reply;
   reply.set_verdict(verdict_of(verdict.kind));
   reply.set_reason(verdict.reason);
@@ -155,14 +143,17 @@ Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, Term t
   reply.set_term(term.value());
   reply.set_min_attempt(min_attempt.value());
   reply.set_peers(peers);
+  if (text.known()) *reply.mutable_text() = to_proto(text);
   return make_mail(std::move(reply));
 }
 
-Mail write_leases(const routing::Leases& leases, Term term, Step step, bool over) {
+Mail write_leases(const routing::Leases& leases, Term term, Step step, bool over,
+                  const RunText& text) {
   proto::LeaseReply reply;
   reply.set_term(term.value());
   reply.set_step((leases.slots.empty() ? step : leases.step).value());
   reply.set_finished(over);
+  if (text.known()) *reply.mutable_text() = to_proto(text);
   for (const auto& [lease, avoid] : leases.slots) {
     auto* slot = reply.add_slots();
     slot->set_slot(lease.slot.value());
@@ -178,22 +169,14 @@ Mail write_leases(const routing::Leases& leases, Term term, Step step, bool over
   return make_mail(std::move(reply));
 }
 
-Mail write_close(const routing::orders::CloseStep& order, const PeerBook& book, Term term,
-                 uint32_t microbatch) {
-  proto::CloseStep close;
-  close.set_term(term.value());
-  close.set_step(order.step.value());
-  close.set_round(order.round.value());
-  close.set_step_samples(order.samples);
-  close.set_go_on(order.go_on);
-  if (order.commit) *close.mutable_commit() = commit_of(*order.commit, term);
-  for (const auto& share : order.members) {
-    auto* member = close.add_members();
-    *member->mutable_peer() = book.to_proto(share.peer);
-    for (Slot slot : share.slots) member->add_counted_slots(slot.value());
-    member->set_samples(share.slots.size() * microbatch);
-  }
-  return make_mail(std::move(close), {}, kRoundBudget);
+proto::CommitStep commit_message(const routing::orders::CommitStep& order, Term term) {
+  proto::CommitStep commit;
+  commit.set_term(term.value());
+  commit.set_step(order.step.value());
+  commit.set_round(order.round.value());
+  commit.set_gradient_norm(order.gradient_norm);
+  commit.set_save_checkpoint(order.save);
+  return commit;
 }
 
 Mail write_abandon(const routing::orders::AbandonRound& order, Term term) {
@@ -205,11 +188,13 @@ Mail write_abandon(const routing::orders::AbandonRound& order, Term term) {
 }
 
 Mail write_commit(const routing::orders::CommitStep& order, Term term) {
-  return make_mail(commit_of(order, term), {}, kCommitBudget);
+  return make_mail(commit_message(order, term), {}, kCommitBudget);
 }
 
-Mail write_end_period(const routing::orders::EndPeriod& order, const PeerBook& book, Term term) {
+Mail write_end_period(const routing::orders::EndPeriod& order, const PeerBook& book, Term term,
+                      const RunText& text) {
   proto::EndPeriod message;
+  if (text.known()) *message.mutable_text() = to_proto(text);
   message.set_term(term.value());
   message.set_period(order.period.value());
   message.set_save_checkpoint(order.save);

@@ -48,14 +48,17 @@ std::optional<KnownCandidate> read_record(const DhtRecordLocal& record);
 // -- sent
 
 Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, Term term,
-                   Attempt min_attempt, uint32_t peers);
+                   Attempt min_attempt, uint32_t peers, const RunText& text);
 /// `step`: said when there are no slots.
-Mail write_leases(const routing::Leases& leases, Term term, Step step, bool over);
-Mail write_close(const routing::orders::CloseStep& order, const PeerBook& book, Term term,
-                 uint32_t microbatch);
+Mail write_leases(const routing::Leases& leases, Term term, Step step, bool over,
+                  const RunText& text);
+/// Of one request for a round's answer; the round itself may take longer (StepMail).
+constexpr std::chrono::milliseconds kRoundBudget{120'000};
+proto::CommitStep commit_message(const routing::orders::CommitStep& order, Term term);
 Mail write_abandon(const routing::orders::AbandonRound& order, Term term);
 Mail write_commit(const routing::orders::CommitStep& order, Term term);
-Mail write_end_period(const routing::orders::EndPeriod& order, const PeerBook& book, Term term);
+Mail write_end_period(const routing::orders::EndPeriod& order, const PeerBook& book, Term term,
+                      const RunText& text);
 Mail write_restore(Term term, Step step, const std::string& reason);
 
 }  // namespace swarm::actors

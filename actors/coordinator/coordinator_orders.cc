@@ -106,6 +106,7 @@ StepMailHooks CoordinatorState::mail_hooks() {
     }
     carry_out(schedule_->commit_answered(id, read_commit(reply), now()));
   };
+  hooks.text = [this] { return text_.text(); };
   hooks.round = [this](Stage stage, Round round) { return schedule_->round(stage, round); };
   hooks.asked_again = [this](const routing::RoundMember& member) {
     records_->record(step(),

@@ -25,6 +25,7 @@
 #include "common/strong_id.h"
 #include "routing/membership/gathering.h"
 #include "routing/membership/roster.h"
+#include "routing/membership/text_check.h"
 #include "routing/steps/schedule.h"
 
 namespace swarm::actors {
@@ -77,6 +78,7 @@ class CoordinatorState {
   Self* self_ = nullptr;
   CoordinatorDeps deps_;
   std::optional<routing::Roster> roster_;
+  routing::TextCheck text_;
   PeerBook book_;
   std::unique_ptr<OfficeMail> office_;
   std::unique_ptr<routing::Schedule> schedule_;

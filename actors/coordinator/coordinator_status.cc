@@ -12,7 +12,7 @@ Step CoordinatorState::step() const {
 }
 
 LeaseCounter::Stamp CoordinatorState::stamp() const {
-  return {office_->office().term(), step(), schedule_->frame().over};
+  return {office_->office().term(), step(), schedule_->frame().over, text_.text()};
 }
 
 std::string CoordinatorState::phase() const {

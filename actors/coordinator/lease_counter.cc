@@ -20,7 +20,8 @@ Result<caf::response_promise> LeaseCounter::wait(const ActorId& trainer, uint32_
 }
 
 void LeaseCounter::answer(Ticket ticket, const routing::Leases& leases, const Stamp& stamp) {
-  promises_.at(ticket).deliver(write_leases(leases, stamp.term, stamp.step, stamp.over));
+  promises_.at(ticket).deliver(
+      write_leases(leases, stamp.term, stamp.step, stamp.over, stamp.text));
   promises_.erase(ticket);
 }
 

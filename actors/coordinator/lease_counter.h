@@ -10,6 +10,7 @@
 
 #include "actors/net/mail.h"
 #include "common/result.h"
+#include "common/run_text.h"
 #include "common/strong_id.h"
 #include "routing/steps/lease_desk.h"
 
@@ -22,6 +23,7 @@ class LeaseCounter {
     Term term;
     Step step;
     bool over = false;
+    RunText text;
   };
   explicit LeaseCounter(caf::event_based_actor* self) : self_(self) {}
 

@@ -38,6 +38,7 @@ void OfficeMail::publish() {
   message.set_node_name(deps_.node_name);
   message.set_term(office_.term().value());
   message.set_active(office_.active());
+  message.set_finished(office_.active() && hooks_.over());
   DhtRecordLocal record;
   record.subkey = deps_.id.node.hex();
   record.value = message.SerializeAsString();
@@ -69,6 +70,8 @@ void OfficeMail::heard(const std::vector<DhtRecordLocal>& found) {
     endpoints.emplace(one->candidate.node, one->endpoint);
   }
   for (const NodeId& node : office_.heard(candidates, now())) link_to(node, endpoints.at(node));
+  for (auto it = held_.begin(); it != held_.end();)
+    it = endpoints.count(it->first) == 0 ? held_.erase(it) : std::next(it);
   const auto decision = office_.decide(candidates, now());
   if (decision.ruling == Ruling::kTakeOver) hooks_.take_over();
   if (decision.ruling == Ruling::kStepDown) hooks_.step_down(decision.reason);
@@ -76,11 +79,20 @@ void OfficeMail::heard(const std::vector<DhtRecordLocal>& found) {
 
 void OfficeMail::link_to(const NodeId& node, const Endpoint& endpoint) {
   self_->request(deps_.links, kAskBudget, connect_atom::value, endpoint)
-      .then([](const NodeInfo&) {},
+      .then([this](const NodeInfo& info) { hold(info.id); },
             [this, node](const caf::error&) { office_.unreachable(node, now()); });
 }
 
+void OfficeMail::hold(const NodeId& node) {
+  self_
+      ->request(deps_.links, kAskBudget, resolve_atom::value, ActorId{node, deps_.id.actor},
+                Endpoint{})
+      .then([this, node](const caf::actor& proxy) { held_[node] = proxy; },
+            [](const caf::error&) {});
+}
+
 void OfficeMail::link_down(const NodeId& node) {
+  held_.erase(node);
   if (office_.link_down(node, now())) hold_election();
 }
 

@@ -5,6 +5,7 @@
 
 #include <caf/event_based_actor.hpp>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ namespace swarm::actors {
 class OfficeMail {
  public:
   struct Hooks {
+    std::function<bool()> over;                         ///< Training, and its last snapshots.
     std::function<void()> take_over;                    ///< office().term() is the new one.
     std::function<void(const std::string&)> step_down;  ///< Why.
   };
@@ -36,12 +38,15 @@ class OfficeMail {
  private:
   void heard(const std::vector<DhtRecordLocal>& found);
   void link_to(const NodeId& node, const Endpoint& endpoint);
+  void hold(const NodeId& node);
   routing::Time now() const { return self_->clock().now().time_since_epoch(); }
 
   caf::event_based_actor* self_;
   const CoordinatorDeps& deps_;
   Hooks hooks_;
   routing::Office office_;
+  /// Proxies of the candidates that are watched: while they are held their links are not closed.
+  std::map<NodeId, caf::actor> held_;
 };
 
 }  // namespace swarm::actors

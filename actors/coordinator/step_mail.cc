@@ -14,15 +14,33 @@ StepMail::StepMail(caf::event_based_actor* self, const PeerBook& book, uint32_t 
     : self_(self), book_(book), microbatch_(microbatch), hooks_(std::move(hooks)) {}
 
 void StepMail::send(const routing::orders::CloseStep& order, Term term) {
-  std::vector<PeerId> members;
-  for (const auto& share : order.members) members.push_back(share.peer);
-  ask_all({order.stage, order.round, order.step, {}}, members,
-          write_close(order, book_, term, microbatch_), hooks_.closed);
+  auto close = std::make_shared<const CloseMail>(order, book_, term, microbatch_, hooks_.text());
+  for (const auto& share : order.members) {
+    if (!book_.proxy(share.peer)) continue;
+    const RoundMember member{order.stage, order.round, order.step, share.peer};
+    if (told_.is_new(order.stage, close->members_id(), share.peer))
+      ask(member, close->to(share.peer, /*in_full=*/true), hooks_.closed);
+    else
+      ask(member, close->to(share.peer, /*in_full=*/false),
+          [this, close](const RoundMember& asked, Result<Mail> reply) {
+            answered_by_id(*close, asked, std::move(reply));
+          });
+  }
+}
+
+/// A member that does not know the list by its id (its stage's actors were started anew) gets it.
+void StepMail::answered_by_id(const CloseMail& close, const RoundMember& member,
+                              Result<Mail> reply) {
+  const routing::StageRound* current = hooks_.round(member.stage, member.round);
+  const bool unknown = reply.code() == ErrorCode::kNotFound && current != nullptr &&
+                       current->runs() && book_.proxy(member.peer);
+  if (!unknown) return hooks_.closed(member, std::move(reply));
+  ask(member, close.to(member.peer, /*in_full=*/true), hooks_.closed);
 }
 
 void StepMail::send(const routing::orders::EndPeriod& order, Term term) {
   ask_all({order.stage, order.round, order.period, {}}, order.members,
-          write_end_period(order, book_, term), hooks_.period_ended);
+          write_end_period(order, book_, term, hooks_.text()), hooks_.period_ended);
 }
 
 void StepMail::send(const routing::orders::AbandonRound& order, Term term) {

@@ -5,8 +5,10 @@
 #include <caf/event_based_actor.hpp>
 #include <functional>
 
+#include "actors/coordinator/close_mail.h"
 #include "actors/coordinator/peer_book.h"
 #include "actors/net/mail.h"
+#include "common/run_text.h"
 #include "common/strong_id.h"
 #include "routing/steps/open_step.h"
 #include "routing/steps/orders.h"
@@ -17,6 +19,7 @@ namespace swarm::actors {
 struct StepMailHooks {
   std::function<void(const routing::RoundMember&, Result<Mail>)> closed, period_ended;
   std::function<void(const PeerId&, Step step, Result<Mail>)> committed;
+  std::function<RunText()> text;  ///< The run's.
   /// Of a round: null if it is given up or over.
   std::function<const routing::StageRound*(Stage stage, Round round)> round;
   /// A round takes long: the member was asked once more.
@@ -42,10 +45,13 @@ class StepMail {
   void ask_all(const routing::RoundMember& round, const std::vector<PeerId>& members,
                const Mail& mail, const Answered& answered);
   void ask(const routing::RoundMember& member, const Mail& mail, const Answered& answered);
+  void answered_by_id(const CloseMail& close, const routing::RoundMember& member,
+                      Result<Mail> reply);
 
   caf::event_based_actor* self_;
   const PeerBook& book_;
   uint32_t microbatch_;
+  ToldMembers told_;
   StepMailHooks hooks_;
 };
 

@@ -21,6 +21,17 @@ void merge(FoundRecords& into, StoredRecord record) {
   if (!fresh && it->second.version < record.version) it->second = std::move(record);
 }
 
+std::string lookup_lines(const std::string& name, const Running& found, double now_s) {
+  std::string text = "name " + name + "  key " + found.key.hex() + "\n";
+  for (const auto& contact : found.lookup.result())
+    text += "  node " + contact.id.brief() + " at " + contact.endpoint.text() + "\n";
+  for (const auto& [subkey, record] : found.records)
+    text +=
+        fmt::format("  record {}  {} bytes, version {}, {} ms left\n", subkey, record.value.size(),
+                    record.version, static_cast<int64_t>((record.expires_s - now_s) * 1e3));
+  return text;
+}
+
 DhtLookups::DhtLookups(caf::event_based_actor* self, const DhtDeps& deps, Contacts contacts)
     : self_(self), deps_(deps), contacts_(std::move(contacts)) {}
 
@@ -28,24 +39,36 @@ double DhtLookups::now_s() const {
   return std::chrono::duration<double>(self_->clock().now().time_since_epoch()).count();
 }
 
-Mail DhtLookups::find_mail(const DhtKey& key, bool contacts_only) const {
+Mail DhtLookups::find_mail(const DhtKey& key, bool contacts_only, uint32_t max_records) const {
   proto::DhtFind find;
   *find.mutable_sender() = to_proto(Contact{deps_.self, deps_.endpoint});
   find.set_key(key.raw());
   find.set_contacts_only(contacts_only);
+  find.set_max_records(max_records);
+  return make_mail(std::move(find), {}, deps_.options.request_timeout);
+}
+
+Mail DhtLookups::read_mail(const DhtKey& key, uint32_t max_records) const {
+  proto::DhtFind find;
+  *find.mutable_sender() = to_proto(Contact{deps_.self, deps_.endpoint});
+  find.set_key(key.raw());
+  find.set_records_only(true);
+  find.set_max_records(max_records);
   return make_mail(std::move(find), {}, deps_.options.request_timeout);
 }
 
 void DhtLookups::ask(const Contact& contact, const Mail& mail, std::function<void(const Mail&)> ok,
                      std::function<void()> failed) {
   auto known = proxies_.find(contact.id);
-  if (known != proxies_.end()) return send_to(known->second, contact, mail, ok, failed);
+  if (known != proxies_.end())
+    if (auto proxy = caf::actor_cast<caf::actor>(known->second))
+      return send_to(proxy, contact, mail, ok, failed);
   self_
       ->request(deps_.links, deps_.options.request_timeout, resolve_atom::value,
                 ActorId{contact.id, kDhtName}, contact.endpoint)
       .then(
           [=](const caf::actor& proxy) {
-            proxies_[contact.id] = proxy;
+            proxies_[contact.id] = caf::actor_cast<caf::actor_addr>(proxy);
             send_to(proxy, contact, mail, ok, failed);
           },
           [=](const caf::error&) { failed(); });
@@ -73,13 +96,13 @@ void DhtLookups::tell(const Contact& contact, const Mail& mail) {
       contact, mail, [](const Mail&) {}, [] {});
 }
 
-void DhtLookups::lookup(const DhtKey& key, bool contacts_only, Done done, size_t width) {
+void DhtLookups::lookup(const DhtKey& key, const LookupWish& wish, Done done) {
   auto running =
       std::make_shared<Running>(routing::Lookup(key, deps_.self, deps_.options.k,
                                                 deps_.options.alpha, contacts_.nearest(key)),
                                 key);
-  running->contacts_only = contacts_only;
-  if (width > 0) running->lookup.set_width(std::min<size_t>(width, deps_.options.k));
+  running->wish = wish;
+  if (wish.width > 0) running->lookup.set_width(std::min<size_t>(wish.width, deps_.options.k));
   const uint64_t id = next_id_++;
   running->done = [this, id, done = std::move(done)](Running& finished) {
     running_.erase(id);
@@ -94,7 +117,7 @@ void DhtLookups::pump(const RunningPtr& running) {
   if (running->over) return;
   for (auto& contact : running->lookup.next())
     ask(
-        contact, find_mail(running->key, running->contacts_only),
+        contact, find_mail(running->key, running->wish.contacts_only, running->wish.max_records),
         [this, running, contact](const Mail& reply) {
           if (reply.kind == proto::KIND_DHT_FIND_REPLY)
             learn(running, contact, reply.as<proto::DhtFindReply>());
@@ -125,7 +148,7 @@ void DhtLookups::learn(const RunningPtr& running, const Contact& from,
     if (contact.ok() && contact->endpoint.port != 0) closer.push_back(*contact);
   }
   running->lookup.answered(from.id, closer);
-  if (running->contacts_only) return;
+  if (running->wish.contacts_only) return;
   const double now = now_s();
   for (auto& record : reply.records())
     if (record.ttl_ms() > 0) merge(running->records, from_proto(record, now));

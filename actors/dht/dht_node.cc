@@ -10,12 +10,14 @@
 #include <utility>
 
 #include "actors/dht/dht_lookups.h"
+#include "actors/dht/dht_reads.h"
 #include "actors/net/errors.h"
 #include "actors/net/links/links.h"
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
 #include "common/backoff.h"
 #include "common/names.h"
+#include "routing/dht/record_sample.h"
 #include "routing/dht/record_store.h"
 #include "routing/dht/replica_map.h"
 #include "routing/dht/routing_table.h"
@@ -30,9 +32,7 @@ using routing::StoredRecord;
 using join_tick_atom = caf::atom_constant<caf::atom("dhtjoin")>;
 using refresh_tick_atom = caf::atom_constant<caf::atom("dhtrefresh")>;
 
-constexpr size_t kReadWidth = 3;  // answers that make a get; all k where these know nothing
-constexpr auto kFirstJoinPause = std::chrono::milliseconds(100);
-constexpr auto kLastJoinPause = std::chrono::milliseconds(2'000);
+constexpr std::chrono::milliseconds kFirstJoinPause{100}, kLastJoinPause{2'000};
 
 class DhtNode {
  public:
@@ -51,6 +51,7 @@ class DhtNode {
   // Serving.
   caf::result<Mail> serve(const Mail& mail);
   Result<proto::DhtFindReply> find(const proto::DhtFind& request);
+  void add_nearest(proto::DhtFindReply& reply, const DhtKey& key, const NodeId& sender) const;
   Result<proto::DhtStoreReply> store(const proto::DhtStore& request);
 
   // Contacts.
@@ -63,7 +64,7 @@ class DhtNode {
 
   Mail store_mail(const DhtKey& key, const std::vector<StoredRecord>& records) const;
   void meet_neighbours() {
-    lookups_->lookup(deps_.self, true, [](Running&) {});
+    lookups_->lookup(deps_.self, {}, [](Running&) {});
   }
 
   // Local interface.
@@ -71,6 +72,8 @@ class DhtNode {
   void put_at(const DhtKey& key, const routing::Replicas& replicas, const StoredRecord& record,
               caf::response_promise promise);
   caf::result<DhtRecords> get(const std::string& name);
+  caf::result<DhtRecords> sample(const std::string& name, uint32_t most);
+  DhtReads::Done deliver_to(caf::typed_response_promise<DhtRecords> promise) const;
   caf::result<std::string> lookup_text(const std::string& name);
   DhtStatus status() const;
   void quit(const caf::error& reason);
@@ -81,14 +84,17 @@ class DhtNode {
   routing::RecordStore records_;
   std::unique_ptr<routing::ReplicaMap> replicas_;
   std::unique_ptr<DhtLookups> lookups_;
+  std::unique_ptr<DhtReads> reads_;
   int join_rounds_ = 0;  ///< Without meeting anybody.
   bool joining_ = false;
+  std::map<std::string, JoinFailure> join_failures_;  // by address
 };
 
 caf::behavior DhtNode::start(Self* self, DhtDeps deps) {
   self_ = self;
   deps_ = std::move(deps);
-  table_ = std::make_unique<routing::RoutingTable>(deps_.self, deps_.options.k);
+  table_ = std::make_unique<routing::RoutingTable>(deps_.self, deps_.options.k,
+                                                   Seconds(deps_.options.refresh_every).count());
   replicas_ = std::make_unique<routing::ReplicaMap>(deps_.options.k);
   lookups_ = std::make_unique<DhtLookups>(
       self, deps_,
@@ -96,6 +102,7 @@ caf::behavior DhtNode::start(Self* self, DhtDeps deps) {
           [this](const DhtKey& key) { return table_->nearest(key, deps_.options.k); },
           [this](const Contact& contact) { heard_from(contact); },
           [this](const NodeId& id) { lost(id); }});
+  reads_ = std::make_unique<DhtReads>(self, deps_, *lookups_, records_);
   const auto me = caf::actor_cast<caf::actor>(self);
   self->send(deps_.links, register_atom::value, std::string(kDhtName), me);
   self->send(deps_.links, subscribe_atom::value, me);
@@ -110,6 +117,9 @@ caf::behavior DhtNode::start(Self* self, DhtDeps deps) {
         return put(name, record);
       },
       [this](dht_get_atom, const std::string& name) { return get(name); },
+      [this](dht_sample_atom, const std::string& name, uint32_t most) {
+        return sample(name, most);
+      },
       [this](dht_lookup_text_atom, const std::string& name) { return lookup_text(name); },
       [this](dht_status_atom) { return status(); },
       [this](node_up_atom, const NodeInfo& node) {
@@ -123,6 +133,7 @@ caf::behavior DhtNode::start(Self* self, DhtDeps deps) {
 }
 
 void DhtNode::quit(const caf::error& reason) {
+  reads_->abort_all();
   lookups_->abort_all();
   self_->quit(reason);
 }
@@ -149,17 +160,22 @@ Result<proto::DhtFindReply> DhtNode::find(const proto::DhtFind& request) {
   if (!key.ok()) return Error{ErrorCode::kInvalidArgument, "dht_find: key: " + key.error().detail};
   auto sender = parse_contact(request.sender());
   proto::DhtFindReply reply;
-  for (auto& contact : table_->nearest(*key, deps_.options.k + 1)) {
-    if (sender.ok() && contact.id == sender->id) continue;
-    if (reply.contacts_size() < static_cast<int>(deps_.options.k))
-      *reply.add_contacts() = to_proto(contact);
-  }
+  if (!request.records_only()) add_nearest(reply, *key, sender.ok() ? sender->id : NodeId());
   if (sender.ok()) heard_from(*sender);
   if (request.contacts_only()) return reply;
   const double now = now_s();
-  for (auto& record : fitting(records_.find(*key, now), now))
-    *reply.add_records() = std::move(record);
+  auto records = records_.find(*key, now);
+  if (sender.ok())
+    records = routing::sample_for(sender->id, std::move(records), request.max_records());
+  for (auto& record : fitting(records, now)) *reply.add_records() = std::move(record);
   return reply;
+}
+
+void DhtNode::add_nearest(proto::DhtFindReply& reply, const DhtKey& key,
+                          const NodeId& sender) const {
+  for (auto& contact : table_->nearest(key, deps_.options.k + 1))
+    if (contact.id != sender && reply.contacts_size() < static_cast<int>(deps_.options.k))
+      *reply.add_contacts() = to_proto(contact);
 }
 
 Result<proto::DhtStoreReply> DhtNode::store(const proto::DhtStore& request) {
@@ -179,6 +195,7 @@ void DhtNode::heard_from(const Contact& contact) {
   if (contact.id == deps_.self || contact.id.is_zero() || contact.endpoint.port == 0) return;
   const size_t before = table_->size();
   replicas_->heard_from(contact);
+  reads_->heard_from(contact);
   auto to_ping = table_->seen(contact, now_s());
   if (to_ping) lookups_->tell(*to_ping, lookups_->find_mail(deps_.self, true));
   if (table_->size() == before) return;
@@ -192,6 +209,7 @@ void DhtNode::lost(const NodeId& id) {
   lookups_->forget(id);
   table_->failed(id);
   replicas_->lost(id);
+  reads_->lost(id);
   if (table_->size() > 0 || joining_ || deps_.join.empty()) return;
   log_info("dht alone=true rejoining=true");
   joining_ = true;
@@ -228,10 +246,12 @@ void DhtNode::dial(const Endpoint& where) {
   self_->request(deps_.links, deps_.options.request_timeout * 5, connect_atom::value, where)
       .then(
           [this, where](const NodeInfo& node) {
+            join_failures_.erase(where.text());
             if (node.is_tool) return;
             heard_from({node.id, node.endpoint.port != 0 ? node.endpoint : where});
           },
-          [where](const caf::error& error) {
+          [this, where](const caf::error& error) {
+            join_failures_[where.text()] = {where, from_caf(error)};
             log_debug(
                 fmt::format("dht dial={} error=\"{}\"", where.text(), to_string(from_caf(error))));
           });
@@ -249,7 +269,7 @@ void DhtNode::refresh_tick() {
   }
   meet_neighbours();
   const double age_s = Seconds(deps_.options.refresh_every).count();
-  if (auto key = table_->refresh_target(now, age_s)) lookups_->lookup(*key, true, [](Running&) {});
+  if (auto key = table_->refresh_target(now, age_s)) lookups_->lookup(*key, {}, [](Running&) {});
   // Who repeats a record more often than this needs no help.
   std::map<DhtKey, std::vector<StoredRecord>> by_key;
   for (auto& [key, record] : records_.all(now))
@@ -288,7 +308,7 @@ caf::response_promise DhtNode::put(const std::string& name, const DhtRecordLocal
     put_at(key, routing::Replicas(*known), stored, promise);
     return promise;
   }
-  lookups_->lookup(key, true, [this, stored, promise](Running& found) mutable {
+  lookups_->lookup(key, {}, [this, stored, promise](Running& found) mutable {
     if (found.aborted) {
       promise.deliver(to_caf(ErrorCode::kShuttingDown, "the dht stops"));
       return;
@@ -326,49 +346,46 @@ void DhtNode::put_at(const DhtKey& key, const routing::Replicas& replicas,
   report(replicas.mine);
 }
 
-caf::result<DhtRecords> DhtNode::get(const std::string& name) {
-  auto promise = self_->make_response_promise<DhtRecords>();
-  auto done = [this, promise](Running& found) mutable {
-    if (found.aborted) {
+DhtReads::Done DhtNode::deliver_to(caf::typed_response_promise<DhtRecords> promise) const {
+  return [this, promise](const FoundRecords& found, bool aborted) mutable {
+    if (aborted) {
       promise.deliver(to_caf(ErrorCode::kShuttingDown, "the dht stops"));
       return;
     }
-    const double now = now_s();
-    for (auto& record : records_.find(found.key, now)) merge(found.records, record);
-    DhtRecords records;
-    for (auto& [subkey, record] : found.records) {
-      auto ttl = static_cast<int64_t>((record.expires_s - now) * 1e3);
-      if (ttl > 0)
-        records.push_back({subkey, record.value, record.version, std::chrono::milliseconds(ttl)});
-    }
-    promise.deliver(std::move(records));
+    promise.deliver(local_records(found, now_s()));
   };
-  lookups_->lookup(key_of(name), false, std::move(done), kReadWidth);
+}
+
+caf::result<DhtRecords> DhtNode::get(const std::string& name) {
+  auto promise = self_->make_response_promise<DhtRecords>();
+  reads_->all(key_of(name), deliver_to(promise));
+  return promise;
+}
+
+caf::result<DhtRecords> DhtNode::sample(const std::string& name, uint32_t most) {
+  auto promise = self_->make_response_promise<DhtRecords>();
+  reads_->some(key_of(name), most, deliver_to(promise));
   return promise;
 }
 
 caf::result<std::string> DhtNode::lookup_text(const std::string& name) {
   auto promise = self_->make_response_promise<std::string>();
-  lookups_->lookup(key_of(name), false, [this, name, promise](Running& found) mutable {
+  lookups_->lookup(key_of(name), {false}, [this, name, promise](Running& found) mutable {
     if (found.aborted) {
       promise.deliver(to_caf(ErrorCode::kShuttingDown, "the dht stops"));
       return;
     }
-    const double now = now_s();
-    for (auto& record : records_.find(found.key, now)) merge(found.records, record);
-    std::string text = "name " + name + "  key " + found.key.hex() + "\n";
-    for (auto& contact : found.lookup.result())
-      text += "  node " + contact.id.brief() + " at " + contact.endpoint.text() + "\n";
-    for (auto& [subkey, record] : found.records)
-      text += fmt::format("  record {}  {} bytes, version {}, {} ms left\n", subkey,
-                          record.value.size(), record.version,
-                          static_cast<int64_t>((record.expires_s - now) * 1e3));
-    promise.deliver(std::move(text));
+    for (auto& record : records_.find(found.key, now_s())) merge(found.records, record);
+    promise.deliver(lookup_lines(name, found, now_s()));
   });
   return promise;
 }
 
-DhtStatus DhtNode::status() const { return {table_->all(), records_.size(), table_->size() > 0}; }
+DhtStatus DhtNode::status() const {
+  DhtStatus status{table_->all(), records_.size(), table_->size() > 0, {}};
+  for (const auto& [address, failure] : join_failures_) status.join_failures.push_back(failure);
+  return status;
+}
 
 caf::behavior dht_node(DhtNode::Self* self, DhtDeps deps) {
   return self->state.start(self, std::move(deps));

@@ -6,13 +6,16 @@
 ///   Mail DhtStore                             DhtStoreReply   kInvalidArgument
 ///   (dht_store_atom, string, DhtRecordLocal)  -  (acked)      kInvalidArgument, kNoLivePeer
 ///   (dht_get_atom, string)                    DhtRecords      (none: empty when nothing is known)
+///   (dht_sample_atom, string, uint32 most)    DhtRecords      (none: empty when nothing is known)
 ///   (dht_lookup_text_atom, string)            string          (none)
 ///   (dht_status_atom)                         DhtStatus       (none)
 ///   (node_up_atom ...), (node_down_atom ...)  -               from Links
 ///
 /// A name becomes the key dht_key(run_id + "/" + name). A store is acknowledged when the first of
-/// the k nearest nodes (this one included) has it; the others follow. A get always looks the key
-/// up, merges the answers with this node's own records and keeps the highest version per subkey.
+/// the k nearest nodes (this one included) has it; the others follow. A get asks the nearest
+/// nodes to the key (looked up now and then: actors/dht/dht_reads.h), merges the answers with this
+/// node's own records and keeps the highest version per subkey. A sample asks one of them, for `most`
+/// records at most; which ones is drawn by this node's id.
 ///
 /// States  joining (routing table empty) <-> joined. While joining, the `join` endpoints are
 ///         dialled with backoff, for ever; later, those still missing are tried again at every
@@ -40,6 +43,7 @@ namespace swarm::actors {
 
 using dht_store_atom = caf::atom_constant<caf::atom("dhtstore")>;
 using dht_get_atom = caf::atom_constant<caf::atom("dhtget")>;
+using dht_sample_atom = caf::atom_constant<caf::atom("dhtsample")>;
 using dht_status_atom = caf::atom_constant<caf::atom("dhtstatus")>;
 using dht_lookup_text_atom = caf::atom_constant<caf::atom("dhtlookup")>;
 
@@ -53,10 +57,17 @@ struct DhtRecordLocal {
 };
 using DhtRecords = std::vector<DhtRecordLocal>;  ///< Sorted by subkey, each subkey once.
 
+/// An address of `join` that could not be dialled.
+struct JoinFailure {
+  Endpoint endpoint;
+  Error error;
+};
+
 struct DhtStatus {
   std::vector<routing::Contact> contacts;
-  uint64_t records = 0;  ///< Kept here, for others and itself.
-  bool joined = false;   ///< At least one contact is known.
+  uint64_t records = 0;                    ///< Kept here, for others and itself.
+  bool joined = false;                     ///< At least one contact is known.
+  std::vector<JoinFailure> join_failures;  ///< Of each address the last dial's, if it failed.
 };
 
 struct DhtDeps {

@@ -14,6 +14,8 @@ using tick_atom = caf::atom_constant<caf::atom("tick")>;
 using describe_atom = caf::atom_constant<caf::atom("describe")>;
 /// Stop taking work, hand over, write; answered (true) when it is safe to end the actor.
 using drain_atom = caf::atom_constant<caf::atom("drain")>;
+/// What the actor was made for may begin now; before, it waits.
+using begin_atom = caf::atom_constant<caf::atom("begin")>;
 /// (run_later_atom, LocalTask): a delayed call in the actor's own thread.
 using run_later_atom = caf::atom_constant<caf::atom("runlater")>;
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "actors/net/links/receive_budget.h"
+
 namespace swarm::actors {
 
 const std::vector<MailKind>& mail_kinds() {
@@ -27,6 +29,10 @@ const MailKind* find(proto::MessageKind kind) {
 }
 
 }  // namespace
+
+void take_over_body(const Mail& mail) {
+  if (mail.hold) mail.hold->give_back();
+}
 
 std::unique_ptr<google::protobuf::Message> new_head(proto::MessageKind kind) {
   switch (kind) {

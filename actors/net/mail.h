@@ -17,6 +17,10 @@
 
 namespace swarm::actors {
 
+namespace links {
+class ReceiveHold;
+}
+
 /// `kind` says which protobuf type `head` is (mail_kinds.h has the table). `body` stands for the
 /// message's last field, `bytes payload = 15`, which stays empty in `head`.
 struct Mail {
@@ -25,6 +29,8 @@ struct Mail {
   Buffer body;
   /// How long the requester waits; a link fails the request with kPeerTimeout after it.
   std::chrono::milliseconds budget{10'000};
+  /// Of a body that came over a link: its bytes in the node's receive budget.
+  std::shared_ptr<links::ReceiveHold> hold;
 
   /// Requires that `kind` is T's kind (true for whatever came through dispatch or a link).
   template <class T>
@@ -40,9 +46,13 @@ struct KindOf;
 template <class T>
 Mail make_mail(T head, Buffer body = {},
                std::chrono::milliseconds budget = std::chrono::milliseconds(10'000)) {
-  return Mail{KindOf<T>::value, std::make_shared<const T>(std::move(head)), std::move(body),
-              budget};
+  return Mail{KindOf<T>::value, std::make_shared<const T>(std::move(head)), std::move(body), budget,
+              nullptr};
 }
+
+/// The receiver counts the body's bytes itself from here on, however long it keeps them: the node's
+/// receive budget gets them back. Of no use twice; nothing for mail from the same process.
+void take_over_body(const Mail& mail);
 
 /// An empty message of the type that `kind` names, to parse a received head into; null for kinds
 /// that are not known.

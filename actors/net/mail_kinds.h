@@ -53,6 +53,8 @@
   X(ConsoleRequest, CONSOLE, "console", CONSOLE_REPLY, kControl, "console")                        \
   X(ConsoleReply, CONSOLE_REPLY, "console_reply", UNSPECIFIED, kControl, "")                       \
   X(StopNode, STOP_NODE, "stop_node", ACK, kControl, "node_supervisor")                            \
+  X(DialBack, DIAL_BACK, "dial_back", DIAL_BACK_REPLY, kControl, "dial_back")                      \
+  X(DialBackReply, DIAL_BACK_REPLY, "dial_back_reply", UNSPECIFIED, kControl, "")                  \
   X(Echo, ECHO, "echo", ECHO, kControl, "echo")
 
 namespace swarm::actors {

@@ -3,8 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
+#include "actors/net/links/shape/options.h"
 #include "common/ids.h"
 #include "common/result.h"
 
@@ -15,11 +18,28 @@ constexpr size_t kMaxRunIdBytes = 128;
 /// Whether `host` is this machine only: 127.0.0.0/8, ::1 or "localhost". Looks nothing up.
 bool is_loopback(const std::string& host);
 
+/// One setting that all nodes of a run share, as printed.
+struct SharedSetting {
+  std::string key;    ///< "model.width"
+  std::string value;  ///< As TOML.
+};
+
+/// A hello that did not match, seen from either side.
+struct Refusal {
+  std::string address;   ///< Of the other side, "host:port".
+  bool dialled = false;  ///< This node dialled and was refused, or refuses whom it dialled.
+  std::string reason;    ///< Printable, whatever the other side said.
+};
+
 struct LinksOptions {
   NodeId node_id;
   std::string node_name;
   std::string run_id;  ///< At most kMaxRunIdBytes.
   std::string config_fingerprint;
+  /// What config_fingerprint is made of, the most telling first; told to others as far as it fits.
+  std::vector<SharedSetting> settings;
+  /// Called on the links' thread for each hello that did not match; may be empty.
+  std::function<void(const Refusal&)> on_refused;
   bool is_tool = false;
   /// Address to listen on; port 0 picks one; empty host: do not listen.
   Endpoint listen{"127.0.0.1", 0};
@@ -43,10 +63,17 @@ struct LinksOptions {
   uint64_t receive_budget_bytes = 512ull << 20;
   /// Queued to send per link; beyond it new Mail with a body fails with kOverloaded.
   uint64_t send_budget_bytes = 512ull << 20;
-  /// Artificial limit of what the node sends on all links together; 0: none. What waits goes by
-  /// its class first, over all links, then to each link in turn. Receiving is not limited.
-  double send_bytes_per_s = 0;
+  /// Artificial rates and delays. What waits to be sent goes by its class first, over all links,
+  /// then to each link in turn.
+  ShapeOptions shape;
+  /// A link without mail for so long [s] that neither side has a use for is closed; new mail dials
+  /// anew. Shorter: fewer links in a large swarm, more dialling.
+  double idle_close_s = 60;
+  /// Links kept. Beyond it those that nobody has a use for are closed as soon as they are idle, the
+  /// least recently used first; those that are used may be more. Of kConnectionsPerLink as many
+  /// connections no more are accepted.
   uint32_t max_links = 256;
+  static constexpr uint32_t kConnectionsPerLink = 4;
   /// Links that have not said a valid hello within dial_timeout are closed; at most this many wait.
   uint32_t max_pending_hellos = 64;
 

@@ -6,8 +6,12 @@
 #include <caf/scheduled_actor.hpp>
 
 #include "actors/net/log.h"
+#include "common/hex.h"
+#include "common/printable.h"
 
 namespace swarm::actors {
+
+constexpr size_t kMaxTextField = 256;  // of proto::Text
 
 Result<PeerAddress> from_proto(const proto::Peer& peer) {
   auto id = NodeId::from_bytes(peer.node_id());
@@ -17,6 +21,27 @@ Result<PeerAddress> from_proto(const proto::Peer& peer) {
   auto endpoint = Endpoint::parse(peer.endpoint());
   if (!endpoint) return endpoint.error();
   return PeerAddress{{*id, peer.actor()}, *endpoint, peer.node_name()};
+}
+
+proto::Text to_proto(const RunText& text) {
+  proto::Text message;
+  message.set_fingerprint(text.fingerprint);
+  message.set_path(printable(text.path, kMaxTextField));
+  message.set_node_name(printable(text.node_name, kMaxTextField));
+  return message;
+}
+
+RunText from_proto(const proto::Text& text) {
+  return {text.fingerprint(), printable(text.path(), kMaxTextField),
+          printable(text.node_name(), kMaxTextField)};
+}
+
+std::string other_text(const RunText& theirs, const RunText& run) {
+  return fmt::format(
+      "the text at {} on '{}' is {}, the run's is {} (at {} on '{}'); give all "
+      "trainers the same files in the same order",
+      theirs.path, theirs.node_name, hex(theirs.fingerprint), hex(run.fingerprint), run.path,
+      run.node_name);
 }
 
 void install_default_handlers(caf::scheduled_actor* self) {

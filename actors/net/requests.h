@@ -7,6 +7,7 @@
 #include "actors/net/errors.h"
 #include "actors/net/mail.h"
 #include "common/ids.h"
+#include "common/run_text.h"
 #include "swarm/train.pb.h"
 
 namespace swarm::actors {
@@ -40,6 +41,13 @@ struct PeerAddress {
   std::string node_name;
 };
 Result<PeerAddress> from_proto(const proto::Peer& peer);
+
+proto::Text to_proto(const RunText& text);
+/// What strangers say in it is printable and cut.
+RunText from_proto(const proto::Text& text);
+
+/// What is wrong when a trainer reads `theirs`, and what to do.
+std::string other_text(const RunText& theirs, const RunText& run);
 
 /// Installs handlers that log what would otherwise go to stderr or end the actor in silence:
 /// unexpected messages are counted and dropped, exceptions in handlers are logged and survived

@@ -56,7 +56,7 @@ struct ConsoleState {
     return {
         [this](const Mail& mail) { return on_mail(mail); },
         [this](tick_atom) {
-          context.coordinator->refresh();
+          context.coordinator->tick();
           context.self->delayed_send(context.self, context.deps.dht_options.announce_every,
                                      tick_atom::value);
         },

@@ -15,12 +15,17 @@
 
 #include "actors/dht/dht_node.h"
 #include "actors/net/echo.h"
+#include "actors/net/links/knock.h"
 #include "actors/net/links/links.h"
+#include "actors/net/links/refusal_gate.h"
 #include "actors/net/local.h"
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
 #include "actors/net/system_config.h"
 #include "actors/node/console.h"
+#include "actors/node/dial_back.h"
+#include "actors/node/entrance.h"
+#include "actors/node/farewell.h"
 #include "actors/node/node_supervisor.h"
 #include "actors/node/roles.h"
 
@@ -72,21 +77,22 @@ class RunningNode : public Node {
     DhtDeps dht{id_, endpoint_, links_, options_.dht, options_.run_id, options_.join};
     dht_ = spawn_dht_node(*system_, dht);
     echo_ = spawn_echo(*system_, links_);
+    joining_.dial_back = spawn_dial_back(*system_, links_, knock());
     NodeSupervisorDeps supervisor;
     supervisor.links = links_;
     supervisor.events = events_;
     supervisor.groups = role_groups(role_context());
     supervisor.kill_process = [] { ::kill(::getpid(), SIGKILL); };
-    supervisor.stop_process = [this](bool failed) {
-      failed_ = failed_ || failed;
-      stop_ = true;
-    };
+    supervisor.stop_process = [this](bool failed) { stop(failed); };
+    supervisor.hold = true;
     supervisor_ = spawn_node_supervisor(*system_, std::move(supervisor));
     console_ = spawn_console(
         *system_, ConsoleDeps{id_, options_.name, options_.dht, links_, dht_, supervisor_});
     events_->record(-1, -1, records::NodeStarted{endpoint_.text(), id_.hex()});
     log_info("event=started name=" + options_.name + " id=" + id_.hex() +
              " endpoint=" + endpoint_.text());
+    if (!options_.launched) spawn_farewell_actor();
+    spawn_entrance_actor();
     return {};
   }
 
@@ -109,6 +115,57 @@ class RunningNode : public Node {
   }
 
  private:
+  void stop(bool failed) {
+    failed_ = failed_ || failed;
+    stop_ = true;
+  }
+
+  Knock knock() const {
+    return [options = links_options_](const Endpoint& at) { return links::knock(at, options); };
+  }
+
+  /// Lets the roles begin once the node is in its swarm.
+  void spawn_entrance_actor() {
+    EntranceDeps deps;
+    deps.self = id_;
+    deps.endpoint = endpoint_;
+    deps.node_name = options_.name;
+    deps.join = options_.join;
+    deps.dht_options = options_.dht;
+    deps.launched = options_.launched;
+    deps.links = links_;
+    deps.dht = dht_;
+    deps.events = events_;
+    deps.knock = knock();
+    deps.say = deps_.say;
+    deps.admitted = [supervisor = supervisor_, farewell = joining_.farewell] {
+      caf::anon_send(supervisor, begin_atom::value);
+      if (farewell) caf::anon_send(farewell, begin_atom::value);
+    };
+    deps.turned_away = [this] { stop(/*failed=*/true); };
+    joining_.entrance = spawn_entrance(*system_, std::move(deps));
+  }
+
+  void spawn_farewell_actor() {
+    FarewellDeps deps;
+    deps.dht = dht_;
+    deps.linger_s = options_.linger_s;
+    deps.stays = options_.stays;
+    deps.say = deps_.say;
+    deps.leave = [this] { stop(/*failed=*/false); };
+    joining_.farewell = spawn_farewell(*system_, std::move(deps));
+  }
+
+  /// On the links' thread.
+  std::function<void(const Refusal&)> tell_refusals() const {
+    auto gate = std::make_shared<links::RefusalGate>();  // one owner: the links
+    return [gate, events = events_](const Refusal& refusal) {
+      if (!gate->passes(refusal.address, std::chrono::steady_clock::now())) return;
+      log_warn("event=refused address=" + refusal.address + " reason=\"" + refusal.reason + "\"");
+      events->record(-1, -1, records::Refused{refusal.address, refusal.dialled, refusal.reason});
+    };
+  }
+
   static sigset_t handled_signals() {
     sigset_t signals;
     sigemptyset(&signals);
@@ -140,14 +197,17 @@ class RunningNode : public Node {
   }
 
   Status start_links() {
-    LinksOptions links = options_.links;
+    LinksOptions& links = links_options_ = options_.links;
     links.node_id = id_ = NodeId::random();
+    links.on_refused = tell_refusals();
     links.node_name = options_.name;
     links.run_id = options_.run_id;
     links.config_fingerprint = options_.config_fingerprint;
     auto listening = spawn_tcp_links(*system_, links);
     if (!listening) return listening.error();
     links_ = listening->links;
+    if (deps_.new_shape)
+      follower_ = spawn_links_follower(*system_, {links_, events_, deps_.new_shape});
     endpoint_ = links.announce.host.empty() ? listening->endpoint : links.announce;
     if (endpoint_.port == 0) endpoint_.port = listening->endpoint.port;
     return {};
@@ -164,6 +224,10 @@ class RunningNode : public Node {
     context->events = events_;
     context->store = store_;
     context->data = data_;
+    if (data_)
+      context->own_text = {data_->fingerprint(), options_.data.train.front(), options_.name};
+    context->text = std::make_shared<records::KeptText>(options_.node_folder(), options_.run_id);
+    context->say = deps_.say;
     context->make_stage = [deps = deps_,
                            threads = options_.threads](const tensor::StageOptions& stage) {
       if (deps.set_compute_threads) deps.set_compute_threads(threads);  // OpenMP counts by thread
@@ -176,7 +240,7 @@ class RunningNode : public Node {
   void shut_down() {
     Watchdog watchdog(std::chrono::seconds(15));
     events_->record(-1, -1, records::NodeLeaving{});
-    {
+    if (supervisor_) {
       caf::scoped_actor self(*system_);
       self->request(supervisor_, milliseconds(12'000), drain_atom::value)
           .receive([](bool) {},
@@ -184,7 +248,9 @@ class RunningNode : public Node {
                      log_warn("event=drain_failed reason=" + caf::to_string(error));
                    });
     }
-    for (caf::actor* actor : {&console_, &echo_, &supervisor_, &dht_, &links_}) {
+    for (caf::actor* actor : {&joining_.entrance, &joining_.farewell, &joining_.dial_back,
+                              &console_, &echo_, &supervisor_, &dht_, &follower_, &links_}) {
+      if (!*actor) continue;
       caf::anon_send_exit(*actor, caf::exit_reason::user_shutdown);
       *actor = nullptr;
     }
@@ -212,13 +278,17 @@ class RunningNode : public Node {
   NodeDeps deps_;
   NodeId id_;
   Endpoint endpoint_;
+  LinksOptions links_options_;
   std::shared_ptr<EventLog> events_;                 // shared with every role
   std::shared_ptr<storage::CheckpointStore> store_;  // shared with every stage
   std::shared_ptr<const tensor::TextData> data_;     // shared with the trainer
   std::atomic<bool> stop_{false}, failed_{false};
   SystemConfig config_;
   std::unique_ptr<caf::actor_system> system_;  // dies before what its actors use
-  caf::actor links_, dht_, supervisor_, console_, echo_;
+  caf::actor links_, dht_, supervisor_, console_, echo_, follower_;
+  struct {
+    caf::actor dial_back, entrance, farewell;
+  } joining_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "actors/node/links_follower.h"
 #include "actors/node/options.h"
 #include "actors/stage/compute.h"
 #include "common/ids.h"
@@ -14,8 +15,8 @@
 
 namespace swarm::actors {
 
-/// What a node with stages takes from outside the actors: LibTorch and the database come in here
-/// only. A node without stages needs none of it.
+/// What a node takes from outside the actors. LibTorch and the database come in here only; a node
+/// without stages needs neither.
 struct NodeDeps {
   std::function<Result<std::unique_ptr<tensor::Stage>>(const tensor::StageOptions&)> make_stage;
   /// Called in each thread that computes, before it computes; may be empty.
@@ -24,6 +25,10 @@ struct NodeDeps {
   std::function<Result<std::shared_ptr<storage::CheckpointStore>>(storage::StoreKind kind,
                                                                   const std::string& node_folder)>
       open_store;
+  /// What the node's links are to be made to be from now on; empty: nobody changes them.
+  NewShape new_shape;
+  /// Takes a line for the people who started the node, without its end; called from any thread.
+  std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
 class Node {

@@ -27,10 +27,7 @@ class SupervisorState {
     self_->set_down_handler([this](const caf::down_msg& down) { on_down(down); });
     self_->send(deps_.links, register_atom::value, std::string(kSupervisorName),
                 caf::actor_cast<caf::actor>(self_));
-    for (size_t i = 0; i < deps_.groups.size(); ++i) {
-      running_.emplace_back();
-      spawn_group(i);
-    }
+    if (!deps_.hold) spawn_all();
   }
 
   caf::behavior make_behavior() {
@@ -38,6 +35,7 @@ class SupervisorState {
         [this](const Mail& mail) { return on_mail(mail); },
         [this](list_actors_atom) { return ids(); },
         [this](describe_atom, const std::string& id) { return describe(id); },
+        [this](begin_atom) { spawn_all(); },
         [this](drain_atom) { return drain(); },
         [](run_later_atom, const LocalTask& task) { task(); },
     };
@@ -50,6 +48,12 @@ class SupervisorState {
     int failures_in_a_row = 0;
     caf::actor_clock::time_point spawned_at;
   };
+
+  void spawn_all() {
+    if (draining_ || !running_.empty()) return;
+    running_.resize(deps_.groups.size());
+    for (size_t i = 0; i < running_.size(); ++i) spawn_group(i);
+  }
 
   void spawn_group(size_t index) {
     Running& group = running_[index];

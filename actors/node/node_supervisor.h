@@ -6,6 +6,7 @@
 ///   local mail
 ///   (list_actors_atom)              std::vector<std::string>
 ///   (describe_atom, string id)      std::string; kNotFound
+///   (begin_atom)                    - ; spawns the roles of deps.hold
 ///   (drain_atom)                    bool: every role has drained; then it ends them and itself
 ///
 /// Roles come in groups that live and die together: a stage server with what belongs to it; a
@@ -41,6 +42,7 @@ constexpr std::chrono::seconds kGoodService{60};
 struct NodeSupervisorDeps {
   caf::actor links;
   std::vector<RoleGroup> groups;
+  bool hold = false;  ///< Spawns nothing before (begin_atom): the node is not in its swarm yet.
   std::shared_ptr<EventLog> events;
   /// Ends the process now (kill -9); a parameter so that tests survive it.
   std::function<void()> kill_process;

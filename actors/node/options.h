@@ -11,6 +11,7 @@
 #include "actors/state/options.h"
 #include "common/ids.h"
 #include "common/result.h"
+#include "routing/wiring/occupancy.h"
 #include "routing/wiring/peer_estimates.h"
 #include "storage/options.h"
 #include "tensor/core/options.h"
@@ -36,9 +37,13 @@ struct StageServerOptions {
   /// Microbatches held at once (queued, computed or waiting for their gradient); more are refused
   /// with kOverloaded. Each holds B*T*D values and, with `keep`, its autograd graph.
   uint32_t max_resident = 8;
+  /// Bytes of activations that they may hold together: what each brought and what it sends on, as
+  /// they travel. The graph of `keep` is not in it. The first is always taken.
+  uint64_t resident_bytes = 2ull << 30;
   /// How often an overloaded or missing successor is tried again.
   std::chrono::milliseconds retry_every{50};
   routing::PeerEstimatesOptions estimates;
+  routing::WiringOptions wiring;
   uint32_t max_samples = 4'096;  ///< Largest microbatch accepted.
   // A neighbour in the same node that says nothing for so long hangs.
   /// The disk, about one snapshot: beyond it the snapshot counts as failed.
@@ -94,6 +99,7 @@ struct TrainerOptions {
   uint32_t max_in_flight = 6;                 ///< Microbatches under way per trainer.
   std::chrono::milliseconds poll_every{100};  ///< When the coordinator has nothing to lease.
   routing::PeerEstimatesOptions estimates;
+  routing::WiringOptions wiring;
 };
 
 struct CoordinatorOptions {
@@ -117,14 +123,18 @@ struct FaultOptions {
 
 /// Everything one node needs.
 struct NodeOptions {
-  std::string name = "node";       ///< Unique within the run; 1 to 64 of [A-Za-z0-9_.-].
-  std::string run_id;              ///< Equal on all nodes.
-  std::string run_folder;          ///< Metrics and logs go to <run_folder>/nodes/<name>/.
-  std::vector<Endpoint> join;      ///< Any nodes of the swarm; empty for the first.
-  std::vector<int32_t> stages;     ///< A StageServer for each; may be empty.
-  bool trainer = false;            ///< Hosts a Trainer and a Coordinator (active or standby).
-  int32_t threads = 1;             ///< LibTorch compute threads of the process.
-  std::string device = "cpu";      ///< Where its stages compute: tensor::parse_device().
+  std::string name = "node";    ///< Unique within the run; 1 to 64 of [A-Za-z0-9_.-].
+  std::string run_id;           ///< Equal on all nodes.
+  std::string run_folder;       ///< Metrics and logs go to <run_folder>/nodes/<name>/.
+  std::vector<Endpoint> join;   ///< Any nodes of the swarm; empty for the first.
+  std::vector<int32_t> stages;  ///< A StageServer for each; may be empty.
+  bool trainer = false;         ///< Hosts a Trainer and a Coordinator (active or standby).
+  int32_t threads = 1;          ///< LibTorch compute threads of the process.
+  std::string device = "cpu";   ///< Where its stages compute: tensor::parse_device().
+  double linger_s = 120;        ///< Between the end of training and the node's own.
+  bool stays = false;           ///< Whatever linger_s: ends when it is told to only.
+  /// Started by `swarm run`, which tells people how it goes and when to end.
+  bool launched = false;
   double delay_s = 0;              ///< Artificial, of each microbatch at each peer of the node.
   std::string log_level = "info";  ///< trace, debug, info, warn, error.
   int32_t num_stages = 1;
@@ -146,6 +156,7 @@ struct NodeOptions {
   CoordinatorOptions coordinator;
   FaultOptions faults;
   std::string config_fingerprint;  ///< xxh128 of what all nodes must share, hex.
+  std::string older_fingerprint;   ///< As snapshots of older runs have it; may be empty.
 
   std::string node_folder() const { return run_folder + "/nodes/" + name; }
 };

@@ -28,6 +28,7 @@ tensor::StageOptions stage_options(const NodeOptions& options, Stage stage) {
   out.activation_codec = options.activation_codec;
   out.gradient_codec = options.gradient_codec;
   out.config_fingerprint = options.config_fingerprint;
+  out.older_fingerprint = options.older_fingerprint;
   return out;
 }
 
@@ -44,6 +45,7 @@ Deps common_deps(const RoleContext& context, const RoleName& name) {
   deps.links = context.links;
   deps.dht = context.dht;
   deps.events = context.events;
+  deps.text = context.text;
   return deps;
 }
 
@@ -126,6 +128,8 @@ RoleActors spawn_trainer_role(const RoleContext& context, uint32_t life) {
   auto deps = common_deps<TrainerDeps>(context, name);
   deps.options = context.options.trainer_options;
   deps.data = context.data;
+  deps.own_text = context.own_text;
+  deps.say = context.say;
   return {{name, spawn_trainer(*context.system, std::move(deps))}};
 }
 

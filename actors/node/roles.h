@@ -15,6 +15,8 @@
 #include "common/ids.h"
 #include "common/names.h"
 #include "common/result.h"
+#include "common/run_text.h"
+#include "records/kept_text.h"
 #include "storage/checkpoint_store.h"
 #include "tensor/core/stage.h"
 #include "tensor/data/text_data.h"
@@ -34,6 +36,10 @@ struct RoleContext {
   std::shared_ptr<EventLog> events;                 ///< Shared by all roles.
   std::shared_ptr<storage::CheckpointStore> store;  ///< Shared by all stages; null without any.
   std::shared_ptr<const tensor::TextData> data;     ///< Shared with the trainer; null without one.
+  RunText own_text;                                 ///< What `data` is; not known(): not checked.
+  /// What the run reads, as the node was told; shared by all roles.
+  std::shared_ptr<records::KeptText> text = std::make_shared<records::KeptText>();
+  std::function<void(const std::string&)> say = [](const std::string&) {};  ///< A line for people.
   /// Called in the thread of the compute actor.
   std::function<Result<std::unique_ptr<tensor::Stage>>(const tensor::StageOptions&)> make_stage;
   /// What computes or blocks has a thread of its own; false on the deterministic scheduler.

@@ -19,6 +19,12 @@ struct Microbatch {
   bool forward_only = false;  ///< Validation.
   tensor::StageInput input;   ///< Shares the request's memory.
   Mail request;               ///< For what is only passed on.
+
+  /// After the forward pass: what backward needs of the activations the stage itself keeps.
+  void free_body() {
+    input.activations = {};
+    request.body = {};
+  }
 };
 
 struct MicrobatchLimits {

@@ -34,13 +34,15 @@ Microbatches::Microbatches(StageContext& context, StageUpdates& updates)
       updates_(updates),
       limits_(limits_of(context.deps)),
       non_finite_(routing::parse_slot_fault(context.deps.faults.non_finite)),
-      desk_(context.deps.options.max_resident),
+      desk_(context.deps.options.max_resident, context.deps.options.resident_bytes),
       answers_(kAnswersKept, kAnswerBytesKept) {
   const auto& deps = context.deps;
   if (!context.is_last())
     next_stage_ = std::make_unique<StageClient>(StageClientDeps{
         context.self, deps.links, deps.dht, deps.events, deps.stage + 1, deps.num_stages,
-        deps.options.estimates, deps.options.retry_every, deps.dht_options.silent_after()});
+        deps.options.estimates, deps.options.retry_every, deps.dht_options.silent_after(),
+        deps.options.wiring, deps.id.node, !deps.training.asynchronous(), &context.rates});
+  context.self->send(deps.links, admission_atom::value, deps.id.actor, AdmissionPtr(admission_));
 }
 
 // -- arrival
@@ -56,14 +58,20 @@ caf::result<Mail> Microbatches::on_forward(const Mail& mail) {
   }
   if (const Mail* reply = answers_.find(key)) return *reply;
   Desk::Resident* known = desk_.find(key);
-  if (known == nullptr && desk_.full()) return refuse_overload();
+  const uint64_t bytes = resident_bytes(mail.body.size());
+  if (known == nullptr && desk_.full(bytes)) return refuse_overload();
   auto promise = context_.self->make_response_promise();
   if (known == nullptr) {
     ++forwards_;
     const double budget_s = std::chrono::duration<double>(mail.budget).count();
     Work work;
     work.microbatch = std::move(*microbatch);
-    known = &desk_.admit(key, context_.now_s(), budget_s, std::move(work));
+    work.times.received(bytes_of(mail));
+    work.times.queued(context_.now_s());
+    take_over_body(mail);  // counted by the desk from here on
+    came_bytes_ = mail.body.size();
+    known = &desk_.admit(key, context_.now_s(), budget_s, std::move(work), bytes);
+    update_admission();
   }
   known->payload.promises.push_back(promise);
   compute_next();
@@ -72,9 +80,18 @@ caf::result<Mail> Microbatches::on_forward(const Mail& mail) {
 
 caf::result<Mail> Microbatches::refuse_overload() {
   ++refused_;
-  const double wait_s = std::clamp(mean_compute_s_, 0.01, 1.0);
-  return to_caf(
-      Error{ErrorCode::kOverloaded, "all places are taken", static_cast<uint32_t>(wait_s * 1000)});
+  return to_caf(Error{ErrorCode::kOverloaded, "all places are taken", retry_after_ms()});
+}
+
+uint32_t Microbatches::retry_after_ms() const {
+  return static_cast<uint32_t>(std::clamp(mean_compute_s_, 0.01, 1.0) * 1000);
+}
+
+void Microbatches::update_admission() {
+  if (desk_.full(resident_bytes(came_bytes_)))
+    admission_->close(retry_after_ms());
+  else
+    admission_->open();
 }
 
 void Microbatches::refuse_attempts_below(Attempt attempt) {
@@ -94,6 +111,7 @@ void Microbatches::compute_next() {
   if (!job) return;
   computing_ = true;
   auto& resident = *desk_.find(job->key);
+  resident.payload.times.begun(context_.now_s());
   if (job->backward) return run_backward(job->key, resident.payload);
   if (next_stage_)
     run_forward(job->key, resident.payload);
@@ -181,7 +199,7 @@ bool Microbatches::injected_non_finite(const Key& key) const {
 void Microbatches::forward_done(const Key& key, Result<Pass> pass, double seconds) {
   computing_ = false;
   if (Desk::Resident* resident = desk_.computed(key)) {
-    resident->payload.compute_s += seconds;
+    resident->payload.times.computed(seconds);
     if (!pass) {
       resident->payload.kept = false;
       answer_error(key, pass.error());
@@ -196,8 +214,12 @@ void Microbatches::forward_done(const Key& key, Result<Pass> pass, double second
 
 void Microbatches::send_on(const Key& key, Work& work, const tensor::EncodedTensor& activations) {
   desk_.sent_on(key);
+  auto request = for_next_stage(work.microbatch, activations);
+  work.times.sent_on(context_.now_s(), request.ByteSizeLong() + activations.data.size());
+  sent_bytes_ = activations.data.size();
+  work.microbatch.free_body();
   const double left_s = desk_.find(key)->give_up_s - context_.now_s() - kAnswerMarginS;
-  work.sending = next_stage_->send(for_next_stage(work.microbatch, activations), activations.data,
+  work.sending = next_stage_->send(std::move(request), activations.data,
                                    std::max(millis(left_s), milliseconds(1)),
                                    [this, key](Result<StageClient::Outcome> outcome) {
                                      gradient_back(key, std::move(outcome));
@@ -210,12 +232,14 @@ void Microbatches::gradient_back(const Key& key, Result<StageClient::Outcome> ou
   Work& work = resident->payload;
   work.sending = 0;
   if (!outcome) return answer(key, outcome.error());
+  work.times.came_back(context_.now_s(), bytes_of(outcome->reply));
   work.downstream = decode_downstream(outcome->reply);
   if (work.downstream->non_finite)
     return answer_non_finite(key, work.downstream->head().non_finite());
   if (work.microbatch.forward_only)
     return answer(key, make_reply(work, work.downstream->loss_sum, {}, /*held=*/false));
   desk_.came_back(key);
+  work.times.queued(context_.now_s());
   compute_next();
 }
 
@@ -227,8 +251,8 @@ void Microbatches::backward_done(const Key& key, const Adding& adding, Result<Pa
   if (pass) updates_.updated(pass->updates);
   if (Desk::Resident* resident = desk_.computed(key)) {
     Work& work = resident->payload;
-    work.compute_s += seconds;
-    mean_compute_s_ += 0.2 * (work.compute_s - mean_compute_s_);
+    work.times.computed(seconds);
+    mean_compute_s_ += 0.2 * (work.times.compute_s() - mean_compute_s_);
     if (!pass) {
       answer_error(key, pass.error());
     } else {
@@ -257,14 +281,16 @@ Mail Microbatches::make_reply(const Work& work, double loss_sum,
   hop->set_held(held);
   if (held) hop->set_attempt(context_.contributions.attempt(key).value_or(Attempt()).value());
   if (work.downstream) reply.mutable_route()->MergeFrom(work.downstream->head().route());
-  reply.set_compute_s(static_cast<float>(work.compute_s));
   if (!gradient.empty()) *reply.mutable_gradient() = gradient.meta;
+  const auto& asker = work.microbatch.request.as<proto::ForwardRequest>().asker();
+  work.times.tell(reply, gradient.data.size(), asker, context_.rates);
   return make_mail(std::move(reply), gradient.data);
 }
 
 void Microbatches::answer(const Key& key, const Result<Mail>& reply) {
   auto work = desk_.take(key);
   if (!work) return;
+  update_admission();
   if (work->kept)
     context_.device.run<bool>(
         [key](tensor::Stage& stage) -> Result<bool> {
@@ -292,7 +318,7 @@ void Microbatches::answer_non_finite(const Key& key, const proto::RouteHop& wher
   reply.set_step(key.step.value());
   reply.set_slot(key.slot.value());
   reply.set_attempt(key.attempt.value());
-  reply.set_compute_s(static_cast<float>(resident->payload.compute_s));
+  reply.set_compute_s(static_cast<float>(resident->payload.times.compute_s()));
   *reply.mutable_non_finite() = where;
   answer(key, make_mail(std::move(reply)));
 }
@@ -308,9 +334,9 @@ void Microbatches::end_before(Step step, const Error& error) {
 
 std::string Microbatches::describe() const {
   std::ostringstream text;
-  text << "resident " << desk_.size() << " of " << desk_.places() << ", queued forward "
-       << desk_.queued_forward() << " backward " << desk_.queued_backward() << ", computing "
-       << (computing_ ? "yes" : "no") << "\n"
+  text << "resident " << desk_.size() << " of " << desk_.places() << ", " << desk_.bytes()
+       << " bytes, queued forward " << desk_.queued_forward() << " backward "
+       << desk_.queued_backward() << ", computing " << (computing_ ? "yes" : "no") << "\n"
        << "forwards " << forwards_ << ", refused " << refused_ << ", stale " << stale_
        << ", seconds per microbatch " << mean_compute_s_ << "\n";
   if (next_stage_) text << next_stage_->describe();

@@ -7,7 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "actors/net/links/admission.h"
 #include "actors/stage/microbatch.h"
+#include "actors/stage/microbatch_times.h"
 #include "actors/stage/stage_client.h"
 #include "actors/stage/stage_context.h"
 #include "actors/stage/stage_updates.h"
@@ -37,8 +39,9 @@ class Microbatches {
 
   /// Null at the last stage.
   StageClient* next_stage() { return next_stage_.get(); }
-  /// What a newcomer would wait here [s].
-  double load_s() const { return mean_compute_s_ * static_cast<double>(desk_.size()); }
+  /// Work in hand [s]: what waits for the device or is on it. What waits for the stages behind is
+  /// their load, not this peer's.
+  double load_s() const { return mean_compute_s_ * static_cast<double>(desk_.in_hand()); }
   std::string describe() const;
 
  private:
@@ -48,7 +51,7 @@ class Microbatches {
     Promises promises;  ///< A repeat joins the first.
     bool kept = false;  ///< The stage keeps something under the key.
     uint64_t sending = 0;
-    double compute_s = 0;
+    MicrobatchTimes times;
     std::optional<Downstream> downstream;
   };
   struct Pass {  ///< Of a compute job.
@@ -63,6 +66,11 @@ class Microbatches {
   using Desk = routing::MicrobatchDesk<Work>;
 
   caf::result<Mail> refuse_overload();
+  uint32_t retry_after_ms() const;
+  /// Of one that brings `body_bytes`.
+  uint64_t resident_bytes(uint64_t body_bytes) const { return body_bytes + sent_bytes_; }
+  /// Tells the links whether one more like the last would be taken.
+  void update_admission();
   void run_forward(const Key& key, Work& work);
   void run_last_stage(const Key& key, Work& work);
   void run_backward(const Key& key, Work& work);
@@ -87,7 +95,9 @@ class Microbatches {
   routing::AnswerCache<Key, Mail> answers_;
   Attempt min_attempt_;
   bool computing_ = false;
-  double mean_compute_s_ = 0;  ///< Per microbatch, forward and backward, EMA.
+  std::shared_ptr<Admission> admission_ = std::make_shared<Admission>();  ///< With the links.
+  uint64_t came_bytes_ = 0, sent_bytes_ = 0;  ///< Body of the last one that came, was sent on.
+  double mean_compute_s_ = 0;                 ///< Per microbatch, forward and backward, EMA.
   uint64_t forwards_ = 0, refused_ = 0, stale_ = 0;
 };
 

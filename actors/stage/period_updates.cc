@@ -86,6 +86,7 @@ Status PeriodUpdates::check_round(Round id) const {
 caf::result<Mail> PeriodUpdates::on_end_period(const proto::EndPeriod& message) {
   if (auto ruled = context_.accept(Term(message.term())); !ruled) return to_caf(ruled.error());
   if (!context_.phase.serves()) return to_caf(context_.phase.refusal());
+  context_.keep(message.text());
   enter_period(Step(message.period()) + 1);
   if (message.members_size() == 0) {
     if (message.save_checkpoint()) context_.host->save_snapshot();

@@ -7,8 +7,11 @@
 #include <cmath>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "actors/net/requests.h"
+#include "actors/stage/microbatch_times.h"
+#include "common/mix.h"
 #include "common/names.h"
 #include "swarm/dht.pb.h"
 
@@ -38,14 +41,23 @@ bool is_final(ErrorCode code) {
 }  // namespace
 
 StageClient::StageClient(StageClientDeps deps)
-    : deps_(std::move(deps)), round_trips_(deps_.estimates), speeds_(deps_.estimates) {}
+    : deps_(std::move(deps)),
+      choice_(
+          deps_.estimates, deps_.wiring.cost,
+          mix(std::hash<NodeId>()(deps_.node) + deps_.stage.value()),
+          deps_.steps ? routing::PeerChoice::kPatienceOfSteps : routing::PeerChoice::kPatience) {}
 
 StageClient::TimePoint StageClient::now() const { return deps_.self->clock().now(); }
+
+void StageClient::tick() {
+  if (live_peers() < kManyPeers || ticks_++ % kTicksWithMany == 0) refresh();
+}
 
 void StageClient::refresh() {
   std::weak_ptr<bool> alive = alive_;
   deps_.self
-      ->request(deps_.dht, milliseconds(5'000), dht_get_atom::value, stage_key(deps_.stage.value()))
+      ->request(deps_.dht, milliseconds(5'000), dht_sample_atom::value,
+                stage_key(deps_.stage.value()), kMostPeers)
       .then(
           [this, alive](const std::vector<DhtRecordLocal>& records) {
             if (alive.expired()) return;
@@ -73,9 +85,7 @@ void StageClient::forget_silent_peers() {
       ++it;
       continue;
     }
-    router_.remove(it->first);
-    round_trips_.forget(it->first);
-    speeds_.forget(it->first);
+    choice_.forget(it->first);
     it = peers_.erase(it);
   }
 }
@@ -87,33 +97,31 @@ void StageClient::add_peer(const PeerId& id, const Endpoint& endpoint, const std
   it->second.node_name = name;
   it->second.announcement = announcement;
   it->second.announced_at = now();
-  if (!round_trips_.announced(id, announcement)) return;
-  if (router_.contains(id)) return;
+  if (!choice_.announced(id, announcement)) return;
+  if (choice_.contains(id)) return;
   std::weak_ptr<bool> alive = alive_;
   deps_.self->request(deps_.links, milliseconds(5'000), resolve_atom::value, id, endpoint)
       .then(
           [this, alive, id](const caf::actor& proxy) {
             if (alive.expired()) return;
             auto found = peers_.find(id);
-            if (found == peers_.end() || round_trips_.banned(id)) return;
+            if (found == peers_.end() || choice_.banned(id)) return;
             found->second.proxy = proxy;
-            router_.upsert(id, speeds_.samples_per_s(id));
+            choice_.add(id);
           },
           [](const caf::error&) {});
 }
 
 void StageClient::node_down(const NodeId& node) {
-  for (const auto& [id, peer] : peers_) {
-    if (id.node != node) continue;
-    round_trips_.ban(id, peer.announcement);
-    router_.remove(id);
-  }
+  for (const auto& [id, peer] : peers_)
+    if (id.node == node) choice_.ban(id, peer.announcement);
 }
 
 uint64_t StageClient::send(proto::ForwardRequest head, Buffer body, milliseconds budget,
                            Done done) {
   uint64_t id = next_id_++;
   head.set_stage(deps_.stage.value());
+  if (deps_.node != NodeId{}) head.set_asker(deps_.node.raw());
   std::set<PeerId> avoid;
   for (const auto& hop : head.avoid()) {
     auto node = NodeId::from_bytes(hop.peer().node_id());
@@ -136,21 +144,22 @@ void StageClient::try_send(uint64_t id, bool may_end) {
   auto left = duration_cast<milliseconds>(sending.give_up_at - now());
   if (left.count() <= 0) {
     if (!may_end) return try_later(id, milliseconds(0));  // fails there
-    auto code = router_.size() == 0 ? ErrorCode::kNoLivePeer : ErrorCode::kPeerTimeout;
+    auto code = choice_.size() == 0 ? ErrorCode::kNoLivePeer : ErrorCode::kPeerTimeout;
     return finish(id, Error{code, fmt::format("no peer of stage {} answered within the budget",
                                               deps_.stage)});
   }
   auto samples = static_cast<int64_t>(sending.head().samples());
-  auto picked = sending.tries.next(router_, samples);
+  auto picked = choice_.pick(sending.tries, samples, seconds(now().time_since_epoch()));
   if (!picked) {  // nobody is there, or all were asked
     double pause_s = sending.tries.start_over(seconds(deps_.retry_every));
     return try_later(id, milliseconds(std::lround(pause_s * 1000)));
   }
   double stages_behind = deps_.num_stages - 1 - deps_.stage.value();
-  double deadline_s = round_trips_.deadline_s(*picked, samples) * (1.0 + 0.5 * stages_behind);
+  double deadline_s = choice_.deadline_s(*picked, samples) * (1.0 + 0.5 * stages_behind);
   sending.request.budget =
       std::min(left, milliseconds(static_cast<int64_t>(deadline_s * 1000) + 1));
   sending.current = *picked;
+  sending.under_way = true;
   uint64_t round_trip = ++sending.round_trip;
   std::weak_ptr<bool> alive = alive_;
   request_mail(deps_.self, peers_[*picked].proxy, sending.request,
@@ -165,13 +174,14 @@ void StageClient::answered(uint64_t id, uint64_t round_trip, const PeerId& peer,
   if (it == sendings_.end() || it->second.round_trip != round_trip) return;
   double waited_s = seconds(now() - sent_at);
   auto samples = static_cast<int64_t>(it->second.head().samples());
+  ended(it->second);
   if (!reply) return handle_failure(id, peer, waited_s, reply.error());
   if (reply->kind != proto::KIND_FORWARD_REPLY)
     return handle_failure(id, peer, waited_s, {ErrorCode::kInternal, "not a forward reply"});
   const auto& head = reply->as<proto::ForwardReply>();
-  round_trips_.observe(peer, waited_s, samples);
-  speeds_.observe(peer, std::max(1e-6, double{head.compute_s()}), samples);
-  if (router_.contains(peer)) router_.upsert(peer, speeds_.samples_per_s(peer));
+  const double rate = deps_.rates == nullptr ? 0 : deps_.rates->to(peer.node);
+  const auto took = occupancy_of(head, bytes_of(it->second.request), rate);
+  choice_.answered(peer, samples, waited_s, took, away_s(head, took, waited_s));
   if (it->second.lost_at) served_again(it->second, peer);
   finish(id, Outcome{std::move(*reply), peer});
 }
@@ -182,14 +192,10 @@ void StageClient::handle_failure(uint64_t id, const PeerId& peer, double waited_
   if (is_final(error.code)) return finish(id, error);
   if (bans(error.code)) {
     auto known = peers_.find(peer);
-    round_trips_.ban(peer, known == peers_.end() ? 0 : known->second.announcement);
-    router_.remove(peer);
+    choice_.ban(peer, known == peers_.end() ? 0 : known->second.announcement);
   }
   if (error.code == ErrorCode::kPeerTimeout) {
-    auto samples = static_cast<int64_t>(sending.head().samples());
-    round_trips_.observe_timeout(peer, waited_s, samples);
-    speeds_.observe_timeout(peer, waited_s, samples);
-    if (router_.contains(peer)) router_.upsert(peer, speeds_.samples_per_s(peer));
+    choice_.timed_out(peer, static_cast<int64_t>(sending.head().samples()), waited_s);
     tell_to_drop(sending);
   }
   if (error.code == ErrorCode::kOverloaded || error.code == ErrorCode::kNotReady)
@@ -216,15 +222,25 @@ void StageClient::finish(uint64_t id, Result<Outcome> outcome) {
   if (!node.empty()) node.mapped().done(std::move(outcome));
 }
 
+void StageClient::ended(Sending& sending) {
+  if (!std::exchange(sending.under_way, false)) return;
+  choice_.ended(sending.current, static_cast<int64_t>(sending.head().samples()));
+}
+
 void StageClient::cancel(uint64_t id) {
   auto node = sendings_.extract(id);
-  if (!node.empty()) tell_to_drop(node.mapped());
+  if (node.empty()) return;
+  ended(node.mapped());
+  tell_to_drop(node.mapped());
 }
 
 void StageClient::cancel_all() {
   auto all = std::move(sendings_);
   sendings_.clear();
-  for (const auto& [id, sending] : all) tell_to_drop(sending);
+  for (auto& [id, sending] : all) {
+    ended(sending);
+    tell_to_drop(sending);
+  }
 }
 
 void StageClient::tell_to_drop(const Sending& sending) {
@@ -264,10 +280,14 @@ std::string StageClient::describe() const {
   text << "peers of stage " << deps_.stage << ": " << peers_.size() << ", in flight "
        << sendings_.size() << "\n";
   for (const auto& [id, peer] : peers_) {
+    const auto last = choice_.last_occupancy(id);
     text << "  " << id.brief() << " " << peer.node_name
-         << (router_.contains(id) ? "" : " (not used)")
-         << " seconds_per_sample=" << speeds_.seconds_per_sample(id)
-         << " deadline_s=" << round_trips_.deadline_s(id, 1) << "\n";
+         << (choice_.contains(id) ? "" : " (not used)")
+         << " seconds_per_sample=" << choice_.seconds_per_sample(id)
+         << " unfinished=" << choice_.unfinished_samples(id)
+         << " deadline_s=" << choice_.deadline_s(id, 1) << " last: compute_s=" << last.compute_s
+         << " uplink_s=" << last.uplink_s << " downlink_s=" << last.downlink_s
+         << " pair_s=" << last.pair_s << " slowest=" << last.slowest() << "\n";
   }
   return text.str();
 }

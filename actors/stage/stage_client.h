@@ -18,13 +18,15 @@
 #include <string>
 
 #include "actors/dht/dht_node.h"
+#include "actors/net/link_rates.h"
 #include "actors/net/links/links.h"
 #include "actors/net/local.h"
 #include "actors/net/mail.h"
 #include "actors/node/event_log.h"
 #include "actors/node/options.h"
 #include "common/strong_id.h"
-#include "routing/wiring/interleaved_round_robin.h"
+#include "routing/wiring/occupancy.h"
+#include "routing/wiring/peer_choice.h"
 #include "routing/wiring/peer_estimates.h"
 #include "routing/wiring/tries.h"
 #include "swarm/train.pb.h"
@@ -42,6 +44,10 @@ struct StageClientDeps {
   std::chrono::milliseconds retry_every{50};
   /// Peers that have not announced themselves for so long are forgotten.
   std::chrono::milliseconds silent_after = DhtOptions().silent_after();
+  routing::WiringOptions wiring;
+  NodeId node;                       ///< Own; all zero: peers are not asked for the pair's rate.
+  bool steps = false;                ///< A step ends with its last microbatch.
+  const LinkRates* rates = nullptr;  ///< The owner's, kept up to date; null: not known.
 };
 
 class StageClient {
@@ -54,8 +60,16 @@ class StageClient {
 
   explicit StageClient(StageClientDeps deps);
 
-  /// Asks the DHT for the stage's peers; call on a timer.
-  void refresh();
+  /// Peers that a sender knows of a stage, at most: each sender some of its own (dht_sample_atom), so
+  /// that together they use all. More would not share the work better, and cost more to ask for.
+  static constexpr uint32_t kMostPeers = 32;
+  /// With so many that live, newcomers and those that are back are in no hurry.
+  static constexpr size_t kManyPeers = 8;
+  static constexpr uint32_t kTicksWithMany = 4;
+
+  /// Asks the DHT for the stage's peers, with many that live not every time; call every
+  /// announce_every.
+  void tick();
 
   /// The link to a node is gone: its peers are not used until they announce themselves again.
   /// Requests to them fail by themselves.
@@ -73,9 +87,9 @@ class StageClient {
   void cancel(uint64_t id);
   void cancel_all();
 
-  size_t live_peers() const { return router_.size(); }
+  size_t live_peers() const { return choice_.size(); }
   size_t in_flight() const { return sendings_.size(); }
-  /// One line a peer: id, seconds per sample, deadline; for the console.
+  /// One line a peer: what it costs and by what, unfinished samples, deadline; for the console.
   std::string describe() const;
 
  private:
@@ -92,6 +106,7 @@ class StageClient {
     routing::Tries tries;
     uint64_t round_trip = 0;  ///< Rises with each resend; answers of earlier ones are ignored.
     PeerId current;
+    bool under_way = false;            ///< At `current`.
     std::optional<TimePoint> lost_at;  ///< When a peer first failed it (not: refused it).
     std::string lost_name;             ///< Of that peer's node.
     Done done;
@@ -99,6 +114,7 @@ class StageClient {
     const proto::ForwardRequest& head() const { return request.as<proto::ForwardRequest>(); }
   };
 
+  void refresh();
   void found_peers(const std::vector<DhtRecordLocal>& records);
   void forget_silent_peers();
   void add_peer(const PeerId& id, const Endpoint& endpoint, const std::string& name,
@@ -110,6 +126,8 @@ class StageClient {
                 Result<Mail> reply);
   void handle_failure(uint64_t id, const PeerId& peer, double waited_s, const Error& error);
   void finish(uint64_t id, Result<Outcome> outcome);
+  /// The request to its current peer is over.
+  void ended(Sending& sending);
   void tell_to_drop(const Sending& sending);
   void rerouted(Sending& sending, const PeerId& from, double waited_s, const Error& why);
   void served_again(const Sending& sending, const PeerId& by);
@@ -118,11 +136,10 @@ class StageClient {
 
   StageClientDeps deps_;
   std::map<PeerId, KnownPeer> peers_;
-  routing::InterleavedRoundRobin router_;
-  routing::PeerEstimates round_trips_;  ///< Of the whole answer: gives the deadlines.
-  routing::PeerEstimates speeds_;       ///< Of the peer's own work: gives the shares.
+  routing::PeerChoice choice_;
   std::map<uint64_t, Sending> sendings_;
   uint64_t next_id_ = 1;
+  uint32_t ticks_ = 0;
   /// Outlived by delayed callbacks; they hold it weakly.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "actors/coordinator/coordinator_client.h"
+#include "actors/net/link_rates.h"
 #include "actors/stage/device.h"
 #include "actors/stage/stage_server.h"
 #include "common/names.h"
@@ -50,12 +51,15 @@ struct StageContext {
   uint64_t checksum = 0;                 ///< Of the parameters; 0: not known.
   uint64_t num_parameters = 0;
   std::array<uint64_t, kTrafficClasses> bytes_sent{};
+  LinkRates rates;  ///< Of the node's links.
 
   bool is_last() const { return deps.stage.value() + 1 == deps.num_stages; }
   std::string stream() const { return stage_key(deps.stage.value()); }
   double now_s() const {
     return std::chrono::duration<double>(self->clock().now().time_since_epoch()).count();
   }
+  /// The coordinator says what the run learns from: from now on this node tells others.
+  void keep(const proto::Text& text) const;
   /// Errors: kStaleTerm.
   Status accept(Term term) const;
   /// This peer, in a route.

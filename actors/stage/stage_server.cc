@@ -114,8 +114,8 @@ void StageServerState::on_tick() {
     return self_->quit(to_caf(hangs));
   }
   if (context_->phase.leaves()) return;
-  context_->coordinator->refresh();
-  if (auto* next = microbatches_->next_stage()) next->refresh();
+  context_->coordinator->tick();
+  if (auto* next = microbatches_->next_stage()) next->tick();
   poll_bytes_sent();
   if (context_->phase.serves()) announce();
   register_peer();
@@ -211,8 +211,12 @@ void StageServerState::announce() {
 
 void StageServerState::poll_bytes_sent() {
   self_->request(context_->deps.links, milliseconds(1'000), stats_atom::value)
-      .then([this](const LinksStats& stats) { context_->bytes_sent = stats.bytes_sent; },
-            [](const caf::error&) {});  // the next timer asks again
+      .then(
+          [this](const LinksStats& stats) {
+            context_->bytes_sent = stats.bytes_sent;
+            context_->rates = link_rates(stats);
+          },
+          [](const caf::error&) {});  // the next timer asks again
 }
 
 std::string StageServerState::describe() const {

@@ -45,6 +45,7 @@
 #include "actors/node/options.h"
 #include "actors/stage/compute.h"
 #include "common/strong_id.h"
+#include "records/kept_text.h"
 
 namespace swarm::actors {
 
@@ -59,6 +60,8 @@ struct StageServerDeps {
   TrainingOptions training;
   StageServerOptions options;
   DhtOptions dht_options;
+  /// The run's, as the node was told; shared by all actors of the node.
+  std::shared_ptr<records::KeptText> text = std::make_shared<records::KeptText>();
   FaultOptions faults;
   caf::actor links, dht, compute, averager, state_transfer, checkpointer;
   std::shared_ptr<EventLog> events;  ///< Shared by all actors of the node.

@@ -35,6 +35,7 @@ void StageServerState::register_peer() {
   message.set_foreign_term(context_->coordinator->foreign_term().value());
   for (Step step : keeper_->snapshots().readable()) message.add_snapshots(step.value());
   updates_->describe_to(message);
+  if (const RunText text = deps.text->get(); text.known()) *message.mutable_text() = to_proto(text);
   registering_ = true;
   context_->coordinator->request(
       make_mail(std::move(message), {}, milliseconds(3'000)),
@@ -47,6 +48,7 @@ void StageServerState::registered(Step as_of, Result<Mail> reply) {
   if (!reply || reply->kind != proto::KIND_REGISTER_PEER_REPLY) return;  // the tick asks again
   const auto& verdict = reply->as<proto::RegisterPeerReply>();
   if (!context_->phase.registers() || !context_->accept(Term(verdict.term()))) return;
+  context_->keep(verdict.text());
   if (!updates_->committing()) obey(as_of, verdict);
 }
 

@@ -34,26 +34,26 @@ StepUpdates::Commit StepUpdates::decode(const proto::CommitStep& message) {
           message.save_checkpoint()};
 }
 
-Result<StepUpdates::Close> StepUpdates::decode(const proto::CloseStep& message) const {
+Result<StepUpdates::Close> StepUpdates::decode(const proto::CloseStep& message) {
   Close close;
   close.step = Step(message.step());
-  close.abandons = message.members_size() == 0;
+  close.abandons = message.samples_size() == 0;
   close.go_on = message.go_on();
   if (message.has_commit()) close.commit = decode(message.commit());
   close.average.round = Round(message.round());
   close.average.n = context_.num_parameters;
   close.average.total_samples = message.step_samples();
-  for (const auto& member : message.members()) {
-    auto peer = from_proto(member.peer());
-    if (!peer) return peer.error();
-    if (peer->id == context_.deps.id) {
-      close.is_member = true;
-      close.average.self = static_cast<uint32_t>(close.average.members.size());
-      for (uint32_t slot : member.counted_slots()) close.counted.insert(Slot(slot));
-    }
-    close.average.members.push_back(
-        {beside(peer->id, Role::kAverager), peer->endpoint, member.samples()});
+  if (close.abandons) return close;
+  auto members = members_.of(message);
+  if (!members) return members.error();
+  const ActorId self = beside(context_.deps.id, Role::kAverager);
+  for (uint32_t i = 0; i < members->size(); ++i) {
+    if (!((*members)[i].averager == self)) continue;
+    close.is_member = true;
+    close.average.self = i;
   }
+  for (uint32_t slot : message.counted_slots()) close.counted.insert(Slot(slot));
+  close.average.members = std::move(*members);
   return close;
 }
 
@@ -79,6 +79,7 @@ caf::result<Mail> StepUpdates::on_close(const proto::CloseStep& message) {
   auto close = decode(message);
   if (!close) return to_caf(close.error());
   if (auto valid = check(*close); !valid) return to_caf(valid.error());
+  context_.keep(message.text());
   const Round id = close->average.round;
   if (close->abandons) {
     if (round_.id == id) abandon_round("the coordinator abandoned it");

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "actors/stage/round_members.h"
 #include "actors/stage/stage_updates.h"
 #include "common/strong_id.h"
 #include "routing/steps/slot_fault.h"
@@ -59,7 +60,7 @@ class StepUpdates final : public StageUpdates {
   };
 
   static Commit decode(const proto::CommitStep& message);
-  Result<Close> decode(const proto::CloseStep& message) const;
+  Result<Close> decode(const proto::CloseStep& message);
   caf::result<Mail> on_close(const proto::CloseStep& message);
   caf::result<Mail> on_commit(const proto::CommitStep& message);
   Status check(const Close& close) const;
@@ -79,6 +80,7 @@ class StepUpdates final : public StageUpdates {
 
   StageContext& context_;
   std::optional<routing::SlotFault> dropped_;  ///< A defect: see FaultOptions.drop_gradient.
+  RoundMembers members_;
   RoundState round_;
   bool committing_ = false;
   Round last_round_;  ///< Round of the commit that led to the open step.

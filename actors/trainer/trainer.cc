@@ -1,5 +1,7 @@
 #include "actors/trainer/trainer.h"
 
+#include <fmt/format.h>
+
 #include <caf/stateful_actor.hpp>
 #include <map>
 #include <sstream>
@@ -10,6 +12,7 @@
 #include "actors/net/requests.h"
 #include "actors/stage/stage_client.h"
 #include "common/strong_id.h"
+#include "routing/steps/trainer_progress.h"
 
 namespace swarm::actors {
 namespace {
@@ -33,7 +36,8 @@ class TrainerState {
                               [this] { coordinator_changed(); }, deps_.dht_options.silent_after()});
     first_stage_ = std::make_unique<StageClient>(StageClientDeps{
         self_, deps_.links, deps_.dht, deps_.events, Stage(0), deps_.num_stages,
-        deps_.options.estimates, milliseconds(50), deps_.dht_options.silent_after()});
+        deps_.options.estimates, milliseconds(50), deps_.dht_options.silent_after(),
+        deps_.options.wiring, deps_.id.node, !deps_.training.asynchronous(), &rates_});
     self_->send(deps_.links, subscribe_atom::value, caf::actor_cast<caf::actor>(self_));
     on_tick();
   }
@@ -65,15 +69,19 @@ class TrainerState {
 
   void on_tick() {
     self_->delayed_send(self_, deps_.dht_options.announce_every, tick_atom::value);
-    coordinator_->refresh();
-    first_stage_->refresh();
+    coordinator_->tick();
+    first_stage_->tick();
     finished_ = false;  // a swarm may have to go back even from its end: ask now and then
     self_->request(deps_.links, milliseconds(1'000), stats_atom::value)
-        .then([this](const LinksStats& stats) { bytes_sent_ = stats.bytes_sent; },
-              [](const caf::error& error) {
-                log_debug("event=stats_failed reason=" + to_string(from_caf(error)));
-              });
-    lease();
+        .then(
+            [this](const LinksStats& stats) {
+              bytes_sent_ = stats.bytes_sent;
+              rates_ = link_rates(stats);
+            },
+            [](const caf::error& error) {
+              log_debug("event=stats_failed reason=" + to_string(from_caf(error)));
+            });
+    if (!refused_) lease();
   }
 
   /// What is under way belongs to a step that the new coordinator knows too: it goes on, and the
@@ -92,6 +100,7 @@ class TrainerState {
     *message.mutable_trainer() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);
     message.set_max_slots(deps_.options.max_in_flight - static_cast<uint32_t>(carrying_.size()));
     for (uint64_t bytes : bytes_sent_) message.add_bytes_sent(bytes);
+    if (deps_.own_text.known()) *message.mutable_text() = to_proto(deps_.own_text);
     leasing_ = true;
     coordinator_->request(make_mail(std::move(message), {}, milliseconds(5'000)),
                           [this, epoch = lease_epoch_](Result<Mail> reply) {
@@ -100,10 +109,12 @@ class TrainerState {
                           });
   }
 
-  void lease_later() {
+  void lease_later() { lease_in(deps_.options.poll_every); }
+
+  void lease_in(milliseconds pause) {
     if (waiting_) return;
     waiting_ = true;
-    self_->delayed_send(self_, deps_.options.poll_every, run_later_atom::value, LocalTask([this] {
+    self_->delayed_send(self_, pause, run_later_atom::value, LocalTask([this] {
                           waiting_ = false;
                           lease();
                         }));
@@ -121,9 +132,27 @@ class TrainerState {
     leasing_ = false;
     if (!reply || reply->kind != proto::KIND_LEASE_REPLY) return lease_later();
     const auto& head = reply->as<proto::LeaseReply>();
+    const RunText run = from_proto(head.text());
+    const RunText& own = deps_.own_text;
+    if (own.known() && run.known() && run.fingerprint != own.fingerprint) return refused(run);
+    refused_ = false;
     finished_ = head.finished();
+    if (auto kept = deps_.text->keep(run); !kept)
+      log_warn("event=text_not_kept reason=\"" + kept.error().detail + "\"");
     for (const auto& slot : head.slots()) carry(Step(head.step()), slot);
     lease();
+  }
+
+  /// The run reads another text: nothing that this trainer sent would be part of it.
+  void refused(const RunText& run) {
+    if (!refused_) {
+      const std::string why = other_text(deps_.own_text, run);
+      log_error("event=other_text this trainer does not train: " + why);
+      deps_.events->record(-1, -1,
+                           records::OtherText{deps_.node_name, {deps_.own_text.fingerprint}, why});
+    }
+    refused_ = true;
+    lease_in(kRefusedPause);
   }
 
   /// The samples of a slot: its index alone decides (invariant I10).
@@ -181,6 +210,7 @@ class TrainerState {
       report.set_samples(deps_.training.microbatch);
       *report.mutable_route() = reply.route();
       ++done_;
+      if (!carrying.slot.validation()) tell_progress(carrying.step, reply.loss_sum());
     } else {
       report.set_failed(true);
       report.set_error(to_string(outcome.error()));
@@ -192,6 +222,17 @@ class TrainerState {
       lease();
     else
       lease_later();
+  }
+
+  void tell_progress(Step step, double loss_sum) {
+    const double now_s =
+        std::chrono::duration<double>(self_->clock().now().time_since_epoch()).count();
+    progress_.trained(step, loss_sum, deps_.training.microbatch, now_s);
+    const auto line = progress_.take(now_s);
+    if (!line) return;
+    deps_.say(fmt::format("step {} of {}, loss {:.4f}, {:.0f} tokens/s from this trainer",
+                          line->step.value(), deps_.training.steps, line->loss,
+                          line->samples_per_s * deps_.data->sequence()));
   }
 
   void report_slot(proto::SlotDone report) {
@@ -232,7 +273,10 @@ class TrainerState {
   std::map<uint64_t, Carrying> carrying_;
   uint64_t carried_ = 0, done_ = 0, failed_ = 0, lease_epoch_ = 0;
   bool leasing_ = false, waiting_ = false, finished_ = false, draining_ = false;
+  bool refused_ = false;
+  routing::TrainerProgress progress_;
   std::array<uint64_t, kTrafficClasses> bytes_sent_{};
+  LinkRates rates_;
 };
 
 }  // namespace

@@ -6,20 +6,28 @@
 ///
 /// Leases slots from the coordinator, reads their samples (the slot alone decides which), sends the
 /// tokens to a peer of stage 0 and reports the route that came back. Keeps options.max_in_flight
-/// microbatches under way. A report stays queued until some coordinator has taken it.
+/// microbatches under way. Refused because the run has another text, it says so and asks again every
+/// kRefusedPause. A report stays queued until some coordinator has taken it.
 /// Thread  pooled; reading a window of mapped text is a copy of a few KiB.
 /// Timers  asks the DHT for peers and coordinator every dht_options.announce_every.
 #pragma once
 
 #include <caf/actor.hpp>
 #include <caf/actor_system.hpp>
+#include <chrono>
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "actors/node/event_log.h"
 #include "actors/node/options.h"
+#include "common/run_text.h"
+#include "records/kept_text.h"
 #include "tensor/data/text_data.h"
 
 namespace swarm::actors {
+
+constexpr std::chrono::seconds kRefusedPause{10};
 
 struct TrainerDeps {
   ActorId id;
@@ -30,8 +38,12 @@ struct TrainerDeps {
   TrainerOptions options;
   DhtOptions dht_options;
   std::shared_ptr<const tensor::TextData> data;  ///< Shared with other actors of the node.
+  RunText own_text;                              ///< What `data` is; not known(): nobody checks it.
   caf::actor links, dht;
   std::shared_ptr<EventLog> events;
+  /// What the run reads; shared by all actors of the node.
+  std::shared_ptr<records::KeptText> text = std::make_shared<records::KeptText>();
+  std::function<void(const std::string&)> say = [](const std::string&) {};  ///< A line for people.
 };
 
 caf::actor spawn_trainer(caf::actor_system& system, TrainerDeps deps);

@@ -6,6 +6,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "common/hex.h"
+#include "records/kept_text.h"
+
 namespace swarm::launch {
 namespace {
 
@@ -56,6 +59,20 @@ Result<std::vector<records::Event>> read_events(const std::string& path) {
   return out;
 }
 
+/// Nodes that keep different texts of the run: no sample of one is a sample of the other.
+std::vector<std::string> other_texts(const std::string& folder) {
+  std::vector<std::string> out;
+  const auto texts = records::read_kept_texts(folder);
+  for (const auto& [node, text] : texts) {
+    const auto& [first, run] = *texts.begin();
+    if (text.fingerprint != run.fingerprint)
+      out.push_back(fmt::format("{} learned from the text {} ({}), {} from the text {} ({})", first,
+                                hex(run.fingerprint), run.path, node, hex(text.fingerprint),
+                                text.path));
+  }
+  return out;
+}
+
 }  // namespace
 
 Status can_be_exact(const config::Experiment& experiment) {
@@ -79,7 +96,9 @@ Result<AuditReport> audit_run(const std::string& folder, const config::Experimen
   context.microbatch = experiment.base.training.microbatch;
   context.delayed_updates = experiment.base.training.delayed_updates;
   context.events = std::move(*events);
-  return audit(*log, context);
+  auto report = audit(*log, context);
+  for (auto& violation : other_texts(folder)) report.violations.push_back(std::move(violation));
+  return report;
 }
 
 std::string audit_text(const AuditReport& report, size_t max_violations) {

@@ -12,7 +12,7 @@ namespace swarm::launch {
 /// Whether a run of it has something exact to check. Errors: kInvalidArgument (asynchronous mode).
 Status can_be_exact(const config::Experiment& experiment);
 
-/// Reads audit.jsonl and events.jsonl of `folder` and judges them. Errors: as can_be_exact() and
+/// Reads audit.jsonl, events.jsonl and nodes/*/text.json of `folder` and judges them. Errors: as can_be_exact() and
 /// read_audit(); kInvalidArgument ("FILE:LINE: ...") for a line of events.jsonl that is none.
 Result<AuditReport> audit_run(const std::string& folder, const config::Experiment& experiment);
 

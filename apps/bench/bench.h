@@ -12,6 +12,16 @@ namespace swarm::apps {
 /// raw TCP in the same run; the smallest request alone and while tensors stream.
 int bench_transport();
 
+/// A node's artificial rates and delays as a process on this machine meets them, or the link to a
+/// node that is there already.
+struct LinksBenchOptions {
+  std::vector<double> rates{1e6, 12.5e6};  ///< [bytes/s]
+  std::vector<double> delays_s{0.05, 0.2};
+  std::string at;        ///< HOST:PORT of a node; empty: nodes of its own.
+  double megabytes = 8;  ///< Sent there and back with `at`.
+};
+int bench_links(const LinksBenchOptions& options);
+
 /// Resident memory of nodes without work, beside a process with LibTorch loaded and nothing else
 /// (which `swarm bench memory --baseline` prints about its own process [MB]).
 int bench_memory();

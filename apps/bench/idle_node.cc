@@ -18,16 +18,16 @@ const char* const kExperiment =
     "[model]\nlayers = 2\nwidth = 32\nheads = 2\nffn = 64\nsequence = 32\n"
     "[data]\ntrain = [\"/usr/share/common-licenses\"]\n"
     "[pipeline]\nstages = 1\n"
-    "[[nodes]]\nname = \"seed\"\n"
     "[[nodes]]\nname = \"trainer\"\ntrainer = true\n"
-    "[[nodes]]\nname = \"stage\"\nstages = [0]\n";
+    "[[nodes]]\nname = \"stage\"\nstages = [0]\n"
+    "[[nodes]]\nname = \"seed\"\n";
 
 }  // namespace
 
-Result<IdleFolder> IdleFolder::make() {
+Result<IdleFolder> IdleFolder::make(const std::string& of_seed) {
   char folder[] = "/tmp/swarm-bench-idle-XXXXXX";
   if (::mkdtemp(folder) == nullptr) return Error{ErrorCode::kIo, "cannot make a folder in /tmp"};
-  std::ofstream(std::string(folder) + "/experiment.toml") << kExperiment;
+  std::ofstream(std::string(folder) + "/experiment.toml") << kExperiment << of_seed;
   return IdleFolder(folder);
 }
 

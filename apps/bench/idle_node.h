@@ -14,8 +14,8 @@ namespace swarm::apps {
 /// nothing to do. The folder goes with the object.
 class IdleFolder {
  public:
-  /// Errors: kIo.
-  static Result<IdleFolder> make();
+  /// `of_seed`: keys of the node `seed`, a line each. Errors: kIo.
+  static Result<IdleFolder> make(const std::string& of_seed = {});
   ~IdleFolder();
   IdleFolder(IdleFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   IdleFolder& operator=(IdleFolder&&) = delete;

@@ -55,6 +55,30 @@ void add_failover(CLI::App& bench, int& exit_code) {
   });
 }
 
+void add_links(CLI::App& bench, int& exit_code) {
+  auto options = std::make_shared<LinksBenchOptions>();  // shared with the callback
+  auto* command = bench.add_subcommand(
+      "links", "Artificial rates and delays of links, asked for and measured (a minute)");
+  command
+      ->add_option("--rates", options->rates,
+                   "Rates to ask for [bytes/s]; several are measured in turn")
+      ->delimiter(',')
+      ->check(CLI::Range(4096.0, 1e9))
+      ->capture_default_str();
+  command
+      ->add_option("--delays", options->delays_s,
+                   "Delays to ask for [s]; each is measured with each rate")
+      ->delimiter(',')
+      ->check(CLI::Range(0.001, 1.0))
+      ->capture_default_str();
+  command->add_option("--at", options->at,
+                      "HOST:PORT of a running node: measures the link to it instead");
+  command->add_option("--megabytes", options->megabytes, "With --at: sent there and back")
+      ->check(CLI::Range(0.001, 256.0))
+      ->capture_default_str();
+  command->callback([&exit_code, options] { exit_code = bench_links(*options); });
+}
+
 void add_startup(CLI::App& bench, int& exit_code) {
   auto options = std::make_shared<StartupBenchOptions>();  // shared with the callback
   auto* command = bench.add_subcommand(
@@ -81,6 +105,7 @@ void add_bench(CLI::App& app, Program& program) {
   });
   add_averaging(*command, program);
   add_failover(*command, program.exit_code);
+  add_links(*command, program.exit_code);
   add_startup(*command, program.exit_code);
   auto* memory = command->add_subcommand("memory", "Resident memory of nodes without work");
   auto* baseline = memory->add_flag(

@@ -3,7 +3,9 @@
 #include <memory>
 
 #include "apps/commands/commands.h"
+#include "common/hex.h"
 #include "config/experiment.h"
+#include "tensor/data/text_data.h"
 
 namespace swarm::apps {
 
@@ -27,12 +29,18 @@ int check(const ConfigArguments& arguments, bool show) {
                  result.errors.size() == 1 ? "" : "s");
     return kBadConfig;
   }
+  const auto& base = result.experiment->base;
+  const auto text = tensor::open_text_data(base.data, base.model.sequence);
+  if (!show && !text) {
+    std::fprintf(stderr, "%s: %s\n1 error\n", arguments.file.c_str(), text.error().detail.c_str());
+    return kBadConfig;
+  }
   if (show) {
     std::fputs(config::to_toml(*result.experiment).c_str(), stdout);
   } else {
-    std::printf("%s: ok, %zu nodes, fingerprint %s\n", arguments.file.c_str(),
-                result.experiment->nodes.size(),
-                result.experiment->base.config_fingerprint.c_str());
+    std::printf("%s: ok, %zu nodes, fingerprint %s, text %s\n", arguments.file.c_str(),
+                result.experiment->nodes.size(), base.config_fingerprint.c_str(),
+                hex((*text)->fingerprint()).c_str());
   }
   return 0;
 }

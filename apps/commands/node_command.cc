@@ -8,23 +8,64 @@
 
 #include "actors/node/node.h"
 #include "apps/commands/commands.h"
+#include "apps/launch/links_file.h"
 #include "apps/launch/run_folder.h"
 #include "config/experiment.h"
+#include "config/nearest.h"
 
 namespace swarm::apps {
 namespace {
 
 struct Arguments {
   ConfigArguments config;
-  std::string name, listen, announce, run_folder;
+  std::string name, listen, announce, run_folder, follow_links;
   std::vector<std::string> join;
   std::vector<int> stages;
-  bool trainer = false;
+  bool trainer = false, stay = false, launched = false;
 };
+
+constexpr size_t kListedNames = 12;
 
 int refuse(const std::string& why) {
   std::fprintf(stderr, "swarm node: %s\n", why.c_str());
   return kBadConfig;
+}
+
+/// Errors of --listen, --announce and --join stand under their own names.
+std::string errors_of(config::ExperimentResult result) {
+  for (auto& error : result.errors)
+    for (const char* flag : {"listen", "announce", "join"})
+      if (error.where.file == std::string("--set node.") + flag) {
+        error.where.file = std::string("--") + flag;
+        error.key.clear();
+      }
+  return result.text();
+}
+
+/// Empty if each --join can be dialled.
+std::string check_join(const std::vector<std::string>& join) {
+  for (const auto& item : join)
+    if (const auto at = Endpoint::parse(item); !at || at->port == 0)
+      return "--join: expected HOST:PORT of a node of the swarm, found " + config::quote(item);
+  return {};
+}
+
+/// Empty if the file lists the node, or the command line says what it is.
+std::string check_name(const Arguments& a, const config::Experiment& experiment) {
+  if (!config::is_name(a.name)) return "--name: expected 1 to 64 of [A-Za-z0-9_.-]";
+  const bool has_roles = !a.stages.empty() || a.trainer;
+  if (has_roles || experiment.nodes.empty() || experiment.find(a.name) != nullptr) return {};
+  std::vector<std::string> names;
+  std::string list;
+  for (const auto& node : experiment.nodes) {
+    names.push_back(node.name);
+    if (names.size() <= kListedNames) list += (list.empty() ? "" : ", ") + node.name;
+  }
+  if (names.size() > kListedNames) list += ", ...";
+  const std::string near = config::nearest(a.name, names);
+  return "--name: " + a.config.file + " lists no node " + config::quote(a.name) +
+         (near.empty() ? "" : "; did you mean " + config::quote(near) + "?") + " It lists " + list +
+         "; a node of another name needs --stages or --trainer";
 }
 
 /// --listen, --announce and --join are node.listen, node.announce and node.join: same checks.
@@ -49,18 +90,21 @@ std::string apply(const Arguments& a, actors::NodeOptions& options) {
              std::to_string(stage);
   if (!a.stages.empty()) options.stages.assign(stages.begin(), stages.end());
   if (a.trainer) options.trainer = true;
+  options.stays = a.stay;
+  options.launched = a.launched;
   return {};
 }
 
 /// The options of the node, or the exit code that refuses them.
 int resolve(const Arguments& a, actors::NodeOptions& options) {
+  if (const std::string why = check_join(a.join); !why.empty()) return refuse(why);
   const auto result = load(a);
   if (!result.ok()) {
-    std::fputs(result.text().c_str(), stderr);
+    std::fputs(errors_of(result).c_str(), stderr);
     return kBadConfig;
   }
   config::Experiment experiment = *result.experiment;
-  if (!config::is_name(a.name)) return refuse("--name: expected 1 to 64 of [A-Za-z0-9_.-]");
+  if (const std::string why = check_name(a, experiment); !why.empty()) return refuse(why);
   for (auto& spec : experiment.nodes) {  // the command line overrules [[nodes]] too
     if (!a.listen.empty()) spec.listen = {};
     if (!a.announce.empty()) spec.announce = {};
@@ -72,7 +116,23 @@ int resolve(const Arguments& a, actors::NodeOptions& options) {
   return 0;
 }
 
-int serve(const Arguments& a, const actors::NodeOptions& options, const actors::NodeDeps& deps) {
+/// What a file of --follow-links has come to say; empty without one.
+actors::NewShape new_shape(const Arguments& a, const actors::NodeOptions& options) {
+  if (a.follow_links.empty()) return {};
+  auto reader = std::make_shared<launch::LinksFileReader>(  // shared by copies of the function
+      a.follow_links, a.name, options.links.shape);
+  return [reader] { return reader->poll(); };
+}
+
+/// A line of the node for whoever looks at its terminal.
+void say(const std::string& name, const std::string& line) {
+  std::printf("node %s %s\n", name.c_str(), line.c_str());
+  std::fflush(stdout);
+}
+
+int serve(const Arguments& a, const actors::NodeOptions& options, actors::NodeDeps deps) {
+  deps.new_shape = new_shape(a, options);
+  if (!a.launched) deps.say = [name = a.name](const std::string& line) { say(name, line); };
   auto node = actors::Node::start(options, deps);
   if (!node) {
     std::fprintf(stderr, "swarm node %s: %s\n", a.name.c_str(), to_string(node.error()).c_str());
@@ -84,9 +144,10 @@ int serve(const Arguments& a, const actors::NodeOptions& options, const actors::
     std::fprintf(stderr, "swarm node: %s\n", to_string(written.error()).c_str());
     return 1;
   }
-  std::printf("node %s listens on %s; console: swarm console %s\n", a.name.c_str(),
-              (*node)->endpoint().text().c_str(), (*node)->endpoint().text().c_str());
-  std::fflush(stdout);
+  const std::string at = (*node)->endpoint().text();
+  say(a.name, "listens on " + at + "; console: swarm console " + at);
+  if (!a.launched)
+    say(a.name, "join me with: swarm node " + a.config.file + " --name NAME --join " + at);
   const int code = (*node)->run();
   std::fflush(nullptr);
   std::_Exit(code);  // see Node::run()
@@ -135,6 +196,12 @@ void add_node(CLI::App& app, Program& program) {
       ->take_all();
   command->add_option("--run-folder", a->run_folder,
                       "Folder DIR; the node writes to DIR/nodes/NAME/");
+  command->add_option("--follow-links", a->follow_links,
+                      "FILE of changes of the node's artificial rates and delays, looked at ten "
+                      "times a second; see docs/bad_network.md");
+  command->add_flag("--stay", a->stay,
+                    "Keeps the node when training is finished; else it leaves after node.linger_s");
+  command->add_flag("--launched", a->launched)->group("");  // by `swarm run`: hidden
   command->callback([a, &program] { start(*a, program); });
 }
 

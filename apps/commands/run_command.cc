@@ -8,8 +8,10 @@
 #include "apps/launch/launcher.h"
 #include "apps/launch/run_folder.h"
 #include "apps/launch/summary.h"
+#include "common/hex.h"
 #include "common/numbers.h"
 #include "records/files.h"
+#include "records/kept_text.h"
 #include "tensor/data/bigram.h"
 
 namespace swarm::apps {
@@ -33,21 +35,26 @@ config::ExperimentResult load(const Arguments& a) {
                                  overrides);
 }
 
+/// Empty if the run in the folder has learned from this text, or says of none.
+std::string check_text(const std::string& folder, const std::string& path, uint64_t fingerprint) {
+  for (const auto& [node, text] : records::read_kept_texts(folder))
+    if (text.fingerprint != fingerprint)
+      return "the run has learned from the text " + hex(text.fingerprint) + " (" + text.path +
+             ", says nodes/" + node + "/text.json), data.train " + path + " is " +
+             hex(fingerprint) + "; give it that text, or begin a new run";
+  return {};
+}
+
 /// Writes changed keys back. Empty if the folder's snapshots fit the configuration.
 std::string take_over(const std::string& folder, const config::Experiment& experiment) {
   const auto before = config::load_experiment(folder + "/config.toml");
   if (!before.ok()) return before.text();
   if (before.experiment->base.config_fingerprint != experiment.base.config_fingerprint)
-    return "--set would change what the snapshots in " + folder + " were made with";
+    return "--set would change what the snapshots in " + folder +
+           " were made with: " + config::changed_settings(*before.experiment, experiment);
   const auto written =
       records::write_atomically(folder + "/config.toml", config::to_toml(experiment));
   return written ? "" : to_string(written.error());
-}
-
-std::optional<double> bigram(const config::Experiment& experiment) {
-  const auto data = tensor::open_text_data(experiment.base.data, experiment.base.model.sequence);
-  if (!data) return std::nullopt;
-  return tensor::bigram_loss(**data, experiment.base.training.validation_samples);
 }
 
 void print_result(const launch::RunReport& report, const launch::RunState& state,
@@ -76,6 +83,8 @@ int run(const Arguments& a) {
   config::Experiment experiment = *loaded.experiment;
   if (experiment.nodes.empty())
     return refuse("the file lists no [[nodes]]; `swarm node` starts single ones", kBadConfig);
+  const auto text = tensor::open_text_data(experiment.base.data, experiment.base.model.sequence);
+  if (!text) return refuse(text.error().detail, kBadConfig);
   if (const auto there = launch::check_devices(experiment); !there)
     return refuse(there.error().detail,
                   there.code() == ErrorCode::kInvalidArgument ? kBadConfig : 1);
@@ -87,11 +96,15 @@ int run(const Arguments& a) {
   }
   if (auto locked = launch::lock_folder(folder); !locked)
     return refuse(to_string(locked.error()), 1);
-  if (!a.resume.empty())
-    if (const std::string why = take_over(folder, experiment); !why.empty())
-      return refuse(why, kBadConfig);
-  // Before the processes compete for the cores, and so that unreadable data fails at once.
-  const auto baseline = bigram(experiment);
+  if (!a.resume.empty()) {
+    std::string why =
+        check_text(folder, experiment.base.data.train.front(), (*text)->fingerprint());
+    if (why.empty()) why = take_over(folder, experiment);
+    if (!why.empty()) return refuse(why, kBadConfig);
+  }
+  // Before the processes compete for the cores.
+  const std::optional<double> baseline =
+      tensor::bigram_loss(**text, experiment.base.training.validation_samples);
   RunDisplay display(a.quiet);
   launch::LaunchOptions options;
   options.folder = folder;

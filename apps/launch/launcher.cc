@@ -42,6 +42,7 @@ Launcher::Launcher(config::Experiment experiment, LaunchOptions options)
     : experiment_(std::move(experiment)),
       options_(std::move(options)),
       state_(static_cast<uint32_t>(experiment_.base.num_stages), experiment_.base.training.steps),
+      links_(links_file(options_.folder)),
       chaos_(experiment_) {
   experiment_.timeline = with_preemptions(experiment_);
   for (const auto& spec : experiment_.nodes) {
@@ -113,8 +114,13 @@ bool Launcher::start(Node& node) {
   std::filesystem::remove(node.folder + "/node.json", ignored);
   end_torn_lines(node);
   std::vector<std::string> arguments = {
-      options_.program, "node",         options_.folder + "/config.toml", "--name", node.spec.name,
-      "--run-folder",   options_.folder};
+      options_.program, "node",         options_.folder + "/config.toml",
+      "--name",         node.spec.name, "--run-folder",
+      options_.folder,  "--launched"};
+  if (links_.wanted(experiment_.timeline)) {
+    arguments.push_back("--follow-links");
+    arguments.push_back(links_file(options_.folder));
+  }
   if (const auto listen = restart_at(node)) {
     arguments.push_back("--listen");
     arguments.push_back(listen->text());
@@ -203,6 +209,11 @@ void Launcher::act(size_t index) {
   const auto& entry = experiment_.timeline[index];
   Node* node = find(entry.node);
   record(entry.node, records::TimelineAct{index, config::to_string(entry.action)});
+  if (entry.action == TimelineAction::kLink) {
+    if (const auto written = links_.append(entry.link); !written)
+      fail("cannot change links: " + to_string(written.error()));
+    return;
+  }
   if (node != nullptr && node->process) apply(*node, entry.action);
 }
 
@@ -226,6 +237,8 @@ void Launcher::apply(Node& node, TimelineAction action) {
       node.stop_expected = true;
       node.process->signal(SIGTERM);
       break;
+    case TimelineAction::kLink:
+      break;  // not done to a process
   }
 }
 

@@ -16,6 +16,7 @@
 #include "apps/launch/chaos_run.h"
 #include "apps/launch/child_process.h"
 #include "apps/launch/line_tail.h"
+#include "apps/launch/links_file.h"
 #include "apps/launch/run_state.h"
 #include "apps/launch/tensorboard.h"
 #include "common/ids.h"
@@ -117,6 +118,7 @@ class Launcher {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::chrono::steady_clock::time_point started_at_, progress_at_;
   uint64_t last_closings_ = 0, steps_before_ = 0;
+  LinksFileWriter links_;
   ChaosRun chaos_;
   std::optional<std::chrono::steady_clock::time_point> chaos_began_at_;
   bool over_ = false;

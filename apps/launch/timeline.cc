@@ -12,8 +12,8 @@ std::vector<config::TimelineEvent> with_preemptions(const config::Experiment& ex
     const auto leave =
         node.preempt_by == config::PreemptBy::kStop ? TimelineAction::kStop : TimelineAction::kKill;
     for (const auto& one : node.preempt) {
-      out.push_back({-1, one.at_s, leave, node.name});
-      out.push_back({-1, one.at_s + one.for_s, TimelineAction::kStart, node.name});
+      out.push_back({-1, one.at_s, leave, node.name, {}});
+      out.push_back({-1, one.at_s + one.for_s, TimelineAction::kStart, node.name, {}});
     }
   }
   return out;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "actors/net/errors.h"
+#include "actors/net/links/admission.h"
 #include "actors/net/requests.h"
 #include "apps/sim/network_world.h"
 
@@ -57,7 +58,7 @@ caf::behavior proxy(caf::stateful_actor<ProxyState>* self, WorldPtr world, NodeI
           world->after({}, [=] { world->send(from, to, mail, 0); });
           return self->make_response_promise<Mail>();
         }
-        const uint64_t id = ++world->next_request;
+        const uint64_t id = ++world->counts.requests;
         auto promise = self->make_response_promise<Mail>();
         self->state.pending.emplace(id, promise);
         auto& request = world->requests[id];
@@ -128,6 +129,7 @@ actors::LinksStats stats_of(const World& world, const NodeId& own) {
     link.node = world.nodes.at(other).info;
     stats.links.push_back(link);
   }
+  world.transports.meters.tell(own, stats);
   return stats;
 }
 
@@ -144,6 +146,7 @@ caf::behavior links(caf::event_based_actor* self, WorldPtr world, NodeId own) {
       [=](actors::register_atom, const std::string& name, const caf::actor& actor) {
         world->nodes[own].registered[name] = actor;
       },
+      [](actors::admission_atom, const std::string&, const actors::AdmissionPtr&) {},
       [=](actors::resolve_atom, const ActorId& to, const Endpoint&) {
         world->sides[{own, to.node}].down = false;
         return resolve(to);
@@ -183,6 +186,9 @@ FakeNetwork::~FakeNetwork() { shut_down(); }
 void FakeNetwork::set_model(const NetworkModel& model, uint64_t seed) {
   world_->model = model;
   world_->random = Random(seed);
+  if (model.idle_close.count() == 0 || world_->looks_for_idle) return;
+  world_->looks_for_idle = true;
+  world_->after({}, [world = world_] { world->close_idle(); });
 }
 void FakeNetwork::change_model(const NetworkModel& model) { world_->model = model; }
 
@@ -306,9 +312,10 @@ void FakeNetwork::set_filter(
   world_->filter = std::move(filter);
 }
 
-uint64_t FakeNetwork::delivered() const { return world_->delivered; }
+uint64_t FakeNetwork::delivered() const { return world_->counts.delivered; }
 void FakeNetwork::count_traffic() { world_->traffic.emplace(); }
 const TrafficCounts& FakeNetwork::traffic() const { return *world_->traffic; }
+uint64_t FakeNetwork::closed_idle() const { return world_->counts.closed_idle; }
 size_t FakeNetwork::links_of(const NodeId& id) const { return world_->linked(id).size(); }
 
 std::vector<OpenRequest> FakeNetwork::open_requests() const {

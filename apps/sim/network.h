@@ -48,6 +48,9 @@ struct NetworkModel {
   std::chrono::nanoseconds dial_timeout = std::chrono::seconds(3);
   std::chrono::nanoseconds min_backoff = std::chrono::milliseconds(100);
   std::chrono::nanoseconds max_backoff = std::chrono::seconds(5);
+  /// As LinksOptions: a link without mail for so long that neither side has a use for is closed; 0:
+  /// none ever is.
+  std::chrono::nanoseconds idle_close{0};
   /// As LinksOptions: queued from one node to another; beyond it mail with a body is kOverloaded.
   uint64_t send_budget_bytes = 512ull << 20;
 };
@@ -120,6 +123,8 @@ class FakeNetwork {
   void count_traffic();
   /// Requires count_traffic().
   const TrafficCounts& traffic() const;
+  /// Links closed because nobody needed them.
+  uint64_t closed_idle() const;
   /// Nodes that this one is linked to.
   size_t links_of(const NodeId& id) const;
   /// Requests of living nodes without an answer.

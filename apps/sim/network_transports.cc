@@ -15,6 +15,10 @@ uint64_t with_chunk_headers(uint64_t frame_bytes) {
   return frame_bytes + chunks * actors::links::kChunkHeaderBytes;
 }
 
+bool microbatch(const Weight& weight) {
+  return weight.kind == proto::KIND_FORWARD || weight.kind == proto::KIND_FORWARD_REPLY;
+}
+
 }  // namespace
 
 Weight weigh(const actors::Mail& mail, const std::string& to_actor) {
@@ -50,6 +54,7 @@ uint64_t World::transmit(const NodeId& from, const NodeId& to, const Weighing& w
   }
   const uint64_t which = session(from, to);
   if (which == 0) return 0;
+  sides[{from, to}].used = now();
   auto& wires = transports.wires;
   if (traffic || wires.limited()) {
     const Weight weight = weighing();
@@ -63,9 +68,14 @@ uint64_t World::transmit(const NodeId& from, const NodeId& to, const Weighing& w
       };
     }
     if (wires.send(now(), {from, to, weight.traffic, weight.bytes}, transports.next + 1)) {
-      transports.under_way[++transports.next] = {from, to, which, std::move(arrive)};
+      transports.under_way[++transports.next] = {from, to, which, weight, std::move(arrive)};
+      if (microbatch(weight)) transports.meters.sent(now(), from, to);
       carry();
       return transports.next;
+    }
+    if (wires.limited() && microbatch(weight)) {
+      transports.meters.sent(now(), from, to);
+      transports.meters.ended(now(), from, to, weight.bytes);
     }
   }
   travel(from, to, which, std::move(arrive));
@@ -77,6 +87,8 @@ void World::carry() {
   for (const uint64_t number : wires.arrived(now())) {
     const auto found = transports.under_way.extract(number);
     const Transport& transport = found.mapped();
+    if (microbatch(transport.weight))
+      transports.meters.ended(now(), transport.from, transport.to, transport.weight.bytes);
     travel(transport.from, transport.to, transport.session, transport.arrive);
   }
   auto& wake_at = transports.wake_at;
@@ -89,13 +101,16 @@ void World::carry() {
 
 void World::lose_transports(const NodeId& from, const NodeId& to) {
   for (const uint64_t number : transports.wires.lose(from, to)) transports.under_way.erase(number);
+  transports.meters.lost(now(), from, to);
 }
 
 void World::give_up(uint64_t id) {
   auto request = requests.find(id);
   if (request == requests.end() || request->second.transport == 0) return;
-  if (transports.wires.take_back(request->second.transport))
-    transports.under_way.erase(request->second.transport);
+  if (!transports.wires.take_back(request->second.transport)) return;
+  const auto back = transports.under_way.extract(request->second.transport);
+  if (microbatch(back.mapped().weight))
+    transports.meters.ended(now(), back.mapped().from, back.mapped().to, 0);
 }
 
 }  // namespace swarm::sim::network_detail

@@ -66,9 +66,9 @@ void World::link_up(const NodeId& a, const NodeId& b) {
   if (a == b || (session(a, b) != 0 && session(a, b) == session(b, a))) return;
   link_down(a, b, "replaced by a new link");
   link_down(b, a, "replaced by a new link");
-  ++next_session;
+  ++counts.sessions;
   for (const auto& [own, other] : {Pair{a, b}, Pair{b, a}}) {
-    sides[{own, other}] = Side{next_session, false, 0, {}};
+    sides[{own, other}] = Side{counts.sessions, false, 0, {}, now()};
     for (auto& s : nodes[own].subscribers)
       caf::anon_send(s, actors::node_up_atom::value, nodes[other].info);
   }
@@ -203,7 +203,7 @@ void World::deliver(const NodeId& from, const ActorId& to, const actors::Mail& m
           to.node, from, [=] { return weigh(unknown); }, [=] { answer(id, unknown); });
     return;
   }
-  ++delivered;
+  ++counts.delivered;
   if (id == 0)
     caf::anon_send(target->second, mail);
   else

@@ -12,6 +12,7 @@
 
 #include "actors/net/local.h"
 #include "apps/sim/network.h"
+#include "apps/sim/wire_meters.h"
 #include "apps/sim/wires.h"
 
 namespace swarm::sim::network_detail {
@@ -40,6 +41,7 @@ struct Side {
   bool down = false;     ///< Was linked; not dialled until resolved anew.
   int failures = 0;
   TimePoint retry_at{};
+  TimePoint used{};  ///< When it was made, or mail left on it.
 };
 
 /// One direction between two nodes.
@@ -72,15 +74,23 @@ using Weighing = std::function<Weight()>;
 struct Transport {
   NodeId from, to;
   uint64_t session = 0;
+  Weight weight;
   std::function<void()> arrive;
 };
 
 /// The serial links, and what is on them.
 struct Transports {
   Wires wires;
+  WireMeters meters;
   std::map<uint64_t, Transport> under_way;  ///< By the number that `wires` knows it by.
   uint64_t next = 0;
   std::optional<TimePoint> wake_at;
+};
+
+/// What there has been so far; sessions and requests are numbered by it.
+struct Counts {
+  uint64_t sessions = 0, requests = 0, delivered = 0;
+  uint64_t closed_idle = 0;  ///< Links.
 };
 
 struct World {
@@ -102,7 +112,8 @@ struct World {
   Random random{1};
   Transports transports;
   std::optional<TrafficCounts> traffic;  ///< Null: not counted.
-  uint64_t next_session = 0, next_request = 0, delivered = 0;
+  bool looks_for_idle = false;           ///< close_idle() is due.
+  Counts counts;
   uint16_t next_port = 10'001;
 
   TimePoint now() const { return system->clock().now(); }
@@ -123,6 +134,11 @@ struct World {
   void close_both(const NodeId& own, const NodeId& other, const std::string& reason);
   void ensure_link(const NodeId& from, const NodeId& to, Linked done);
   void dialled(const NodeId& from, const NodeId& to, bool waited);
+
+  /// An actor of `own` holds a proxy of one of `other`.
+  bool needs(const NodeId& own, const NodeId& other) const;
+  /// Closes what has been idle for model.idle_close and is not needed; again every second.
+  void close_idle();
 
   /// `arrive` runs when the mail reaches `to`: once, twice or never. Returns the number of the
   /// transport if serial links hold it up, else 0.

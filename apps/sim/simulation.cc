@@ -26,8 +26,14 @@ constexpr milliseconds kCheckEvery{50};
 /// Asynchronous mode: its draws shift nobody else's; its periods are so much shorter than steps.
 constexpr uint64_t kAsynchronousDraws = 0xa57c;
 constexpr uint32_t kPeriodsPerStep = 3;
+/// Idle links, likewise. Every third swarm keeps all of its links.
+constexpr uint64_t kIdleDraws = 0x1d1e;
 /// Of large swarms.
 constexpr uint32_t kNodesPerTrainer = 12, kLargeStages = 8;
+/// Of some 40 numbers, as 4,096 are of 20,000.
+constexpr uint32_t kPartInLarge = 8;
+/// Their runs are shorter than the 60 s after which real links are closed.
+constexpr seconds kIdleInLarge{3};
 
 /// "a" to "z", "aa", "ab", ...
 std::string replica_name(uint32_t number) {
@@ -74,7 +80,7 @@ class Simulation {
     report.faults = faults_->count();
     report.max_faults = options_.max_faults;
     report.recoveries = recoveries_;
-    if (options_.traffic) report.traffic = traffic();
+    if (options_.traffic) tell_traffic(report);
     return report;
   }
 
@@ -109,6 +115,11 @@ class Simulation {
     swarm_.faults.drop_gradient = options_.drop_gradient;
     calm_.min_delay = microseconds(50);
     calm_.max_delay = random_.spread(microseconds(100), milliseconds(20));
+    Random idle(options_.seed ^ kIdleDraws);
+    if (large)
+      calm_.idle_close = kIdleInLarge;
+    else if (idle.chance(0.67))
+      calm_.idle_close = idle.spread(milliseconds(500), seconds(8));
     swarm_.net.set_model(calm_, random_.next());
     const auto compute = random_.spread(microseconds(500), milliseconds(20));
     const auto fsync = random_.spread(milliseconds(1), milliseconds(300));
@@ -131,6 +142,7 @@ class Simulation {
     swarm_.num_stages = options_.stages != 0 ? options_.stages : kLargeStages;
     swarm_.max_join = 4;
     training.microbatch = 2;
+    swarm_.averager_options.min_part_elements = kPartInLarge;
     training.batch = 16;
     while (training.batch < 2 * training.microbatch * peers / swarm_.num_stages)
       training.batch *= 2;  // divisions by a power of two are exact
@@ -142,7 +154,7 @@ class Simulation {
   }
 
   /// While joining, to the first step, and while training, to the last.
-  std::vector<std::string> traffic() {
+  void tell_traffic(SimulationReport& report) {
     TrafficOptions options;
     for (const auto& [name, node] : swarm_.nodes) {
       if (!node.alive) continue;
@@ -152,11 +164,11 @@ class Simulation {
     }
     mark_traffic(first_step_);
     mark_traffic(last_step_);
-    auto lines = traffic_lines("joining", {}, *first_step_, options);
-    if (last_step_->at_s <= first_step_->at_s) return lines;
+    report.traffic = traffic_lines("joining", {}, *first_step_, options);
+    if (last_step_->at_s <= first_step_->at_s) return;
     for (auto& line : traffic_lines("training", *first_step_, *last_step_, options))
-      lines.push_back(line);
-    return lines;
+      report.traffic.push_back(line);
+    report.training = mean_traffic(*first_step_, *last_step_, options);
   }
 
   void draw_asynchronous() {

@@ -9,6 +9,7 @@
 
 #include "apps/sim/checks.h"
 #include "apps/sim/faults.h"
+#include "apps/sim/traffic_report.h"
 
 namespace swarm::sim {
 
@@ -45,6 +46,8 @@ struct SimulationReport {
   uint64_t max_faults = ~0ull;  ///< As SimulationOptions.
   uint64_t recoveries = 0;
   std::vector<std::string> traffic;  ///< Lines for people; empty unless asked for.
+  /// Of a node while training; none unless asked for, or if there was one step only.
+  std::optional<NodeTraffic> training;
 };
 
 /// Runs to the end, or to the first violation. Requires what SimulationOptions says, at least two

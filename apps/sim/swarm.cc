@@ -45,7 +45,8 @@ class NodeLog : public records::EventLog {
 
 }  // namespace
 
-Swarm::Swarm() : net(*system) {}
+/// Each replica reduces, though parts are as short as the parameters are few.
+Swarm::Swarm() : net(*system) { averager_options.min_part_elements = 1; }
 
 Swarm::~Swarm() {
   for (auto& [name, node] : nodes) {
@@ -93,6 +94,8 @@ void Swarm::start(const std::string& name) {
     context.links = net.add(node.id, name, node.port);
     context.events = std::make_shared<NodeLog>(name, node.running, observer);
     context.data = std::make_shared<FakeTextData>(kSequence);
+    context.own_text = {texts[name].fingerprint, "text of " + name, name};
+    context.text = texts[name].kept;
     context.detached = false;
     restore_rates(name);
     context.dht =

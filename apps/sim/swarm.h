@@ -42,6 +42,13 @@ struct SwarmObserver {
       snapshot;
 };
 
+/// What lies on a machine's disk of the run's text.
+struct MachineText {
+  uint64_t fingerprint = 1;  ///< Of the text that its trainer reads.
+  /// What its node was told; shared with the node's roles.
+  std::shared_ptr<records::KeptText> kept = std::make_shared<records::KeptText>();
+};
+
 class Swarm {
  public:
   struct Node {
@@ -108,6 +115,7 @@ class Swarm {
   Random disk_random{1};
   std::map<std::string, Node> nodes;
   std::map<std::string, std::shared_ptr<Disk>> disks;
+  std::map<std::string, MachineText> texts;  ///< By node; may be changed before a start.
 
  private:
   NodeId next_id();

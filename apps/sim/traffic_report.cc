@@ -71,6 +71,24 @@ std::string links_line(const TrafficOptions& options) {
 
 }  // namespace
 
+NodeTraffic mean_traffic(const TrafficMark& from, const TrafficMark& to,
+                         const TrafficOptions& options) {
+  NodeTraffic sum;
+  double nodes = 0;
+  for (const auto& [node, name] : options.names) {
+    if (node == options.coordinator) continue;
+    for (const actors::MailKind& row : actors::mail_kinds()) {
+      const Flow flow = flow_between(from, to, node, row.kind);
+      sum.messages_per_s += flow.messages;
+      sum.bytes_per_s += flow.bytes;
+    }
+    const auto links = options.links.find(node);
+    sum.links += links == options.links.end() ? 0 : static_cast<double>(links->second);
+    ++nodes;
+  }
+  return {sum.messages_per_s / nodes, sum.bytes_per_s / nodes, sum.links / nodes};
+}
+
 std::vector<std::string> traffic_lines(const std::string& what, const TrafficMark& from,
                                        const TrafficMark& to, const TrafficOptions& options) {
   std::vector<std::string> lines;

@@ -22,6 +22,15 @@ struct TrafficOptions {
   NodeId coordinator;                   ///< Has a line of its own; zero: none.
 };
 
+/// What a node but the coordinator says on average, sent and received together.
+struct NodeTraffic {
+  double messages_per_s = 0;
+  double bytes_per_s = 0;
+  double links = 0;
+};
+NodeTraffic mean_traffic(const TrafficMark& from, const TrafficMark& to,
+                         const TrafficOptions& options);
+
 /// Lines for people about the time between two marks: a node's messages and bytes per second, sent
 /// and received together, on average, of the coordinator and of the busiest node; then the same for
 /// each kind of mail, the most bytes first. Requires from.at_s < to.at_s and at least one name.

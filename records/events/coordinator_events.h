@@ -36,6 +36,21 @@ struct TrainerJoined {
   }
 };
 
+struct OtherText {
+  static constexpr EventInfo kInfo{
+      "other_text", Level::kError, Place::kTrouble, kNeedsReason,
+      "A trainer reads another text than the run; it gets no work. Its own node writes this, too."};
+  std::string trainer;
+  Hex fingerprint;
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("trainer", trainer, "name of its node");
+    v("fingerprint", fingerprint, "of its text");
+    v("reason", reason, "both texts' paths, nodes and fingerprints");
+  }
+};
+
 struct TrainerLost {
   static constexpr EventInfo kInfo{"trainer_lost", Level::kWarn, Place::kLoss, kRemarkable,
                                    "The link to a trainer's node is lost."};
@@ -281,10 +296,10 @@ struct RunFinished {
 };
 
 using CoordinatorEvents =
-    EventList<CoordinatorActive, SteppedDown, TrainerJoined, TrainerLost, PeerAdmitted, PeerLost,
-              Recompute, LeaseExpired, AttemptFailed, SlotSkipped, Diverged, MemberAskedAgain,
-              MemberFailed, AveragesDiffer, StageAveraged, MemberAveraged, AveragingSkipped,
-              RoundAbandoned, CommitFailed, ReplicasEqual, ReplicasDiffer, Recovered, CannotGoOn,
-              RunFinished>;
+    EventList<CoordinatorActive, SteppedDown, TrainerJoined, OtherText, TrainerLost, PeerAdmitted,
+              PeerLost, Recompute, LeaseExpired, AttemptFailed, SlotSkipped, Diverged,
+              MemberAskedAgain, MemberFailed, AveragesDiffer, StageAveraged, MemberAveraged,
+              AveragingSkipped, RoundAbandoned, CommitFailed, ReplicasEqual, ReplicasDiffer,
+              Recovered, CannotGoOn, RunFinished>;
 
 }  // namespace swarm::records

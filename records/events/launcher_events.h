@@ -49,7 +49,7 @@ struct TimelineAct {
   template <class Visitor>
   void fields(Visitor& v) {
     v("index", index, "of the entry");
-    v("action", action, "`kill`, `stop`, `start`, `pause` or `resume`");
+    v("action", action, "`kill`, `stop`, `start`, `pause`, `resume` or `link`");
   }
 };
 

@@ -54,6 +54,86 @@ struct ActorFailed {
   }
 };
 
-using NodeEvents = EventList<NodeStarted, NodeLeaving, NodeLeft, StopAsked, ActorFailed>;
+struct LinksShaped {
+  static constexpr EventInfo kInfo{"links_shaped", Level::kInfo, Place::kNone, kPlain,
+                                   "The node's links have artificial rates or delays from now on, "
+                                   "or others, or none any more."};
+  double send_bytes_per_s = 0, receive_bytes_per_s = 0, delay_s = 0, jitter_s = 0;
+  uint64_t paths = 0;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("send_bytes_per_s", send_bytes_per_s, "all its links together; 0: no limit");
+    v("receive_bytes_per_s", receive_bytes_per_s, "all its links together; 0: no limit");
+    v("delay_s", delay_s, "of what it receives");
+    v("jitter_s", jitter_s, "of what it receives, at most");
+    v("paths", paths, "rows about single pairs");
+  }
+};
+
+struct LinksFileRefused {
+  static constexpr EventInfo kInfo{"links_file_refused", Level::kWarn, Place::kTrouble,
+                                   kRemarkable | kNeedsReason,
+                                   "The file of `--follow-links` has a fault or cannot be read; "
+                                   "the node's links stay as they were."};
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("reason", reason, "file, line, column and what is wrong");
+  }
+};
+
+struct WaitsToJoin {
+  static constexpr EventInfo kInfo{
+      "waits_to_join", Level::kWarn, Place::kNone, kNeedsReason,
+      "The node was told to join others and has met none of them yet."};
+  std::string endpoint, reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("endpoint", endpoint, "HOST:PORT that it tries");
+    v("reason", reason, "why it does not get there, as far as known");
+  }
+};
+
+struct Refused {
+  static constexpr EventInfo kInfo{
+      "refused", Level::kWarn, Place::kTrouble, kNeedsReason,
+      "Two nodes do not belong together; both write this, once a minute for an address."};
+  std::string address;
+  bool dialled = false;
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("address", address, "HOST:PORT of the other node's end of the connection");
+    v("dialled", dialled, "this node had dialled; else the other one had");
+    v("reason", reason, "what does not match, with both values");
+  }
+};
+
+struct NameTaken {
+  static constexpr EventInfo kInfo{"name_taken", Level::kError, Place::kTrouble, kPlain,
+                                   "Another process of the swarm has the node's name; it ends."};
+  std::string endpoint;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("endpoint", endpoint, "HOST:PORT of that process");
+  }
+};
+
+struct AnnounceUnreachable {
+  static constexpr EventInfo kInfo{
+      "announce_unreachable", Level::kError, Place::kTrouble, kNeedsReason,
+      "The node that this one joined through cannot dial it at the address that it announces."};
+  std::string endpoint, by, reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("endpoint", endpoint, "HOST:PORT that this node announces");
+    v("by", by, "HOST:PORT of the node that tried");
+    v("reason", reason, "what happened to its dial");
+  }
+};
+
+using NodeEvents =
+    EventList<NodeStarted, NodeLeaving, NodeLeft, StopAsked, ActorFailed, LinksShaped,
+              LinksFileRefused, WaitsToJoin, Refused, NameTaken, AnnounceUnreachable>;
 
 }  // namespace swarm::records

@@ -69,6 +69,14 @@ std::vector<Part> plan_parts(uint64_t n, const std::vector<double>& bandwidths) 
   return parts;
 }
 
+std::vector<double> reducers(uint64_t n, size_t members, uint64_t min_part, uint64_t round) {
+  SWARM_CHECK(members > 0 && min_part > 0);
+  const uint64_t count = std::clamp<uint64_t>(n / min_part, 1, members);
+  std::vector<double> bandwidths(members, 0.0);
+  for (uint64_t i = 0; i < count; ++i) bandwidths[(round % members + i) % members] = 1.0;
+  return bandwidths;
+}
+
 std::vector<Part> chunks(const Part& part, uint64_t chunk_elements) {
   SWARM_CHECK(chunk_elements > 0);
   std::vector<Part> pieces;

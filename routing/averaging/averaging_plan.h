@@ -2,6 +2,7 @@
 /// is cut into chunks for transport.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -28,6 +29,11 @@ struct Part {
 ///
 /// Pure: equal inputs give equal plans, so every member of a group can compute it by itself.
 std::vector<Part> plan_parts(uint64_t n, const std::vector<double>& bandwidths);
+
+/// Who reduces in this round, as bandwidths for plan_parts(): 1, or 0 for no part. Parts of fewer than
+/// `min_part` elements would cost a message each and carry next to nothing, so of many members with a
+/// short vector only some reduce, in every round others. Requires members > 0 and min_part > 0.
+std::vector<double> reducers(uint64_t n, size_t members, uint64_t min_part, uint64_t round);
 
 /// Cuts `part` into chunks of `chunk_elements` (the last may be shorter); none for an empty part.
 /// Requires chunk_elements > 0.

@@ -29,7 +29,10 @@ auto find_entry(Entries& entries, const NodeId& id) {
 
 }  // namespace
 
-RoutingTable::RoutingTable(NodeId self, size_t k) : self_(self), k_(k) { SWARM_CHECK(k >= 1); }
+RoutingTable::RoutingTable(NodeId self, size_t k, double ping_after_s)
+    : self_(self), k_(k), ping_after_s_(ping_after_s) {
+  SWARM_CHECK(k >= 1);
+}
 
 /// The number of leading bits shared with self; requires id != self.
 size_t RoutingTable::bucket_index(const NodeId& id) const {
@@ -42,7 +45,7 @@ size_t RoutingTable::bucket_index(const NodeId& id) const {
 std::optional<Contact> RoutingTable::seen(const Contact& contact, double now_s) {
   if (contact.id == self_) return std::nullopt;
   Bucket& bucket = buckets_[bucket_index(contact.id)];
-  Entry entry{contact, now_s};
+  Entry entry{contact, now_s, now_s};
   auto known = find_entry(bucket.live, contact.id);
   if (known != bucket.live.end()) bucket.live.erase(known);
   if (bucket.live.size() < k_) {
@@ -54,7 +57,10 @@ std::optional<Contact> RoutingTable::seen(const Contact& contact, double now_s) 
   if (waiting != bucket.replacements.end()) bucket.replacements.erase(waiting);
   if (bucket.replacements.size() >= k_) bucket.replacements.erase(bucket.replacements.begin());
   bucket.replacements.push_back(entry);
-  return bucket.live.front().contact;
+  Entry& oldest = bucket.live.front();
+  if (now_s - oldest.pinged_s < ping_after_s_) return std::nullopt;
+  oldest.pinged_s = now_s;
+  return oldest.contact;
 }
 
 void RoutingTable::failed(const NodeId& id) {

@@ -12,12 +12,14 @@ namespace swarm::routing {
 
 class RoutingTable {
  public:
-  /// `k`: contacts per bucket.
-  RoutingTable(NodeId self, size_t k);
+  /// `k`: contacts per bucket. `ping_after_s`: for how long a contact in a full bucket must have been
+  /// silent before somebody else may have its place; in a large swarm most of those heard from find
+  /// their bucket full.
+  RoutingTable(NodeId self, size_t k, double ping_after_s = 0);
 
   /// The contact was heard from at `now_s`. A full bucket keeps its old contacts (they live
   /// longest) and remembers this one as a replacement; the bucket's least recently seen contact, to
-  /// be pinged, is returned then.
+  /// be pinged, is returned then if it has been silent for ping_after_s, once in that time.
   std::optional<Contact> seen(const Contact& contact, double now_s);
   /// The contact failed: removed; a remembered replacement takes its place.
   void failed(const NodeId& id);
@@ -34,6 +36,7 @@ class RoutingTable {
   struct Entry {
     Contact contact;
     double seen_s = 0;
+    double pinged_s = 0;
   };
   struct Bucket {
     std::vector<Entry> live;          // least recently seen first
@@ -43,6 +46,7 @@ class RoutingTable {
   size_t bucket_index(const NodeId& id) const;
   NodeId self_;
   size_t k_;
+  double ping_after_s_;
   std::array<Bucket, 128> buckets_;
 };
 

@@ -1,7 +1,6 @@
 #include "routing/membership/office.h"
 
 #include <algorithm>
-#include <set>
 
 namespace swarm::routing {
 
@@ -27,13 +26,28 @@ uint64_t Office::publish(Time now) {
 std::vector<NodeId> Office::heard(const std::vector<Candidate>& candidates, Time now) {
   asking_ = false;
   std::vector<NodeId> unknown;
+  const auto watched = watched_of(candidates);
   for (const Candidate& one : candidates) {
     if (auto dead = dead_.find(one.node); dead != dead_.end()) dead->second = now;
+    if (watched.count(one.node) == 0) continue;
     const bool is_new = candidates_.insert_or_assign(one.node, now).second;
     if (is_new && one.node != options_.self) unknown.push_back(one.node);
   }
   forget(now);
   return unknown;
+}
+
+/// The dead among the smallest take no place.
+std::set<NodeId> Office::watched_of(const std::vector<Candidate>& candidates) const {
+  std::set<NodeId> watched, standing_by;
+  for (const Candidate& one : candidates) (one.active ? watched : standing_by).insert(one.node);
+  size_t living = 0;
+  for (const NodeId& node : standing_by) {
+    if (living == kWatched) break;
+    living += dead_.count(node) == 0 ? 1 : 0;
+    watched.insert(node);
+  }
+  return watched;
 }
 
 void Office::forget(Time now) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,8 +51,11 @@ class Office {
   /// The version to publish the own record with.
   uint64_t publish(Time now);
 
-  /// The DHT named these. Returns those not known yet: a link to every candidate is needed, so that
-  /// its death is noticed at once.
+  /// Of those that stand by, the smallest are watched: they are next to take over.
+  static constexpr size_t kWatched = 8;
+
+  /// The DHT named these. Returns those not known yet that are to be watched, the active ones and
+  /// the kWatched smallest: a link to each is needed, so that its death is noticed at once.
   std::vector<NodeId> heard(const std::vector<Candidate>& candidates, Time now);
   /// What follows from them. kTakeOver: active() holds and term() is the new one. kStepDown: active()
   /// holds no more.
@@ -75,6 +79,7 @@ class Office {
   size_t remembered() const { return dead_.size() + candidates_.size(); }
 
  private:
+  std::set<NodeId> watched_of(const std::vector<Candidate>& candidates) const;
   void forget(Time now);
 
   OfficeOptions options_;

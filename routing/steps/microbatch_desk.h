@@ -23,6 +23,8 @@ namespace swarm::routing {
 /// take() ends it from any state; on the last stage right after kForward. What is computing cannot
 /// be stopped: cancel() only marks it. `Payload` is the owner's: the request, who waits for it.
 ///
+/// Places are bounded in number and by the bytes of what has one. Bytes are the owner's estimate.
+///
 /// Pure: time [s] is an argument. Not thread-safe; one owner.
 template <class Payload>
 class MicrobatchDesk {
@@ -32,6 +34,7 @@ class MicrobatchDesk {
     At at = At::kForwardQueue;
     bool cancelled = false;  ///< What runs is finished; what follows is not to be begun.
     double give_up_s = 0;
+    uint64_t bytes = 0;
     Payload payload;
 
     bool computing() const { return at == At::kForward || at == At::kBackward; }
@@ -41,7 +44,8 @@ class MicrobatchDesk {
     bool backward = false;
   };
 
-  explicit MicrobatchDesk(size_t places) : places_(places) {}
+  explicit MicrobatchDesk(size_t places, uint64_t max_bytes = UINT64_MAX)
+      : places_(places), max_bytes_(max_bytes) {}
 
   /// Null if it is not here. Valid until take().
   Resident* find(const MicrobatchKey& key) {
@@ -54,12 +58,19 @@ class MicrobatchDesk {
     Resident* resident = find(key);
     return resident != nullptr && resident->computing() ? resident : nullptr;
   }
-  bool full() const { return residents_.size() >= places_; }
+  /// One more of `bytes` has no place. The first always has one, however large it is.
+  bool full(uint64_t bytes = 0) const {
+    if (residents_.empty()) return places_ == 0;
+    return residents_.size() >= places_ || bytes > max_bytes_ - std::min(bytes_, max_bytes_);
+  }
 
   /// Takes a microbatch in, at the end of the queue. Requires that it is not here.
-  Resident& admit(const MicrobatchKey& key, double now_s, double budget_s, Payload payload) {
+  Resident& admit(const MicrobatchKey& key, double now_s, double budget_s, Payload payload,
+                  uint64_t bytes = 0) {
     forward_.push_back(key);
-    return residents_[key] = {At::kForwardQueue, false, now_s + budget_s, std::move(payload)};
+    bytes_ += bytes;
+    return residents_[key] = {At::kForwardQueue, false, now_s + budget_s, bytes,
+                              std::move(payload)};
   }
 
   /// What to compute now; it counts as computing from here on. Forward passes of steps after
@@ -84,6 +95,7 @@ class MicrobatchDesk {
   std::optional<Payload> take(const MicrobatchKey& key) {
     auto node = residents_.extract(key);
     if (node.empty()) return std::nullopt;
+    bytes_ -= node.mapped().bytes;
     forward_.erase(std::remove(forward_.begin(), forward_.end(), key), forward_.end());
     backward_.erase(std::remove(backward_.begin(), backward_.end(), key), backward_.end());
     return std::move(node.mapped().payload);
@@ -112,6 +124,13 @@ class MicrobatchDesk {
 
   size_t size() const { return residents_.size(); }
   size_t places() const { return places_; }
+  uint64_t bytes() const { return bytes_; }
+  /// In a queue or being computed; the others wait for the next stage.
+  size_t in_hand() const {
+    return static_cast<size_t>(
+        std::count_if(residents_.begin(), residents_.end(),
+                      [](const auto& resident) { return resident.second.at != At::kDownstream; }));
+  }
   size_t queued_forward() const { return forward_.size(); }
   size_t queued_backward() const { return backward_.size(); }
 
@@ -133,6 +152,8 @@ class MicrobatchDesk {
   }
 
   size_t places_;
+  uint64_t max_bytes_;
+  uint64_t bytes_ = 0;  // of residents_
   std::map<MicrobatchKey, Resident> residents_;
   Queue forward_, backward_;
 };

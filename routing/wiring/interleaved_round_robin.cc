@@ -29,14 +29,23 @@ void InterleavedRoundRobin::remove(const PeerId& peer) { entries_.erase(peer); }
 Result<PeerId> InterleavedRoundRobin::pick(int64_t num_samples,
                                            const std::function<bool(const PeerId&)>& excluded) {
   auto best = entries_.end();
+  std::vector<Entry*> passed_over;
+  uint64_t equals = 0;
   for (auto it = entries_.begin(); it != entries_.end(); ++it) {
-    if (best != entries_.end() && it->second.clock_s >= best->second.clock_s) continue;
-    if (!excluded || !excluded(it->first)) best = it;
+    if (excluded && excluded(it->first)) {
+      passed_over.push_back(&it->second);
+      continue;
+    }
+    const bool first = best == entries_.end() || it->second.clock_s < best->second.clock_s;
+    if (!first && it->second.clock_s > best->second.clock_s) continue;
+    equals = first ? 1 : equals + 1;
+    if (equals == 1 || random_.next() % equals == 0) best = it;
   }
   if (best == entries_.end())
     return Error{ErrorCode::kNoLivePeer, entries_.empty()
                                              ? "no peer of the stage is known"
                                              : "every known peer of the stage is excluded"};
+  for (Entry* entry : passed_over) entry->clock_s = std::max(entry->clock_s, best->second.clock_s);
   best->second.clock_s +=
       static_cast<double>(std::max<int64_t>(num_samples, 0)) / best->second.samples_per_s;
   return best->first;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/mix.h"
 #include "common/result.h"
 
 namespace swarm::routing {
@@ -15,9 +16,12 @@ namespace swarm::routing {
 /// form: each peer has a virtual clock [s]; pick() takes the earliest and moves it on by samples /
 /// throughput, so work is shared in proportion to throughput.
 ///
-/// Pure: no time, randomness, threads or I/O. Not thread-safe; one owner.
+/// Pure: no time, threads or I/O; what is drawn follows from the seed. Not thread-safe; one owner.
 class InterleavedRoundRobin {
  public:
+  /// `seed`: senders that draw alike would all begin with the same peer.
+  explicit InterleavedRoundRobin(uint64_t seed = 1) : random_(seed) {}
+
   /// Adds `peer` or updates its throughput. Requires samples_per_s > 0.
   /// A new peer starts at the earliest clock: measured soon, not flooded.
   void upsert(const PeerId& peer, double samples_per_s);
@@ -26,7 +30,8 @@ class InterleavedRoundRobin {
   void remove(const PeerId& peer);
 
   /// Books `num_samples` on a peer and returns it. Peers for which `excluded` is true are passed
-  /// over. Ties go to the smallest id, so equal inputs give equal choices. Errors: kNoLivePeer.
+  /// over and save nothing up: their clocks do not stay behind. Ties are drawn.
+  /// Errors: kNoLivePeer.
   Result<PeerId> pick(int64_t num_samples, const std::function<bool(const PeerId&)>& excluded = {});
 
   bool contains(const PeerId& peer) const;
@@ -39,6 +44,7 @@ class InterleavedRoundRobin {
     double samples_per_s = 1;
   };
   std::map<PeerId, Entry> entries_;
+  SplitMix64 random_;
 };
 
 }  // namespace swarm::routing

@@ -8,10 +8,13 @@ namespace {
 constexpr double kLongestPauseS = 1;
 }
 
-std::optional<PeerId> Tries::next(InterleavedRoundRobin& router, int64_t samples) {
+std::optional<PeerId> Tries::next(InterleavedRoundRobin& router, int64_t samples,
+                                  const Condition& busy) {
   auto tried = [&](const PeerId& peer) { return tried_.count(peer) > 0; };
+  auto avoided = [&](const PeerId& peer) { return tried(peer) || avoid_.count(peer) > 0; };
   auto picked = router.pick(
-      samples, [&](const PeerId& peer) { return tried(peer) || avoid_.count(peer) > 0; });
+      samples, [&](const PeerId& peer) { return avoided(peer) || (busy && busy(peer)); });
+  if (!picked) picked = router.pick(samples, avoided);
   if (!picked) picked = router.pick(samples, tried);
   if (!picked) return std::nullopt;
   tried_.insert(*picked);

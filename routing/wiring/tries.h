@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 
@@ -17,8 +18,11 @@ class Tries {
   /// Peers in `avoid` are taken only when there is no other.
   explicit Tries(std::set<PeerId> avoid = {}) : avoid_(std::move(avoid)) {}
 
+  using Condition = std::function<bool(const PeerId&)>;
   /// A peer of `router` that was not asked in this round; it counts as asked. Nothing: all were.
-  std::optional<PeerId> next(InterleavedRoundRobin& router, int64_t samples);
+  /// Those for which `busy` is true come behind the others, before those in `avoid`.
+  std::optional<PeerId> next(InterleavedRoundRobin& router, int64_t samples,
+                             const Condition& busy = {});
   /// The peer asked last has no place and hopes to in `hint_s`; 0: it does not know.
   void refused(double hint_s);
   /// Begins the next round. Returns how long to wait before it [s]: the shortest hint of those who

@@ -113,6 +113,7 @@ struct StageOptions {
   Codec activation_codec = Codec::kNone;  ///< How activations leave this stage.
   Codec gradient_codec = Codec::kNone;    ///< How gradients of activations leave it.
   std::string config_fingerprint;         ///< Written into and demanded of states.
+  std::string older_fingerprint;          ///< Taken instead, unless empty: as older runs wrote it.
   Status validate() const;                ///< The first broken rule.
 };
 

@@ -205,22 +205,24 @@ class MappedText final : public TextData {
     const uint64_t numbers[] = {static_cast<uint64_t>(sequence_), train_.size(),
                                 validation_.size()};
     add(numbers, sizeof numbers);
-    for (const Text* text : {&train_text_, &validation_text_}) {
-      for (const Mapping& file : text->files()) {
-        const uint64_t size = file.size();
-        add(&size, sizeof size);
-        if (size <= 64 * kBlock) {
-          add(file.data(), size);
-          continue;
-        }
-        for (uint64_t i = 0; i < 64; ++i) add(file.data() + (size - kBlock) / 63 * i, kBlock);
+    std::vector<uint8_t> block(kBlock);
+    for (const Spans* split : {&train_, &validation_}) {
+      const bool whole = split->size() <= kWhole;
+      const uint64_t blocks = whole ? (split->size() + kBlock - 1) / kBlock : kBlocks;
+      for (uint64_t i = 0; i < blocks; ++i) {
+        const uint64_t spread = (split->size() - (whole ? 0 : kBlock)) / (kBlocks - 1) * i;
+        const uint64_t offset = whole ? i * kBlock : spread;
+        const uint64_t size = std::min(kBlock, split->size() - offset);
+        split->read(offset, size, block.data());
+        add(block.data(), size);
       }
     }
-    return hash;
+    return hash == 0 ? 1 : hash;
   }
 
  private:
-  static constexpr uint64_t kBlock = 64u << 10;
+  static constexpr uint64_t kBlock = 64u << 10, kBlocks = 256;
+  static constexpr uint64_t kWhole = 64u << 20;
 
   const Spans& range(Split split) const { return split == Split::kTrain ? train_ : validation_; }
 

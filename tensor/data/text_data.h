@@ -36,8 +36,9 @@ class TextData {
   /// Copies `count` bytes from `offset` of the split. Requires offset + count <= size_bytes().
   virtual void read(Split split, uint64_t offset, uint64_t count, uint8_t* out) const = 0;
 
-  /// xxh64 of sizes, split, seed, sequence and content (of large files 64 blocks, evenly spread):
-  /// equal on two nodes only if they read the same text in the same order. Paths do not count.
+  /// xxh64 of sizes, split, seed, sequence and content (of a split beyond 64 MiB, 256 blocks of
+  /// 64 KiB spread over it): equal on two nodes only if they read the same text in the same order.
+  /// Paths do not count. Reads up to 128 MiB; never 0.
   virtual uint64_t fingerprint() const = 0;
 };
 

@@ -177,7 +177,9 @@ Buffer TrainedParameters::save_state() const {
 }
 
 Status TrainedParameters::check_head(const proto::StageState& head) const {
-  if (head.config_fingerprint() != options_.config_fingerprint) {
+  const std::string& theirs = head.config_fingerprint();
+  const bool older = !theirs.empty() && theirs == options_.older_fingerprint;
+  if (theirs != options_.config_fingerprint && !older) {
     return mismatch("state: belongs to another configuration (fingerprint differs)");
   }
   if (head.stage() != static_cast<uint32_t>(options_.stage) ||

@@ -110,6 +110,18 @@ BOOST_AUTO_TEST_CASE(a_microbatch_must_fit_into_tensors_and_frames) {
                  .key == "links.max_body_bytes");
 }
 
+// A peer that has room for one microbatch only receives nothing while it computes, or nothing at all.
+BOOST_AUTO_TEST_CASE(memory_must_have_room_for_two_microbatches) {
+  const std::string wide =  // activations of 2 MiB
+      "[model]\nsequence = 1024\nheads = 1\nwidth = 8\nffn = 8\n"
+      "[training]\nmicrobatch = 64\nbatch = 64\nvalidation_samples = 64\n[pipeline]\nstages = 2\n";
+  const auto tight = only(wide + "[links]\nreceive_budget_bytes = 4194303\n");
+  BOOST_TEST(tight.key == "links.receive_budget_bytes");
+  BOOST_TEST(tight.message.find("expected at least 4194304") != std::string::npos, tight.message);
+  BOOST_TEST(only(wide + "[stage_server]\nresident_bytes = 8388607\n").key ==
+             "stage_server.resident_bytes");
+}
+
 BOOST_AUTO_TEST_CASE(what_could_never_begin_is_refused) {
   BOOST_TEST(only("[run]\nid = \"" + std::string(129, 'x') + "\"\n").key == "run.id");
   BOOST_TEST(only("[node]\nlisten = \"\"\n").key == "node.listen");
@@ -252,7 +264,7 @@ BOOST_AUTO_TEST_CASE(values_reach_their_structs) {
                       "[model]\nlayers = 4\nlayers_per_stage = [3, 1]\n[pipeline]\nstages = 2\n"
                       "backward = \"recompute\"\n[optimizer]\nlearning_rate = 1\n"
                       "[links]\nheartbeat_every_ms = 250\n[run]\nseed = 9\n"
-                      "[estimates]\nsmoothing = 0.5\n");
+                      "[estimates]\nsmoothing = 0.5\n[wiring]\ncost = \"response\"\n");
   BOOST_TEST(e.base.model.layers == 4);
   BOOST_TEST(e.base.model.layers_per_stage == (std::vector<int32_t>{3, 1}));
   BOOST_TEST(e.base.num_stages == 2);
@@ -264,6 +276,9 @@ BOOST_AUTO_TEST_CASE(values_reach_their_structs) {
   BOOST_TEST(e.base.training.seed == 9u);
   BOOST_TEST(e.base.trainer_options.estimates.smoothing == 0.5);
   BOOST_TEST(e.base.stage_server.estimates.smoothing == 0.5);
+  BOOST_TEST((e.base.trainer_options.wiring.cost == routing::WiringCost::kResponse));
+  BOOST_TEST((e.base.stage_server.wiring.cost == routing::WiringCost::kResponse));
+  BOOST_TEST((good(kMinimal).base.stage_server.wiring.cost == routing::WiringCost::kOccupancy));
 }
 
 BOOST_AUTO_TEST_CASE(an_override_wins_over_the_file_and_the_last_over_the_first) {
@@ -282,7 +297,7 @@ BOOST_AUTO_TEST_CASE(an_override_wins_over_the_file_and_the_last_over_the_first)
 
 BOOST_AUTO_TEST_CASE(a_bad_override_is_named_as_such) {
   BOOST_TEST(only("", {"model.layer=3"}).text() ==
-             "--set model.layer: model.layer: unknown key; did you mean \"layers\"?");
+             "--set model.layer: unknown key; did you mean \"layers\"?");
   BOOST_TEST(contains(only("", {"model.layers=x"}).message, "found the string \"x\""));
   BOOST_TEST(contains(only("", {"model.layers"}).message, "expected section.key=value"));
   BOOST_TEST(only("", {"layers=3"}).suggestion == "model.layers");
@@ -305,11 +320,11 @@ BOOST_AUTO_TEST_CASE(an_override_reaches_the_nodes_whose_names_match) {
   BOOST_TEST((e.nodes[1].preempt == std::vector<Preemption>{{1, 30}}));
   BOOST_TEST(e.nodes[2].preempt.empty());
   BOOST_TEST(to_node_options(e, "s.0-1", "").delay_s == 0.5);
-  BOOST_TEST(to_node_options(e, "t", "").links.send_bytes_per_s == 5000);
+  BOOST_TEST(to_node_options(e, "t", "").links.shape.node.send_bytes_per_s == 5000);
   BOOST_TEST(e.base.config_fingerprint == good(nodes).base.config_fingerprint);
 
   BOOST_TEST(bad(nodes, {"nodes.u.threads=2"})[0].text() ==
-             "--set nodes.u.threads: nodes.u.threads: there is no node \"u\"");
+             "--set nodes.u.threads: there is no node \"u\"");
   BOOST_TEST(bad(nodes, {"nodes.s.0.threads=2"})[0].suggestion == "s.0-0");
   BOOST_TEST(bad(nodes, {"nodes.t.thread=2"})[0].suggestion == "threads");
   BOOST_TEST(bad(nodes, {"nodes.t.name=u"})[0].message == "is given by the file; edit it");
@@ -357,12 +372,39 @@ BOOST_AUTO_TEST_CASE(a_counted_node_becomes_many) {
 BOOST_AUTO_TEST_CASE(the_fingerprint_covers_what_nodes_share_and_nothing_else) {
   const std::string base = fingerprint(good(kMinimal));
   BOOST_TEST(base.size() == 32u);
-  for (const char* same : {"run.name=x", "run.folder=x", "node.threads=7", "links.max_links=9",
-                           "node.listen=127.0.0.1:1", "checkpoint.keep=9"})
+  for (const char* same :
+       {"run.name=x", "run.folder=x", "node.threads=7", "links.max_links=9",
+        "node.listen=127.0.0.1:1", "checkpoint.keep=9", "data.train=x", "data.validation=x"})
     BOOST_TEST(fingerprint(good(kMinimal, {same})) == base, same);
-  for (const char* other : {"run.seed=2", "model.layers=9", "training.batch=32", "data.train=x",
+  for (const char* other : {"run.seed=2", "model.layers=9", "training.batch=32", "data.holdout=0.2",
                             "optimizer.beta1=0.5", "wire.averaging=bf16", "pipeline.stages=2"})
     BOOST_TEST(fingerprint(good(kMinimal, {other})) != base, other);
+  // Snapshots of older runs carry it with the text's path.
+  const std::string older = older_fingerprint(good(kMinimal));
+  BOOST_TEST(older != base);
+  BOOST_TEST(older_fingerprint(good(kMinimal, {"data.train=x"})) != older);
+  BOOST_TEST(older_fingerprint(good(kMinimal, {"node.threads=7"})) == older);
+}
+
+BOOST_AUTO_TEST_CASE(what_nodes_share_is_told_with_what_was_changed_first) {
+  const auto settings = shared_settings(good(kMinimal, {"wire.averaging=bf16"}));
+  BOOST_TEST(settings.size() > 40u);
+  const auto at = [&](const std::string& key) {
+    return std::find_if(settings.begin(), settings.end(),
+                        [&](const auto& setting) { return setting.key == key; });
+  };
+  BOOST_REQUIRE(at("wire.averaging") != settings.end());
+  BOOST_TEST(at("wire.averaging")->value == "\"bf16\"");
+  BOOST_TEST((at("wire.averaging") < at("wire.gradients")));
+  BOOST_TEST((at("data.train") == settings.end()));
+  BOOST_TEST((at("node.threads") == settings.end()));
+}
+
+BOOST_AUTO_TEST_CASE(an_override_is_named_once) {
+  const auto result = parse_experiment(kMinimal, "file", {"training.stepz=3"});
+  BOOST_REQUIRE_EQUAL(result.errors.size(), 1u);
+  BOOST_TEST(result.errors[0].text() ==
+             "--set training.stepz: unknown key; did you mean \"steps\"?");
 }
 
 BOOST_AUTO_TEST_CASE(the_resolved_config_reads_back_equal) {
@@ -392,6 +434,23 @@ BOOST_AUTO_TEST_CASE(the_reference_has_every_key_and_every_default) {
     BOOST_TEST(contains(text, "\n" + key.name + " = "), key.path());
   for (const auto& key : node_keys()) BOOST_TEST(contains(text, "\n# " + key.name + " = "));
   for (const auto& key : timeline_keys()) BOOST_TEST(contains(text, "\n# " + key.name + " = "));
+}
+
+BOOST_AUTO_TEST_CASE(three_machines_have_a_peer_for_each_stage_and_a_trainer) {
+  const auto e = good(read("three_machines.toml"));
+  BOOST_REQUIRE_EQUAL(e.nodes.size(), 3u);
+  BOOST_TEST(e.nodes[0].trainer);
+  for (int32_t stage = 0; stage < e.base.num_stages; ++stage)
+    BOOST_TEST((e.nodes[static_cast<size_t>(stage) + 1].stages == std::vector<int32_t>{stage}));
+  const auto there = good(read("three_machines.toml"), {"node.listen=10.0.0.1:7000"});
+  BOOST_TEST(there.base.links.listen.text() == "10.0.0.1:7000");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_resumed_run_may_not_change_is_named) {
+  const auto before = good(kMinimal);
+  const auto after = good(kMinimal, {"training.steps=230", "node.threads=3"});
+  BOOST_TEST(changed_settings(before, after) == "training.steps from 100 to 230");
+  BOOST_TEST(changed_settings(before, before) == "");
 }
 
 BOOST_AUTO_TEST_CASE(the_chaos_experiment_has_three_peers_a_stage_and_kills_every_five_seconds) {

@@ -89,6 +89,7 @@ struct World {
   static AveragerOptions small_chunks() {
     AveragerOptions options;
     options.chunk_elements = 32;
+    options.min_part_elements = 1;
     options.chunks_in_flight = 2;
     return options;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <caf/send.hpp>
+#include <deque>
 
 #include "actors/net/links/links_actor.h"
 
@@ -11,9 +12,13 @@ namespace {
 using accept_atom = caf::atom_constant<caf::atom("memaccept")>;
 using bytes_atom = caf::atom_constant<caf::atom("membytes")>;
 using end_atom = caf::atom_constant<caf::atom("memend")>;
+using read_atom = caf::atom_constant<caf::atom("memread")>;
+using window_atom = caf::atom_constant<caf::atom("memwindow")>;
 using kill_atom = caf::atom_constant<caf::atom("memkill")>;
 
 using EndId = MemoryNetwork::EndId;
+
+constexpr size_t kRead = 256 << 10;  // as sockets are read
 
 }  // namespace
 
@@ -25,6 +30,11 @@ void MemoryNetwork::set_delay(Millis delay) {
 void MemoryNetwork::set_delay(const NodeId& a, const NodeId& b, Millis delay) {
   std::lock_guard<std::mutex> lock(mutex_);
   delays_[pair(a, b)] = delay;
+}
+
+void MemoryNetwork::set_window(uint64_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  window_ = bytes;
 }
 
 /// Requires mutex_. Delivers to the other side, never before what was sent earlier.
@@ -104,8 +114,8 @@ EndId MemoryNetwork::dial(const NodeId& from, const caf::actor& links, const End
   if (it == listening_.end() || cut_.count(pair(from, it->second.first)) > 0) return 0;
   uint64_t id = next_wire_++;
   Wire& wire = wires_[id];
-  wire.sides[0] = {from, links, {}};
-  wire.sides[1] = {it->second.first, it->second.second, {}};
+  wire.sides[0] = {from, links};
+  wire.sides[1] = {it->second.first, it->second.second};
   post(wire, 0, accept_atom::value, EndId(id * 2 + 1));
   return id * 2;
 }
@@ -116,7 +126,25 @@ void MemoryNetwork::send(EndId end, std::string bytes) {
   if (it == wires_.end()) return;
   Wire& wire = it->second;
   if (dropped_.count(pair(wire.sides[0].node, wire.sides[1].node)) > 0) return;
+  wire.sides[end % 2].under_way += bytes.size();
   post(wire, static_cast<int>(end % 2), bytes_atom::value, other(end), bytes);
+}
+
+bool MemoryNetwork::may_send(EndId end) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto it = wires_.find(end / 2);
+  return it == wires_.end() || window_ == 0 || it->second.sides[end % 2].under_way < window_;
+}
+
+void MemoryNetwork::taken(EndId end, uint64_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto it = wires_.find(end / 2);
+  if (it == wires_.end()) return;
+  auto& sender = it->second.sides[other(end) % 2];
+  const bool was_full = sender.under_way >= window_;
+  sender.under_way -= std::min(bytes, sender.under_way);
+  if (window_ > 0 && was_full && sender.under_way < window_)
+    caf::anon_send(sender.links, window_atom::value, other(end));
 }
 
 void MemoryNetwork::close(EndId end) {
@@ -156,21 +184,26 @@ class MemoryHost : public ActorHost<caf::event_based_actor> {
   void wake_writer(ConnId conn) override {
     auto it = ends_.find(conn);
     if (it == ends_.end()) return;
-    for (;;) {
+    while (network_.may_send(it->second)) {
       chunk_.clear();
       if (!core_->next_chunk(conn, chunk_)) return;
       network_.send(it->second, std::string(chunk_.begin(), chunk_.end()));
     }
   }
 
-  void set_reading(ConnId, bool) override {}  // the session keeps back what arrives
+  void set_reading(ConnId conn, bool on) override {
+    if (!on) {
+      stopped_.insert(conn);
+    } else if (stopped_.erase(conn) > 0) {
+      self_->send(self_, read_atom::value, conn);
+    }
+  }
 
   void finish(ConnId conn, std::vector<char> farewell) override {
     auto it = ends_.find(conn);
     if (it == ends_.end()) return;
     EndId end = it->second;
-    ends_.erase(it);
-    conns_.erase(end);
+    forget(end);
     if (!farewell.empty()) network_.send(end, std::string(farewell.begin(), farewell.end()));
     network_.close(end);
   }
@@ -183,15 +216,36 @@ class MemoryHost : public ActorHost<caf::event_based_actor> {
 
   void received(EndId end, const std::string& bytes) {
     auto it = conns_.find(end);
-    if (it != conns_.end()) core_->received(it->second, bytes.data(), bytes.size());
+    if (it == conns_.end()) return;
+    const ConnId conn = it->second;
+    unread_[conn].push_back(bytes);
+    read(conn);
+  }
+
+  void read(ConnId conn) {
+    for (;;) {
+      auto it = unread_.find(conn);
+      if (it == unread_.end() || it->second.empty() || stopped_.count(conn) > 0) return;
+      auto& first = it->second.front();
+      const size_t size = std::min(first.size(), core_->shaper().inlet().read_bytes(kRead));
+      const std::string bytes = first.substr(0, size);
+      first.erase(0, size);
+      if (first.empty()) it->second.pop_front();
+      network_.taken(ends_.at(conn), bytes.size());
+      core_->received(conn, bytes.data(), bytes.size());
+    }
+  }
+
+  void may_send(EndId end) {
+    auto it = conns_.find(end);
+    if (it != conns_.end()) wake_writer(it->second);
   }
 
   void closed(EndId end) {
     auto it = conns_.find(end);
     if (it == conns_.end()) return;
     ConnId conn = it->second;
-    conns_.erase(it);
-    ends_.erase(conn);
+    forget(end);
     core_->closed(conn, {ErrorCode::kLinkLost, "the connection was closed", 0});
   }
 
@@ -200,12 +254,21 @@ class MemoryHost : public ActorHost<caf::event_based_actor> {
     ends_[conn] = end;
     conns_[end] = conn;
   }
+  void forget(EndId end) {
+    const ConnId conn = conns_.at(end);
+    conns_.erase(end);
+    ends_.erase(conn);
+    unread_.erase(conn);
+    stopped_.erase(conn);
+  }
 
   MemoryNetwork& network_;
   NodeId core_id_;
   std::map<ConnId, EndId> ends_;
   std::map<EndId, ConnId> conns_;
-  std::vector<char> chunk_;  // reused
+  std::map<ConnId, std::deque<std::string>> unread_;
+  std::set<ConnId> stopped_;  // not to be read now
+  std::vector<char> chunk_;   // reused
 };
 
 struct MemoryState {
@@ -228,13 +291,16 @@ caf::behavior memory_links(caf::stateful_actor<MemoryState>* self, LinksOptions 
       [host](accept_atom, EndId end) { host->accepted(end); },
       [host](bytes_atom, EndId end, const std::string& bytes) { host->received(end, bytes); },
       [host](end_atom, EndId end) { host->closed(end); },
+      [host](read_atom, ConnId conn) { host->read(conn); },
+      [host](window_atom, EndId end) { host->may_send(end); },
+      [host](due_atom) { host->called(); },
       [host](end_atom, EndId, ConnId conn, const std::string& why) {
         host->core().closed(conn, {ErrorCode::kLinkLost, why, 0});
       },
       [self](kill_atom) { self->quit(caf::exit_reason::kill); },
       [self, host](tick_atom) {
         host->core().tick();
-        self->delayed_send(self, tick_every(host->core().options()), tick_atom::value);
+        self->delayed_send(self, host->core().shaper().tick_every(), tick_atom::value);
       },
   };
   return io.or_else(links_handlers(static_cast<caf::event_based_actor*>(self), state.core.get()));

@@ -30,6 +30,10 @@ class MemoryNetwork {
   void set_delay(Millis delay);
   void set_delay(const NodeId& a, const NodeId& b, Millis delay);
 
+  /// Bytes that may be under way in each direction of a connection, sent and not yet read by the
+  /// other side's Links actor: beyond it a sender waits. 0, as at first: no limit.
+  void set_window(uint64_t bytes);
+
   /// Kills the connections between `a` and `b` (both sides see them closed) and refuses new ones
   /// until heal().
   void cut(const NodeId& a, const NodeId& b);
@@ -52,6 +56,10 @@ class MemoryNetwork {
   EndId dial(const NodeId& from, const caf::actor& links, const Endpoint& to);
   /// Sends bytes from `end` to the other; false when the connection is gone.
   void send(EndId end, std::string bytes);
+  /// Whether the window leaves room; if not, (window_atom, end) follows when it does.
+  bool may_send(EndId end);
+  /// The Links actor at `end` has read `bytes`.
+  void taken(EndId end, uint64_t bytes);
   void close(EndId end);
 
  private:
@@ -60,6 +68,7 @@ class MemoryNetwork {
     NodeId node;
     caf::actor links;
     std::chrono::steady_clock::time_point last_arrival{};  // of what this side has sent
+    uint64_t under_way = 0;                                // of that, not yet read
   };
   struct Wire {
     Side sides[2];
@@ -72,6 +81,7 @@ class MemoryNetwork {
 
   std::mutex mutex_;
   Millis delay_{0};
+  uint64_t window_ = 0;
   std::map<Pair, Millis> delays_;
   std::set<Pair> cut_;
   std::set<Pair> dropped_;

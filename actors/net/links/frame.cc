@@ -51,6 +51,18 @@ void write_header(const FrameHeader& header, char* at) {
   put<uint64_t>(at, header.body_bytes);
 }
 
+void append_chunk_header(uint8_t flags, TrafficClass traffic, uint32_t length,
+                         std::vector<char>& out) {
+  char header[kChunkHeaderBytes];
+  char* at = header;
+  put<uint8_t>(at, kChunkMarker);
+  put<uint8_t>(at, flags);
+  put<uint8_t>(at, static_cast<uint8_t>(traffic));
+  put<uint8_t>(at, 0);
+  put<uint32_t>(at, length);
+  out.insert(out.end(), header, header + kChunkHeaderBytes);
+}
+
 size_t front_size(const FrameHeader& header) {
   return kFrameHeaderBytes + header.actor_bytes + header.head_bytes + header.tag_bytes;
 }
@@ -96,18 +108,16 @@ OutFrame make_frame(proto::MessageKind kind, uint8_t flags, uint64_t request_id,
 }
 
 bool append_chunk(OutFrame& frame, uint32_t max_chunk_bytes, std::vector<char>& out) {
+  if (frame.broken) {
+    append_chunk_header(kChunkBroken, frame.header.traffic, 0, out);
+    return true;
+  }
   uint64_t left = frame.size() - frame.sent;
   auto length = static_cast<uint32_t>(std::min<uint64_t>(left, max_chunk_bytes));
   bool last = length == left;
-  char header[kChunkHeaderBytes];
-  char* at = header;
-  put<uint8_t>(at, kChunkMarker);
-  put<uint8_t>(at,
-               static_cast<uint8_t>((frame.sent == 0 ? kChunkFirst : 0) | (last ? kChunkLast : 0)));
-  put<uint8_t>(at, static_cast<uint8_t>(frame.header.traffic));
-  put<uint8_t>(at, 0);
-  put<uint32_t>(at, length);
-  out.insert(out.end(), header, header + kChunkHeaderBytes);
+  append_chunk_header(
+      static_cast<uint8_t>((frame.sent == 0 ? kChunkFirst : 0) | (last ? kChunkLast : 0)),
+      frame.header.traffic, length, out);
   while (length > 0) {
     bool in_front = frame.sent < frame.front.size();
     const char* from = in_front ? frame.front.data() + frame.sent
@@ -135,12 +145,20 @@ Outcome FrameDecoder::begin_chunk() {
   auto length = get<uint32_t>(at);
   if (marker != kChunkMarker) return fail("not a chunk of the swarm protocol");
   if (traffic >= kTrafficClasses) return fail("unknown traffic class");
-  if (zero != 0 || (flags & ~(kChunkFirst | kChunkLast)) != 0) return fail("unknown chunk flags");
-  if (length == 0 || length > limits_.max_chunk_bytes) return fail("chunk length out of range");
+  const bool broken = flags == kChunkBroken;
+  if (zero != 0 || (!broken && (flags & ~(kChunkFirst | kChunkLast)) != 0))
+    return fail("unknown chunk flags");
+  if (broken != (length == 0) || length > limits_.max_chunk_bytes)
+    return fail("chunk length out of range");
   if (!trusted_ && traffic != 0) return fail("only control traffic may come before hello");
   traffic_ = static_cast<TrafficClass>(traffic);
   bytes_[traffic] += kChunkHeaderBytes;
   Lane& lane = lanes_[traffic];
+  if (broken) {
+    if (!lane.active) return fail("the end of a frame that has not begun");
+    break_lane(lane);
+    return Outcome::kMore;
+  }
   bool first = (flags & kChunkFirst) != 0;
   if (first == lane.active) return fail("chunk does not continue its frame");
   if (first) {
@@ -198,45 +216,80 @@ Outcome FrameDecoder::feed_front(Lane& lane, const uint8_t* data, size_t size, s
   return Outcome::kMore;
 }
 
+bool FrameDecoder::expects_body_of(proto::MessageKind kind) const {
+  return std::any_of(lanes_.begin(), lanes_.end(), [kind](const Lane& lane) {
+    return lane.parsed && lane.header.kind == kind && lane.header.body_bytes > 0;
+  });
+}
+
 bool FrameDecoder::complete(const Lane& lane) const {
   return lane.parsed && lane.front.size() == front_size(lane.header) &&
          lane.body_got == lane.header.body_bytes;
 }
 
-Outcome FrameDecoder::finish(Lane& lane) {
-  if (chunk_left_ > 0 || !chunk_last_) return fail("frame is shorter than its chunks");
+/// Forgets a frame, whole or not.
+void FrameDecoder::break_lane(Lane& lane) {
+  if (lane.parsed && lane.header.body_bytes > 0) --bodies_;
+  lane = Lane{};
+}
+
+/// Everything but the body goes into frame_.
+void FrameDecoder::take_front(const Lane& lane) {
   const auto& header = lane.header;
-  size_t at = kFrameHeaderBytes;
-  std::string tag = lane.front.substr(at + header.actor_bytes + header.head_bytes);
-  if (tag != body_tag(header.body_bytes)) return fail("wrong body tag");
+  const size_t at = kFrameHeaderBytes;
   frame_.header = header;
   frame_.actor = lane.front.substr(at, header.actor_bytes);
   frame_.head = lane.front.substr(at + header.actor_bytes, header.head_bytes);
   frame_.body = {};
+  frame_.hold = nullptr;
+  frame_.skipped = lane.skipped;
+}
+
+Outcome FrameDecoder::finish(Lane& lane) {
+  if (chunk_left_ > 0 || !chunk_last_) return fail("frame is shorter than its chunks");
+  const auto& header = lane.header;
+  std::string tag = lane.front.substr(kFrameHeaderBytes + header.actor_bytes + header.head_bytes);
+  if (tag != body_tag(header.body_bytes)) return fail("wrong body tag");
+  const bool known_already = lane.skipped;
+  if (!known_already) take_front(lane);
   if (lane.body) {
+    frame_.hold = lane.body->hold();
     const uint8_t* data = lane.body->data();
     frame_.body = Buffer(std::move(lane.body), data, header.body_bytes);
-    --bodies_;
   }
-  lane = Lane{};
-  return Outcome::kFrame;
+  break_lane(lane);
+  return known_already ? Outcome::kMore : Outcome::kFrame;
 }
 
 /// The body's memory is taken here, as a whole, when its first byte arrives.
+Outcome FrameDecoder::begin_body(Lane& lane) {
+  const auto& header = lane.header;
+  const std::string actor = lane.front.substr(kFrameHeaderBytes, header.actor_bytes);
+  const BodyRule rule = rules_ ? rules_(header, actor) : BodyRule::kWait;
+  if (rule == BodyRule::kSkip) {
+    lane.skipped = true;
+    take_front(lane);
+    return Outcome::kFrame;
+  }
+  // Half a body of another class must come to its end, or the link would wait for itself.
+  const bool partial = std::any_of(lanes_.begin(), lanes_.end(),
+                                   [](const Lane& other) { return other.body != nullptr; });
+  try {
+    lane.body = budget_->take(header.body_bytes, partial || rule == BodyRule::kTake);
+  } catch (const std::bad_alloc&) {
+    return fail(
+        fmt::format("no memory for a body of {} bytes; lower max_body_bytes", header.body_bytes));
+  }
+  return lane.body ? Outcome::kMore : Outcome::kNeedBudget;
+}
+
 Outcome FrameDecoder::feed_body(Lane& lane, const uint8_t* data, size_t size, size_t& used) {
-  if (!lane.body) {
-    bool partial = std::any_of(lanes_.begin(), lanes_.end(),
-                               [](const Lane& other) { return other.body != nullptr; });
-    try {
-      lane.body = budget_->take(lane.header.body_bytes, partial);
-    } catch (const std::bad_alloc&) {
-      return fail(fmt::format("no memory for a body of {} bytes; lower max_body_bytes",
-                              lane.header.body_bytes));
-    }
-    if (!lane.body) return Outcome::kNeedBudget;
+  if (!lane.body && !lane.skipped) {
+    const Outcome begun = begin_body(lane);
+    if (begun != Outcome::kMore) return begun;
   }
   size_t part = std::min<uint64_t>(size, lane.header.body_bytes - lane.body_got);
-  std::memcpy(lane.body->data() + lane.body_got, data, part);
+  if (lane.body) std::memcpy(lane.body->data() + lane.body_got, data, part);
   lane.body_got += part;
   used += part;
   chunk_left_ -= static_cast<uint32_t>(part);
@@ -253,8 +306,7 @@ Outcome FrameDecoder::feed(const uint8_t* data, size_t size, size_t& used) {
       chunk_header_got_ += part;
       if (chunk_header_got_ < kChunkHeaderBytes) return Outcome::kMore;
       chunk_header_got_ = 0;
-      auto outcome = begin_chunk();
-      if (outcome != Outcome::kMore) return outcome;
+      if (auto outcome = begin_chunk(); outcome != Outcome::kMore) return outcome;
       continue;
     }
     Lane& lane = lanes_[static_cast<size_t>(traffic_)];
@@ -270,7 +322,11 @@ Outcome FrameDecoder::feed(const uint8_t* data, size_t size, size_t& used) {
     }
     bytes_[static_cast<size_t>(traffic_)] += used - before;
     if (outcome != Outcome::kMore) return outcome;
-    if (complete(lane)) return finish(lane);
+    if (complete(lane)) {
+      outcome = finish(lane);
+      if (outcome != Outcome::kMore) return outcome;
+      continue;
+    }
     if (chunk_left_ == 0 && chunk_last_) return fail("frame ends too early");
   }
   return Outcome::kMore;

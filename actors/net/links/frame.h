@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ constexpr size_t kChunkHeaderBytes = 8;
 constexpr size_t kFrameHeaderBytes = 40;
 constexpr uint8_t kChunkFirst = 1;
 constexpr uint8_t kChunkLast = 2;
+constexpr uint8_t kChunkBroken = 4;  ///< No more of this frame follows; without bytes.
 constexpr size_t kMaxActorBytes = 255;
 /// A side that has not said a valid hello may send heads of this size and no body.
 constexpr uint32_t kMaxStrangerHeadBytes = 4096;
@@ -57,6 +59,7 @@ struct OutFrame {
   std::string front;  ///< Everything before the body, header included.
   Buffer body;
   uint64_t sent = 0;
+  bool broken = false;  ///< Given up half-way: all that is left is to say so.
 
   uint64_t size() const { return front.size() + body.size(); }
   bool started() const { return sent > 0; }
@@ -74,7 +77,7 @@ OutFrame make_frame(proto::MessageKind kind, uint8_t flags, uint64_t request_id,
                     const google::protobuf::Message& head, Buffer body);
 
 /// Appends the next chunk of `frame` (at most max_chunk_bytes of it, plus the chunk header) to
-/// `out`. True when it was the last.
+/// `out`. True when it was the last; of a broken frame it is the only one.
 bool append_chunk(OutFrame& frame, uint32_t max_chunk_bytes, std::vector<char>& out);
 
 struct InFrame {
@@ -82,7 +85,18 @@ struct InFrame {
   std::string actor;
   std::string head;  ///< Serialized protobuf, payload field absent.
   Buffer body;
+  std::shared_ptr<ReceiveHold> hold;  ///< Of the body.
+  bool skipped = false;               ///< It has a body, which was not received: BodyRule::kSkip.
 };
+
+/// What becomes of a frame's body, asked when its first byte is there.
+enum class BodyRule : uint8_t {
+  kWait,  ///< It is received when the receive budget has room for it.
+  kTake,  ///< It is received in any case.
+  kSkip,  ///< Its bytes are dropped as they come; the frame is complete at once, without it.
+};
+/// Must be given again with the same answer, or another one, while a body waits.
+using BodyRules = std::function<BodyRule(const FrameHeader&, const std::string& actor)>;
 
 struct FrameLimits {
   uint32_t max_chunk_bytes = 256u << 10;
@@ -100,8 +114,9 @@ class FrameDecoder {
     kMalformed,   ///< Not our protocol, or a limit is broken; error() says what. Stop.
   };
 
-  FrameDecoder(FrameLimits limits, std::shared_ptr<ReceiveBudget> budget)
-      : limits_(limits), budget_(std::move(budget)) {}
+  /// Without `rules` every body waits for room.
+  FrameDecoder(FrameLimits limits, std::shared_ptr<ReceiveBudget> budget, BodyRules rules = {})
+      : limits_(limits), budget_(std::move(budget)), rules_(std::move(rules)) {}
 
   /// Lifts the limits for strangers, after a valid hello.
   void trust() { trusted_ = true; }
@@ -113,6 +128,8 @@ class FrameDecoder {
   const std::string& error() const { return error_; }
   /// A body is under way: large reads pay.
   bool expects_body() const { return bodies_ > 0; }
+  /// ... of mail of this kind.
+  bool expects_body_of(proto::MessageKind kind) const;
   /// All bytes taken so far, by the class of their chunk.
   const std::array<uint64_t, kTrafficClasses>& bytes() const { return bytes_; }
 
@@ -124,18 +141,23 @@ class FrameDecoder {
     std::string front;  // header, then name, head and tag
     std::shared_ptr<ReceiveBudget::Body> body;
     uint64_t body_got = 0;
+    bool skipped = false;
   };
 
   Outcome fail(std::string why);
   Outcome begin_chunk();
   Outcome feed_front(Lane& lane, const uint8_t* data, size_t size, size_t& used);
   Outcome check_header(Lane& lane);
+  void break_lane(Lane& lane);
+  Outcome begin_body(Lane& lane);
   Outcome feed_body(Lane& lane, const uint8_t* data, size_t size, size_t& used);
+  void take_front(const Lane& lane);
   bool complete(const Lane& lane) const;
   Outcome finish(Lane& lane);
 
   FrameLimits limits_;
   std::shared_ptr<ReceiveBudget> budget_;  // shared by the node's links
+  BodyRules rules_;
   bool trusted_ = false;
   std::array<uint8_t, kChunkHeaderBytes> chunk_header_{};
   size_t chunk_header_got_ = 0;

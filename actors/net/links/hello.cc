@@ -1,11 +1,32 @@
 #include <fmt/format.h>
 
 #include "actors/net/links/session.h"
+#include "actors/net/links/settings.h"
+#include "common/printable.h"
 
 namespace swarm::actors::links {
 namespace {
 
 Error refuse(std::string why) { return {ErrorCode::kRefused, std::move(why), 0}; }
+
+/// Both are nodes: whether they take part in the same run. Empty: they do.
+std::string mismatch(const proto::Hello& theirs, const LinksOptions& own) {
+  const bool same = theirs.config_fingerprint() == own.config_fingerprint;
+  const std::string differs = same ? "" : differences(theirs, own);
+  if (!differs.empty()) return differs + "; start all nodes with the same file";
+  if (theirs.run_id() != own.run_id)
+    return fmt::format(
+        "run '{}' of '{}' met run '{}' of '{}'; nodes of one swarm need the same run "
+        "id (run.id, or run.name and settings)",
+        printable(theirs.run_id(), 2 * kMaxRunIdBytes), printable(theirs.node_name(), 64),
+        own.run_id, own.node_name);
+  if (same) return {};
+  return fmt::format(
+      "model, data or training settings differ ({} at '{}', {} at '{}'); start all "
+      "nodes with the same file",
+      printable(theirs.config_fingerprint(), 64), printable(theirs.node_name(), 64),
+      own.config_fingerprint, own.node_name);
+}
 
 }  // namespace
 
@@ -18,6 +39,7 @@ proto::Hello make_hello(const LinksOptions& own) {
   if (own.announce.port != 0) hello.set_listen(own.announce.text());
   hello.set_config_fingerprint(own.config_fingerprint);
   hello.set_is_tool(own.is_tool);
+  if (!own.is_tool) add_settings(own.settings, hello);
   return hello;
 }
 
@@ -27,24 +49,18 @@ Result<NodeInfo> check_hello(const proto::Hello& theirs, const LinksOptions& own
                               theirs.protocol_version(), kProtocolVersion));
   }
   if (theirs.run_id().size() > kMaxRunIdBytes || theirs.node_name().size() > 64 ||
-      theirs.config_fingerprint().size() > 256 || theirs.listen().size() > 300) {
+      theirs.config_fingerprint().size() > 256 || theirs.listen().size() > 300 ||
+      !settings_fit(theirs)) {
     return refuse("a field of the hello is longer than allowed");
   }
   auto id = NodeId::from_bytes(theirs.node_id());
   if (!id || id->is_zero()) return refuse("the hello's node id is not 16 random bytes");
   if (*id == own.node_id) return refuse("the node reached itself; correct `join` or `announce`");
   bool tool = theirs.is_tool() || own.is_tool;
-  if (!tool && theirs.run_id() != own.run_id) {
-    return refuse("run '" + theirs.run_id() + "' met run '" + own.run_id +
-                  "'; nodes of one swarm need the same run id");
-  }
-  if (!tool && theirs.config_fingerprint() != own.config_fingerprint) {
-    return refuse("model, data or training settings differ (" + theirs.config_fingerprint() +
-                  " met " + own.config_fingerprint + "); start all nodes with the same file");
-  }
+  if (std::string why = tool ? "" : mismatch(theirs, own); !why.empty()) return refuse(why);
   NodeInfo info;
   info.id = *id;
-  info.name = theirs.node_name();
+  info.name = printable(theirs.node_name(), 64);
   info.is_tool = theirs.is_tool();
   if (!theirs.listen().empty()) {
     auto endpoint = Endpoint::parse(theirs.listen());

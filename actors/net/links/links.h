@@ -5,6 +5,7 @@
 ///
 ///   mail to Links                               reply       errors
 ///   (register_atom, string name, actor)         -           mail to `name` goes to this actor
+///   (admission_atom, string name, AdmissionPtr) -           see admission.h
 ///   (resolve_atom, ActorId, Endpoint)           actor       never: the proxy dials on demand; for
 ///                                                           this node's own id the actor itself
 ///   (connect_atom, Endpoint)                    NodeInfo    kPeerTimeout, kLinkLost, kRefused
@@ -13,6 +14,8 @@
 ///                                                           (node_down_atom, NodeInfo, string why)
 ///   (stats_atom)                                LinksStats
 ///   (cut_atom, NodeId)                          -           closes the link (tests, console)
+///   (shape_atom, ShapeOptions)                  -           slows links down (shape/options.h); from
+///                                                           this node only: no Mail leads here
 ///
 /// A proxy answers Mail requests with the remote reply, or kLinkLost at once when the link dies,
 /// kPeerTimeout when mail.budget has passed. Mail sent without a request travels one way.
@@ -44,6 +47,7 @@ using node_up_atom = caf::atom_constant<caf::atom("nodeup")>;
 using node_down_atom = caf::atom_constant<caf::atom("nodedown")>;
 using stats_atom = caf::atom_constant<caf::atom("stats")>;
 using cut_atom = caf::atom_constant<caf::atom("cut")>;
+using shape_atom = caf::atom_constant<caf::atom("shape")>;
 
 struct NodeInfo {
   NodeId id;
@@ -60,6 +64,8 @@ struct LinkStats {
   uint32_t pending_requests = 0;
   double round_trip_s = 0;  ///< Moving average over heartbeats; 0: not known yet.
   double up_s = 0;
+  /// While this side had something to send there; 0: not known, or no slower than all links together.
+  double busy_bytes_per_s = 0;
 };
 
 struct LinksStats {
@@ -72,6 +78,9 @@ struct LinksStats {
   /// Named, told of or linked, and not yet forgotten. A node that has no link, no waiting mail and
   /// no holder of a proxy is forgotten after a minute without use.
   uint64_t known_nodes = 0;
+  /// Of all links together while any was busy; 0: not known (common/link_meter.h).
+  double send_bytes_per_s = 0;
+  double receive_bytes_per_s = 0;
 };
 
 }  // namespace swarm::actors
@@ -81,6 +90,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::ActorId)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::Endpoint)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::actors::NodeInfo)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::actors::LinksStats)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::actors::ShapeOptions)
 
 namespace swarm::actors {
 

@@ -6,6 +6,7 @@
 #include <caf/message_handler.hpp>
 #include <caf/send.hpp>
 #include <functional>
+#include <optional>
 
 #include "actors/net/errors.h"
 #include "actors/net/links/links_core.h"
@@ -15,11 +16,7 @@ namespace swarm::actors::links {
 using mail_atom = caf::atom_constant<caf::atom("mail")>;
 using tick_atom = caf::atom_constant<caf::atom("linktick")>;
 using budget_atom = caf::atom_constant<caf::atom("linkbudget")>;
-
-/// Deadlines are met to within this; who waits for a send limit wants it finer.
-inline std::chrono::milliseconds tick_every(const LinksOptions& options) {
-  return std::chrono::milliseconds(options.send_bytes_per_s > 0 ? 20 : 50);
-}
+using due_atom = caf::atom_constant<caf::atom("linkdue")>;
 
 /// Stands for one remote actor: passes Mail on to Links together with the wish for an answer, which
 /// then goes straight to the requester. Holds nothing but its address.
@@ -50,6 +47,18 @@ class ActorHost : public LinksHost {
     return self_->system().spawn(proxy, caf::actor_cast<caf::actor>(self_), id);
   }
 
+  void call_at(TimePoint when) override {
+    if (call_at_ && *call_at_ <= when) return;
+    call_at_ = when;
+    self_->scheduled_send(self_, when, due_atom::value);
+  }
+  /// A call that was asked for. One that an earlier one has replaced does nothing.
+  void called() {
+    if (!call_at_ || now() < *call_at_) return;
+    call_at_.reset();
+    core_->carry_due();
+  }
+
   void tell_up(const caf::actor& subscriber, const NodeInfo& node) override {
     self_->send(subscriber, node_up_atom::value, node);
   }
@@ -64,6 +73,7 @@ class ActorHost : public LinksHost {
  protected:
   Self* self_;
   LinksCore* core_ = nullptr;  // owns this host's work; same lifetime
+  std::optional<TimePoint> call_at_;
 };
 
 /// Mail of actors/net/links/links.h plus the proxies' and the timer's. Requires self->state.core.
@@ -80,6 +90,9 @@ caf::message_handler links_handlers(Self* self, LinksCore* core) {
       [self, core](register_atom, const std::string& name, const caf::actor& actor) {
         self->monitor(actor);
         core->local().add(name, actor);
+      },
+      [core](admission_atom, const std::string& name, const AdmissionPtr& admission) {
+        core->local().admit(name, admission);
       },
       [core](resolve_atom, const ActorId& id, const Endpoint& endpoint) {
         return core->resolve(id, endpoint);
@@ -103,6 +116,7 @@ caf::message_handler links_handlers(Self* self, LinksCore* core) {
       },
       [core](stats_atom) { return core->stats(); },
       [core](cut_atom, const NodeId& node) { core->cut(node); },
+      [core](shape_atom, const ShapeOptions& shape) { core->reshape(shape); },
       [self, core](mail_atom, const ActorId& to, const Mail& mail) {
         core->send(to, mail, self->make_response_promise());
       },

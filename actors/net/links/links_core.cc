@@ -7,17 +7,9 @@
 namespace swarm::actors::links {
 namespace {
 
-constexpr std::chrono::seconds kRetiredIdle{2};
-constexpr std::chrono::seconds kForgetEvery{1};
-
 template <class Items>
 void fail_all(Items items, const Error& why) {
   for (auto& item : items) fail(item.promise, why);
-}
-
-/// Somebody else holds the handle.
-bool has_users(const caf::actor& actor) {
-  return caf::actor_cast<caf::actor_control_block*>(actor)->strong_refs.load() > 1;
 }
 
 void add_traffic(LinksStats& sum, const LinkStats& link) {
@@ -38,7 +30,9 @@ LinksCore::LinksCore(LinksHost& host, LinksOptions options, std::function<void()
       waiting_(options_->send_budget_bytes),
       pauses_(options_->min_backoff, options_->max_backoff),
       random_(static_cast<uint32_t>(std::hash<NodeId>()(options_->node_id)) | 1u),
-      turns_(options_->send_bytes_per_s) {}
+      shaper_(options_->node_name, options_->shape,
+              static_cast<uint32_t>(std::hash<NodeId>()(options_->node_id))),
+      upkeep_(*options_, conns_, nodes_, proxies_, waiting_) {}
 
 // ---- mail from local actors ---------------------------------------------------------------------
 
@@ -54,7 +48,7 @@ caf::actor LinksCore::resolve(const ActorId& id, const Endpoint& endpoint) {
 
 ConnId LinksCore::linked(const Endpoint& endpoint) const {
   for (const auto& [id, conn] : conns_) {
-    if (conn.session->state() != Session::State::kUp) continue;
+    if (!conn.carries_mail()) continue;
     if (conn.dialled == endpoint || conn.session->peer().endpoint == endpoint) return id;
   }
   return 0;
@@ -75,7 +69,7 @@ void LinksCore::cut(const NodeId& id) {
   const auto* node = nodes_.find(id);
   if (node == nullptr) return;
   for (const auto& link : std::vector<NodeTable::Link>(node->links))
-    closed(link.conn, {ErrorCode::kLinkLost, "the link was cut on request", 0});
+    lose(link.conn, {ErrorCode::kLinkLost, "the link was cut on request", 0});
 }
 
 LinksStats LinksCore::stats() {
@@ -142,8 +136,10 @@ LinksCore::Dial& LinksCore::dial(const Endpoint& endpoint) {
   dial.conn = id;
   Conn conn;
   conn.dialled = endpoint;
-  conn.session = std::make_unique<Session>(options_, true, budget_, host_.now());
+  conn.session = std::make_unique<Session>(options_, true, budget_, host_.now(), endpoint.text(),
+                                           &local_.admissions());
   conns_.emplace(id, std::move(conn));
+  shaper_.opened(id, host_.now());
   host_.open(id, endpoint);
   host_.wake_writer(id);
   return dial;
@@ -162,50 +158,24 @@ void LinksCore::dial_failed(const Endpoint& endpoint, const Error& why) {
 
 // ---- from the host ------------------------------------------------------------------------------
 
-ConnId LinksCore::accept() {
+ConnId LinksCore::accept(const std::string& from) {
   size_t strangers = 0;
-  for (const auto& entry : conns_) {
+  for (const auto& entry : conns_)
     strangers += entry.second.session->state() == Session::State::kHello ? 1 : 0;
-  }
-  if (strangers >= options_->max_pending_hellos || conns_.size() >= options_->max_links) return 0;
+  const size_t most = size_t{options_->max_links} * LinksOptions::kConnectionsPerLink;
+  if (strangers >= options_->max_pending_hellos || conns_.size() >= most) return 0;
   ConnId id = next_conn_++;
   Conn conn;
-  conn.session = std::make_unique<Session>(options_, false, budget_, host_.now());
+  conn.session =
+      std::make_unique<Session>(options_, false, budget_, host_.now(), from, &local_.admissions());
   conns_.emplace(id, std::move(conn));
+  shaper_.opened(id, host_.now());
   return id;
-}
-
-void LinksCore::received(ConnId id, const void* data, size_t size) {
-  auto it = conns_.find(id);
-  if (it == conns_.end()) return;
-  it->second.session->receive(data, size, host_.now());
-  settle(id);
-}
-
-bool LinksCore::next_chunk(ConnId id, std::vector<char>& out) {
-  auto it = conns_.find(id);
-  if (it == conns_.end() || it->second.session->output().empty()) return false;
-  if (!turns_.may_send(id, host_.now())) return false;
-  const size_t before = out.size();
-  if (!it->second.session->next_chunk(out, max_chunk_bytes())) return false;
-  turns_.sent(out.size() - before);
-  return true;
-}
-
-uint32_t LinksCore::max_chunk_bytes() const {
-  return static_cast<uint32_t>(turns_.chunk_bytes(options_->max_chunk_bytes));
 }
 
 const Session* LinksCore::session(ConnId id) const {
   auto it = conns_.find(id);
   return it == conns_.end() ? nullptr : it->second.session.get();
-}
-
-void LinksCore::closed(ConnId id, const Error& why) {
-  auto it = conns_.find(id);
-  if (it == conns_.end()) return;
-  it->second.session->close(why, false);
-  settle(id);
 }
 
 void LinksCore::answered(ConnId id, uint64_t request, const Result<Mail>& answer) {
@@ -218,35 +188,33 @@ void LinksCore::answered(ConnId id, uint64_t request, const Result<Mail>& answer
 
 void LinksCore::budget_released() {
   std::vector<ConnId> paused;
-  for (const auto& entry : conns_) {
+  for (const auto& entry : conns_)
     if (entry.second.session->paused()) paused.push_back(entry.first);
-  }
   for (ConnId id : paused) {
     auto it = conns_.find(id);
     if (it == conns_.end()) continue;
     it->second.session->resume(host_.now());
     settle(id);
   }
-}
-
-bool LinksCore::retired_and_idle(const Conn& conn, TimePoint now) const {
-  return conn.retired_at != TimePoint{} && conn.dialled.port != 0 &&
-         conn.session->idle_since(now - kRetiredIdle) && now - conn.retired_at > kRetiredIdle;
+  carry_due();
 }
 
 void LinksCore::tick() {
   const auto now = host_.now();
+  upkeep_.tick(now);
   std::vector<ConnId> due;
-  for (const auto& [id, conn] : conns_)
-    if (conn.session->due(now) || !conn.session->output().empty() || retired_and_idle(conn, now))
+  for (const auto& [id, conn] : conns_) {
+    if (!conn.reading) conn.session->heard(now);  // the silence is ours
+    if (conn.session->due(now) || !conn.session->output().empty() || upkeep_.may_end(conn, now))
       due.push_back(id);
+  }
   for (ConnId id : due) {
     auto it = conns_.find(id);
     if (it == conns_.end()) continue;
     auto& conn = it->second;
     conn.session->tick(now);
-    if (retired_and_idle(conn, now))
-      conn.session->close({ErrorCode::kLinkLost, "the other link is used", 0}, false);
+    if (upkeep_.may_end(conn, now))
+      conn.session->close({ErrorCode::kLinkLost, "the link is used no more", 0}, false);
     settle(id);
   }
   auto traffic = [&](ConnId id) {
@@ -254,28 +222,12 @@ void LinksCore::tick() {
     const bool output = waits != nullptr && !waits->output().empty();
     return output ? waits->output().next_traffic() : TrafficClass::kControl;
   };
-  if (turns_.anybody_waits())
-    turns_.serve(host_.now(), traffic, [&](ConnId id) { host_.wake_writer(id); });
+  auto& turns = shaper_.turns();
+  if (turns.anybody_waits())
+    turns.serve(host_.now(), traffic, [&](ConnId id) { host_.wake_writer(id); });
+  for (ConnId id : shaper_.inlet().next_turns(now)) settle(id);
+  carry_due();
   fail_all(waiting_.take_expired(now), {ErrorCode::kPeerTimeout, "no link in time", 0});
-  if (now >= next_forgetting_) forget_idle_nodes(now);
-}
-
-/// A node stays while anybody holds one of its proxies: their holder may still write.
-void LinksCore::forget_idle_nodes(TimePoint now) {
-  next_forgetting_ = now + kForgetEvery;
-  for (const NodeId& id : nodes_.idle(now)) {
-    bool used = !waiting_.empty(id);
-    const auto first = proxies_.lower_bound({id, {}});
-    auto last = first;
-    for (; last != proxies_.end() && last->first.node == id; ++last)
-      used = used || has_users(last->second);
-    if (used) {
-      nodes_.use(id, now);
-      continue;
-    }
-    proxies_.erase(first, last);
-    nodes_.forget(id);
-  }
 }
 
 void LinksCore::shut_down() {
@@ -307,8 +259,9 @@ void LinksCore::settle(ConnId id) {
   if (it == conns_.end()) return;
   auto& conn = it->second;
   if (conn.session->state() == Session::State::kClosed) return end(id);
-  if (conn.reading == conn.session->paused()) {
-    conn.reading = !conn.session->paused();
+  shaper_.inlet().hold(id, conn.session->paused());
+  if (conn.reading != shaper_.inlet().may_read(id)) {
+    conn.reading = !conn.reading;
     host_.set_reading(id, conn.reading);
   }
   if (!conn.session->output().empty()) host_.wake_writer(id);
@@ -318,6 +271,10 @@ void LinksCore::handle(ConnId id, LinkEvent event) {
   switch (event.type) {
     case LinkEvent::Type::kUp:
       return on_up(id);
+    case LinkEvent::Type::kGivenUp:
+      if (upkeep_.given_up(id, host_.now()))
+        dial(nodes_.find(conns_.at(id).session->peer().id)->endpoint);
+      return;
     case LinkEvent::Type::kMail: {
       if (const auto* actor = local_.find(event.actor))
         return host_.deliver(id, event.request_id, *actor, event.mail);
@@ -344,6 +301,7 @@ void LinksCore::on_up(ConnId id) {
   const NodeInfo info = conns_.at(id).session->peer();
   const Endpoint dialled = conns_.at(id).dialled;
   const auto now = host_.now();
+  shaper_.named(id, info.name, now);
   const auto up = nodes_.up(info, dialled, id, now);
   for (ConnId other : up.retired) conns_.at(other).retired_at = now;
   if (up.first)
@@ -375,7 +333,7 @@ void LinksCore::end(ConnId id) {
   auto it = conns_.find(id);
   Conn conn = std::move(it->second);
   conns_.erase(it);
-  turns_.forget(id);
+  shaper_.forget(id);
   auto& session = *conn.session;
   std::vector<char> farewell;
   while (session.next_chunk(farewell)) {

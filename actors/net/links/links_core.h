@@ -1,10 +1,11 @@
 /// What a Links actor carries out: dials, links, mail on its way. The decisions are made in
-/// node_table.h (who is known, which link carries mail), dial_pauses.h, send_turns.h and
-/// session.h; the actor around it (TCP broker or memory network) moves the bytes.
+/// node_table.h (who is known, which link carries mail), dial_pauses.h, shape/link_shaper.h
+/// (what is held back) and session.h; the actor around it (TCP broker or memory network) moves the bytes.
 ///
 /// A connection is known by a ConnId from the moment it is dialled or accepted. Several may lead to
 /// the same node for a moment (both sides dialled): the one dialled by the smaller node id carries
-/// new mail, the other ends when it has been idle for a while, so that no mail is lost.
+/// new mail, the other ends when it has been idle for a while, so that no mail is lost. So ends a link
+/// that neither side has a use for (link_upkeep.h).
 #pragma once
 
 #include <caf/actor.hpp>
@@ -17,12 +18,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "actors/net/links/conn.h"
 #include "actors/net/links/dial_pauses.h"
+#include "actors/net/links/link_upkeep.h"
 #include "actors/net/links/links.h"
 #include "actors/net/links/local_actors.h"
 #include "actors/net/links/node_table.h"
-#include "actors/net/links/send_turns.h"
 #include "actors/net/links/session.h"
+#include "actors/net/links/shape/link_shaper.h"
 #include "actors/net/links/waiting_mail.h"
 
 namespace swarm::actors::links {
@@ -38,6 +41,8 @@ class LinksHost {
   /// LinksCore::next_chunk(conn) has something.
   virtual void wake_writer(ConnId conn) = 0;
   virtual void set_reading(ConnId conn, bool on) = 0;
+  /// LinksCore::carry_due() is to be called at `when`, once; later wishes replace none.
+  virtual void call_at(TimePoint when) = 0;
   /// Writes `farewell` if any, then ends the connection. The core has forgotten `conn`.
   virtual void finish(ConnId conn, std::vector<char> farewell) = 0;
   /// Gives mail to a local actor. With id != 0 the answer goes to LinksCore::answered().
@@ -70,38 +75,35 @@ class LinksCore {
   void subscribe(caf::actor subscriber);
   LinksStats stats();
   void cut(const NodeId& node);
+  /// From now on the links are made to be like this; from the node itself, never from others.
+  void reshape(ShapeOptions shape) { shaper_.reshape(std::move(shape), host_.now()); }
   /// From a proxy. Without a request (promise.async()) mail goes one way.
   void send(const ActorId& to, const Mail& mail, caf::response_promise promise);
 
   // From the host.
-  /// A connection came in; 0: refuse it (too many).
-  ConnId accept();
+  /// A connection came in from address `from`; 0: refuse it (too many).
+  ConnId accept(const std::string& from = {});
   void received(ConnId conn, const void* data, size_t size);
   /// True: `out` grew by one chunk; write it and ask again when it has left. False: nothing to
   /// send, or the send limit holds it back: wake_writer() follows.
   bool next_chunk(ConnId conn, std::vector<char>& out);
-  /// Largest chunk that next_chunk() gives, without its header.
-  uint32_t max_chunk_bytes() const;
   /// The connection is gone or could not be made.
   void closed(ConnId conn, const Error& why);
+  /// Some of what was received has waited for long enough.
+  void carry_due();
+  /// How large chunks and reads are, and how often tick() is called.
+  const LinkShaper& shaper() const { return shaper_; }
   /// What a local actor answered to request `id`.
   void answered(ConnId conn, uint64_t id, const Result<Mail>& answer);
   void budget_released();
   /// Null when the core has forgotten it.
   const Session* session(ConnId conn) const;
-  /// Every 20 to 50 ms.
+  /// Every shaper().tick_every().
   void tick();
   /// Fails everything that waits and ends all links with a farewell.
   void shut_down();
 
  private:
-  struct Conn {
-    std::unique_ptr<Session> session;
-    Endpoint dialled;  // port 0: accepted
-    bool reading = true;
-    TimePoint retired_at{};  // not zero: another link to the node carries new mail
-    std::map<uint64_t, caf::response_promise> waiting;  // own requests on this link
-  };
   struct Dial {
     ConnId conn = 0;
     std::vector<Connected> connects;
@@ -113,29 +115,28 @@ class LinksCore {
   void handle(ConnId id, LinkEvent event);
   void on_up(ConnId id);
   void end(ConnId id);
-  bool retired_and_idle(const Conn& conn, TimePoint now) const;
+  void lose(ConnId id, const Error& why);
   ConnId linked(const Endpoint& endpoint) const;
   Dial& dial(const Endpoint& endpoint);
   void dial_failed(const Endpoint& endpoint, const Error& why);
   void send_on(ConnId id, const std::string& actor, const Mail& mail,
                caf::response_promise promise);
-  void forget_idle_nodes(TimePoint now);
 
   LinksHost& host_;
   std::shared_ptr<const LinksOptions> options_;  // shared with the sessions
   std::shared_ptr<ReceiveBudget> budget_;        // shared with the sessions and received bodies
   LocalActors local_;
   ConnId next_conn_ = 1;
-  std::unordered_map<ConnId, Conn> conns_;
+  Conns conns_;
   NodeTable nodes_;
-  WaitingMail waiting_;                    // for nodes that are dialled
-  std::map<ActorId, caf::actor> proxies_;  // of nodes_ only
-  std::map<std::string, Dial> dials_;      // by Endpoint::text()
+  WaitingMail waiting_;                // for nodes that are dialled
+  Proxies proxies_;                    // of nodes_ only
+  std::map<std::string, Dial> dials_;  // by Endpoint::text()
   DialPauses pauses_;
   LinksStats closed_;  // sums over links that ended
   std::minstd_rand random_;
-  SendTurns turns_;
-  TimePoint next_forgetting_{};
+  LinkShaper shaper_;
+  LinkUpkeep upkeep_;
 };
 
 }  // namespace swarm::actors::links

@@ -45,6 +45,13 @@ NodeTable::Up NodeTable::up(const NodeInfo& info, const Endpoint& dialled, ConnI
   return up;
 }
 
+void NodeTable::retired(const NodeId& id, ConnId conn, TimePoint now) {
+  auto& links = use(id, now).links;
+  links.erase(std::remove_if(links.begin(), links.end(),
+                             [&](const Link& link) { return link.conn == conn; }),
+              links.end());
+}
+
 NodeTable::Lost NodeTable::lost(const NodeId& id, ConnId conn, TimePoint now) {
   auto it = nodes_.find(id);
   if (it == nodes_.end()) return {};

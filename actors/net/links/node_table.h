@@ -54,6 +54,9 @@ class NodeTable {
   /// that both sides choose the same.
   Up up(const NodeInfo& info, const Endpoint& dialled, ConnId conn, TimePoint now);
 
+  /// Neither side has a use for the link any more: new mail dials anew. The node is not down.
+  void retired(const NodeId& id, ConnId conn, TimePoint now);
+
   struct Lost {
     bool last = false;   ///< The node is down.
     ConnId carries = 0;  ///< Otherwise: the link that carries new mail now; 0: `conn` was unknown.

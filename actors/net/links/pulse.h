@@ -1,8 +1,7 @@
 /// Signs of life of one link: when the other side was heard, when it must hear from us, how long a
 /// round trip takes. Pure; one owner.
 ///
-/// A swarm has a link between any two nodes, so most heartbeats would travel on idle links:
-/// anything sent counts as a sign of life, and a heartbeat goes out only where nothing else did.
+/// Anything sent counts as a sign of life, and a heartbeat goes out only where nothing else did.
 #pragma once
 
 #include <chrono>

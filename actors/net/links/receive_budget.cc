@@ -16,12 +16,12 @@ std::shared_ptr<ReceiveBudget::Body> ReceiveBudget::take(uint64_t size_bytes, bo
     }
     if (used_.compare_exchange_weak(used, used + size_bytes)) break;
   }
-  try {
-    return std::make_shared<Body>(MutableBuffer::allocate(size_bytes), shared_from_this());
-  } catch (...) {
-    release(size_bytes);
-    throw;
-  }
+  const auto hold = std::make_shared<ReceiveHold>(size_bytes, shared_from_this());
+  return std::make_shared<Body>(MutableBuffer::allocate(size_bytes), hold);
+}
+
+void ReceiveHold::give_back() {
+  if (!given_back_.exchange(true)) budget_->release(size_);
 }
 
 void ReceiveBudget::release(uint64_t size_bytes) {

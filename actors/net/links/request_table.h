@@ -23,12 +23,22 @@ class RequestTable {
     proto::MessageKind kind = proto::KIND_UNSPECIFIED;
     TrafficClass traffic = TrafficClass::kControl;  ///< Of its frame: where it may still queue.
     TimePoint deadline{};
+    uint64_t body_bytes = 0;  ///< Of the request itself.
   };
+
+  RequestTable() = default;
+  RequestTable(const RequestTable&) = delete;  // what is asked about bodies points here
+  RequestTable& operator=(const RequestTable&) = delete;
 
   /// The id for the next request; nothing is remembered of it before add().
   uint64_t next_id() { return next_id_++; }
   void add(const Request& request);
 
+  /// Null when it is not known. Valid until it is taken out.
+  const Request* find(uint64_t id) const {
+    const auto it = requests_.find(id);
+    return it == requests_.end() ? nullptr : &it->second;
+  }
   /// Takes an answered request out; nothing when it is not known, or was given up.
   std::optional<Request> take(uint64_t id);
   /// Takes out what has waited until its deadline, earliest first.

@@ -1,5 +1,6 @@
-/// How much a node may send now: a token bucket that may go into debt, so that what is cut into
-/// chunks of any size still keeps the rate (LinksOptions::send_bytes_per_s). Pure; one owner.
+/// How much may pass now: a token bucket that may go into debt, so that what is cut into chunks of
+/// any size still keeps the rate: of a node's sending and receiving, of one link's sending
+/// (actors/net/links/shape/options.h). Pure; one owner.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +21,16 @@ class SendLimit {
   explicit SendLimit(double bytes_per_s) : rate_(bytes_per_s), tokens_(rate_ * kBurst_s) {}
 
   bool limited() const { return rate_ > 0; }
+  double rate() const { return rate_; }
+  /// Goes on at another rate. What was saved up or is owed stays, up to kBurst_s of the new one.
+  void set_rate(double bytes_per_s, TimePoint now) {
+    if (bytes_per_s == rate_) return;
+    may_send(now);
+    if (!limited()) tokens_ = bytes_per_s * kBurst_s;
+    rate_ = bytes_per_s;
+    last_ = now;
+    tokens_ = std::clamp(tokens_, -rate_ * kBurst_s, rate_ * kBurst_s);
+  }
   /// Time never goes back.
   bool may_send(TimePoint now) {
     if (!limited()) return true;
@@ -29,6 +40,11 @@ class SendLimit {
     }
     last_ = now;
     return tokens_ > 0;
+  }
+  /// What may pass now [bytes]; below 0: owed. Requires limited().
+  double saved_bytes(TimePoint now) {
+    may_send(now);
+    return tokens_;
   }
   void sent(size_t bytes) {
     if (limited()) tokens_ -= static_cast<double>(bytes);

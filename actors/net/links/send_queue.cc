@@ -17,6 +17,12 @@ TrafficClass SendQueue::next_traffic() const {
   return static_cast<TrafficClass>(traffic);
 }
 
+bool SendQueue::holds(proto::MessageKind kind) const {
+  return std::any_of(queues_.begin(), queues_.end(), [kind](const auto& queue) {
+    return !queue.empty() && queue.front().header.kind == kind;
+  });
+}
+
 bool SendQueue::next_chunk(std::vector<char>& out, uint32_t max_bytes) {
   if (empty()) return false;
   const auto traffic = static_cast<size_t>(next_traffic());
@@ -38,8 +44,13 @@ bool SendQueue::forget_request(TrafficClass traffic, uint64_t id) {
   auto it = std::find_if(queue.begin(), queue.end(), [&](const OutFrame& frame) {
     return frame.header.request_id == id && frame.header.flags == kRequest;
   });
-  if (it == queue.end() || it->started()) return false;
-  bytes_ -= it->size();
+  if (it == queue.end() || it->broken) return it != queue.end();
+  bytes_ -= it->size() - it->sent;
+  if (it->started()) {
+    it->broken = true;
+    it->body = {};
+    return true;
+  }
   --frames_;
   queue.erase(it);
   return true;

@@ -22,8 +22,11 @@ class SendQueue {
   bool empty() const { return frames_ == 0; }
   /// The class of the next chunk. Requires !empty().
   TrafficClass next_traffic() const;
+  /// Of one of the classes mail of this kind is next.
+  bool holds(proto::MessageKind kind) const;
 
-  /// Drops the frame of own request `id`; false when it has left, in part at least.
+  /// Drops the frame of own request `id`, or what has not left of it: the other side is told that no
+  /// more comes. False when all of it has left.
   bool forget_request(TrafficClass traffic, uint64_t id);
   /// Drops everything. True: half of a control frame has left, so no other may follow it.
   bool clear();

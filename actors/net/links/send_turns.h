@@ -1,10 +1,13 @@
-/// Whose turn it is to send one chunk where a node's rate is limited (LinksOptions::
-/// send_bytes_per_s): over all links the most urgent class first, of equals who has waited longest.
-/// Without a limit everybody may send at any time. Pure; one owner.
+/// Whose turn it is to send one chunk where rates are limited (actors/net/links/shape/options.h):
+/// over all links the most urgent class first, of equals who has waited longest. A link whose own
+/// rate holds it back stands in no line, so that it takes nobody's turn. Without a limit everybody
+/// may send at any time. Pure; one owner.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <vector>
 
 #include "actors/net/links/node_table.h"
@@ -19,16 +22,23 @@ class SendTurns {
 
   explicit SendTurns(double bytes_per_s) : limit_(bytes_per_s) {}
 
+  /// Of all links together, and of `conn` alone, from now on; 0: no limit.
+  void set_rate(double bytes_per_s, TimePoint now) { limit_.set_rate(bytes_per_s, now); }
+  void set_rate(ConnId conn, double bytes_per_s, TimePoint now);
+  bool limited() const { return limit_.limited() || !own_.empty(); }
+
   /// Whether `conn`, which has something to send, may send a chunk now; otherwise it waits in line.
   bool may_send(ConnId conn, TimePoint now);
-  void sent(size_t bytes) { limit_.sent(bytes); }
+  void sent(ConnId conn, size_t bytes);
   void forget(ConnId conn);
-  size_t chunk_bytes(size_t at_most) const { return limit_.chunk_bytes(at_most); }
+  /// Of a chunk of `conn`.
+  size_t chunk_bytes(ConnId conn, size_t at_most) const;
 
-  /// Gives turns until the limit is reached or nobody waits: `wake(conn)` is to call may_send();
+  /// Gives turns until the limits are reached or nobody waits: `wake(conn)` is to call may_send();
   /// `traffic(conn)` is the class of its next chunk.
   template <class Traffic, class Wake>
   void serve(TimePoint now, Traffic traffic, Wake wake) {
+    release(now);
     while (!waiting_.empty() && limit_.may_send(now)) {
       auto first = std::min_element(waiting_.begin(), waiting_.end(),
                                     [&](ConnId a, ConnId b) { return traffic(a) < traffic(b); });
@@ -39,7 +49,7 @@ class SendTurns {
       turn_ = Turn::kNobody;
     }
   }
-  bool anybody_waits() const { return !waiting_.empty(); }
+  bool anybody_waits() const { return !waiting_.empty() || !held_.empty(); }
 
  private:
   enum class Turn {
@@ -47,8 +57,13 @@ class SendTurns {
     kOne,     ///< Serving: `whose_` may send one chunk.
     kTaken,   ///< Serving: it has.
   };
+  /// Those that their own rate holds back no longer stand in line.
+  void release(TimePoint now);
+
   SendLimit limit_;
-  std::vector<ConnId> waiting_;  // who has waited longest first
+  std::map<ConnId, SendLimit> own_;  // of limited links
+  std::vector<ConnId> waiting_;      // for limit_; who has waited longest first
+  std::set<ConnId> held_;            // for their own limit
   Turn turn_ = Turn::kNobody;
   ConnId whose_ = 0;
 };

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "actors/net/errors.h"
+#include "actors/net/links/body_rule.h"
 #include "common/check.h"
+#include "common/printable.h"
 
 namespace swarm::actors::links {
 namespace {
@@ -34,13 +36,25 @@ std::shared_ptr<const google::protobuf::Message> parse_head(const InFrame& frame
   return head;
 }
 
+/// Tells the node's owner of a hello that did not match.
+void report(const LinksOptions& options, const std::string& remote, bool dialled,
+            const Error& why) {
+  if (options.on_refused) options.on_refused({remote, dialled, printable(why.detail, 1024)});
+}
+
 }  // namespace
 
 Session::Session(std::shared_ptr<const LinksOptions> options, bool dialled,
-                 std::shared_ptr<ReceiveBudget> budget, TimePoint now)
+                 std::shared_ptr<ReceiveBudget> budget, TimePoint now, std::string remote,
+                 const Admissions* admissions)
     : options_(std::move(options)),
       dialled_(dialled),
-      decoder_(limits(*options_), std::move(budget)),
+      remote_(std::move(remote)),
+      admissions_(admissions),
+      decoder_(limits(*options_), std::move(budget),
+               [this](const FrameHeader& header, const std::string& actor) {
+                 return body_rule(header, actor, requests_, admissions_);
+               }),
       created_(now),
       last_mail_(now),
       pulse_(options_->heartbeat_every, options_->silence_limit, now) {
@@ -88,7 +102,7 @@ void Session::drain(const uint8_t* data, size_t size, TimePoint now) {
       case FrameDecoder::Outcome::kVersion:
         complaints_.refused = true;
         close({ErrorCode::kRefused, decoder_.error(), 0}, true);
-        return;
+        return report(*options_, remote_, dialled_, reason_);
       case FrameDecoder::Outcome::kMalformed:
         break_off(decoder_.error());
         return;
@@ -108,6 +122,8 @@ void Session::on_frame(InFrame frame, TimePoint now) {
     if (!message.ParseFromString(frame.head)) return break_off("unreadable error frame");
     auto error = from_proto(message);
     complaints_.refused = complaints_.refused || error.code == ErrorCode::kRefused;
+    if (state_ == State::kHello && error.code == ErrorCode::kRefused)
+      report(*options_, remote_, dialled_, error);
     if (state_ == State::kUp && error.code != ErrorCode::kShuttingDown) {
       error.code = ErrorCode::kLinkLost;
     }
@@ -121,7 +137,9 @@ void Session::on_frame(InFrame frame, TimePoint now) {
       return on_heartbeat(frame, now);
     case proto::KIND_CANCEL_REQUEST: {
       proto::CancelRequest cancel;
-      if (cancel.ParseFromString(frame.head)) serving_.erase(cancel.request_id());
+      if (!cancel.ParseFromString(frame.head)) return;
+      serving_.erase(cancel.request_id());
+      if (cancel.request_id() == 0) events_.push_back({LinkEvent::Type::kGivenUp, 0, {}, {}, {}});
       return;
     }
     default:
@@ -138,7 +156,8 @@ void Session::on_hello(const InFrame& frame) {
   auto peer = check_hello(hello, *options_);
   if (!peer) {
     complaints_.refused = true;
-    return close(peer.error(), true);
+    close(peer.error(), true);
+    return report(*options_, remote_, dialled_, reason_);
   }
   if (!dialled_) output_.push(control_frame(proto::KIND_HELLO, make_hello(*options_)));
   peer_ = *peer;
@@ -173,11 +192,13 @@ void Session::on_reply(InFrame frame) {
                    (fits ? "unreadable reply from " : "a reply of another kind from ") + peer_.name,
                    0};
   } else if (frame.header.kind == proto::KIND_ERROR) {
+    output_.forget_request(request->traffic, request->id);  // it may have been refused half-way
     event.type = LinkEvent::Type::kFailed;
     event.error = from_proto(static_cast<const proto::Error&>(*head));
   } else {
-    event.mail = Mail{static_cast<proto::MessageKind>(frame.header.kind), std::move(head),
-                      std::move(frame.body), milliseconds(frame.header.budget_ms)};
+    event.mail =
+        Mail{static_cast<proto::MessageKind>(frame.header.kind), std::move(head),
+             std::move(frame.body), milliseconds(frame.header.budget_ms), std::move(frame.hold)};
   }
   events_.push_back(std::move(event));
 }
@@ -186,6 +207,13 @@ void Session::on_mail(InFrame frame) {
   if (output_.frames() >= 2 * kMaxQueuedFrames)
     return break_off("it does not read what it asks for");
   uint64_t id = frame.header.flags == kRequest ? frame.header.request_id : 0;
+  if (frame.skipped) {
+    if (id == 0) return;
+    const Error full{ErrorCode::kOverloaded, "all places are taken",
+                     std::max(1u, admissions_->retry_after_ms(frame.actor))};
+    return output_.push(
+        make_frame(proto::KIND_ERROR, kReply, id, milliseconds(0), {}, short_error(full), {}));
+  }
   auto head = parse_head(frame);
   if (id != 0 && !serving_.insert(id).second) return break_off("a request id used twice");
   if (!head) {
@@ -198,7 +226,7 @@ void Session::on_mail(InFrame frame) {
     return reply(id, Error{ErrorCode::kOverloaded, "too many open requests on one link", 100});
   }
   Mail mail{static_cast<proto::MessageKind>(frame.header.kind), std::move(head),
-            std::move(frame.body), milliseconds(frame.header.budget_ms)};
+            std::move(frame.body), milliseconds(frame.header.budget_ms), std::move(frame.hold)};
   events_.push_back({LinkEvent::Type::kMail, id, std::move(frame.actor), std::move(mail), {}});
 }
 
@@ -229,7 +257,7 @@ Result<uint64_t> Session::request(const std::string& actor, const Mail& mail, Ti
   if (!status) return status.error();
   const uint64_t id = requests_.next_id();
   auto frame = make_frame(mail.kind, kRequest, id, mail.budget, actor, *mail.head, mail.body);
-  requests_.add({id, mail.kind, frame.header.traffic, now + mail.budget});
+  requests_.add({id, mail.kind, frame.header.traffic, now + mail.budget, mail.body.size()});
   last_mail_ = now;
   output_.push(std::move(frame));
   return id;
@@ -257,13 +285,24 @@ void Session::reply(uint64_t request_id, const Error& error) {
                           short_error(error), {}));
 }
 
+void Session::give_up() {
+  output_.push(control_frame(proto::KIND_CANCEL_REQUEST, proto::CancelRequest()));
+}
+
 bool Session::next_chunk(std::vector<char>& out, uint32_t max_bytes) {
   return output_.next_chunk(out, std::min(max_bytes, options_->max_chunk_bytes));
 }
 
 // ---- time and end -------------------------------------------------------------------------------
 
-void Session::expire(TimePoint now) {
+void Session::tick(TimePoint now) {
+  if (state_ == State::kClosed) return;
+  if (state_ == State::kHello) {
+    if (now - created_ > options_->dial_timeout) {
+      close({ErrorCode::kPeerTimeout, "no hello within dial_timeout", 0}, !dialled_);
+    }
+    return;
+  }
   for (const auto& request : requests_.take_expired(now)) {
     if (!output_.forget_request(request.traffic, request.id)) {
       proto::CancelRequest cancel;
@@ -276,17 +315,6 @@ void Session::expire(TimePoint now) {
                        {},
                        {ErrorCode::kPeerTimeout, "no answer from " + peer_.name + " in time", 0}});
   }
-}
-
-void Session::tick(TimePoint now) {
-  if (state_ == State::kClosed) return;
-  if (state_ == State::kHello) {
-    if (now - created_ > options_->dial_timeout) {
-      close({ErrorCode::kPeerTimeout, "no hello within dial_timeout", 0}, !dialled_);
-    }
-    return;
-  }
-  expire(now);
   if (!paused_ && pulse_.silent(now)) {
     return close({ErrorCode::kLinkLost, peer_.name + " has been silent for too long", 0}, false);
   }
@@ -332,8 +360,9 @@ std::vector<LinkEvent> Session::take_events() {
   return events;
 }
 
-bool Session::idle_since(TimePoint since) const {
-  return requests_.size() == 0 && serving_.empty() && output_.empty() && last_mail_ <= since;
+std::optional<TimePoint> Session::idle_since() const {
+  if (requests_.size() > 0 || !serving_.empty() || !output_.empty()) return std::nullopt;
+  return last_mail_;
 }
 
 LinkStats Session::stats(TimePoint now) const {

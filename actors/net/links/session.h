@@ -9,10 +9,12 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "actors/net/links/admission.h"
 #include "actors/net/links/frame.h"
 #include "actors/net/links/links.h"
 #include "actors/net/links/pulse.h"
@@ -26,10 +28,11 @@ using TimePoint = std::chrono::steady_clock::time_point;
 /// What a received byte may lead to.
 struct LinkEvent {
   enum class Type {
-    kUp,      ///< Hello exchanged; peer() is known.
-    kMail,    ///< For local actor `actor`; to be answered with reply() when request_id != 0.
-    kReply,   ///< To own request `request_id`.
-    kFailed,  ///< Own request `request_id` failed with `error`.
+    kUp,       ///< Hello exchanged; peer() is known.
+    kMail,     ///< For local actor `actor`; to be answered with reply() when request_id != 0.
+    kReply,    ///< To own request `request_id`.
+    kFailed,   ///< Own request `request_id` failed with `error`.
+    kGivenUp,  ///< The other side has no use for the link.
   };
   Type type;
   uint64_t request_id = 0;
@@ -49,16 +52,21 @@ class Session {
   enum class State { kHello, kUp, kClosed };
 
   /// `dialled`: this side opened the connection and speaks first. `options` is shared by the
-  /// node's links, `budget` too.
+  /// node's links, `budget` too. `remote`: the other side's address, for people. `admissions`
+  /// outlives the session; null: all are let in.
   Session(std::shared_ptr<const LinksOptions> options, bool dialled,
-          std::shared_ptr<ReceiveBudget> budget, TimePoint now);
+          std::shared_ptr<ReceiveBudget> budget, TimePoint now, std::string remote = {},
+          const Admissions* admissions = nullptr);
 
   /// Bytes from the other side, any cut. Ignored once closed.
   void receive(const void* data, size_t size, TimePoint now);
   /// Reading stopped because the node's receive budget is used up; keep bytes back until resume().
   bool paused() const { return paused_; }
   void resume(TimePoint now);
-  bool expects_body() const { return decoder_.expects_body(); }
+  /// The owner has stopped reading for reasons of its own: the other side is not silent.
+  void heard(TimePoint now) { pulse_.heard(now); }
+  /// What is being received; read only.
+  const FrameDecoder& input() const { return decoder_; }
 
   /// Queues mail for `actor` of the other side; the id comes back in kReply or kFailed.
   /// Errors: kOverloaded (send budget), kInvalidArgument, kLinkLost (not up).
@@ -95,8 +103,10 @@ class Session {
     uint64_t malformed_mail = 0;  ///< Mail that could not be read; the link lives on.
   };
   const Complaints& complaints() const { return complaints_; }
-  /// No requests or bytes under way, and no mail since `since`.
-  bool idle_since(TimePoint since) const;
+  /// Tells the other side that this one has no use for the link. Requires kUp.
+  void give_up();
+  /// Since when there has been no mail; none while requests or bytes are under way.
+  std::optional<TimePoint> idle_since() const;
   /// Fills all but `node`.
   LinkStats stats(TimePoint now) const;
 
@@ -109,10 +119,11 @@ class Session {
   void on_mail(InFrame frame);
   void break_off(std::string why);
   Status check_mail(const std::string& actor, const Mail& mail) const;
-  void expire(TimePoint now);
 
   std::shared_ptr<const LinksOptions> options_;  // shared by the node's links
   const bool dialled_;
+  const std::string remote_;
+  const Admissions* admissions_;
   FrameDecoder decoder_;
   State state_ = State::kHello;
   NodeInfo peer_;

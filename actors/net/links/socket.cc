@@ -29,14 +29,16 @@ struct Address {
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-/// Null if there are none. A name is looked up unless `flags` forbid it.
-Addresses look_up(const std::string& host, uint16_t port, int flags) {
+/// Null if there are none. A name is looked up unless `flags` forbid it. `code`: of getaddrinfo().
+Addresses look_up(const std::string& host, uint16_t port, int flags, int* code = nullptr) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags;
   addrinfo* found = nullptr;
-  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) found = nullptr;
+  const int failed = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (failed != 0) found = nullptr;
+  if (code != nullptr) *code = failed;
   return Addresses(found, freeaddrinfo);
 }
 
@@ -50,6 +52,19 @@ bool look_up(const std::string& host, uint16_t port, int flags, Address& address
 
 Error system_error(ErrorCode code, const std::string& what) {
   return {code, what + ": " + std::strerror(errno), 0};
+}
+
+/// Waits until the connection of `fd` is made. Errors: kLinkLost.
+Status wait_connected(int fd, const std::string& to, std::chrono::milliseconds patience) {
+  pollfd writable{fd, POLLOUT, 0};
+  if (poll(&writable, 1, static_cast<int>(patience.count())) != 1)
+    return Error{ErrorCode::kLinkLost,
+                 to + ": no answer within " + std::to_string(patience.count()) + " ms", 0};
+  int failed = 0;
+  socklen_t size = sizeof(failed);
+  if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &size) != 0) failed = errno;
+  if (failed == 0) return {};
+  return Error{ErrorCode::kLinkLost, to + ": " + std::strerror(failed), 0};
 }
 
 }  // namespace
@@ -71,14 +86,16 @@ bool is_wildcard(const std::string& host) {
 
 Result<std::vector<std::string>> resolve_name(const std::string& name) {
   std::vector<std::string> addresses;
-  const Addresses found = look_up(name, 0, AI_ADDRCONFIG);
+  int failed = 0;
+  const Addresses found = look_up(name, 0, AI_ADDRCONFIG, &failed);
   for (const addrinfo* one = found.get(); one != nullptr; one = one->ai_next) {
     char text[NI_MAXHOST];
     if (getnameinfo(one->ai_addr, one->ai_addrlen, text, sizeof(text), nullptr, 0,
                     NI_NUMERICHOST) == 0)
       addresses.emplace_back(text);
   }
-  if (addresses.empty()) return Error{ErrorCode::kIo, "cannot resolve '" + name + "'", 0};
+  if (addresses.empty())
+    return Error{ErrorCode::kIo, "cannot resolve '" + name + "': " + gai_strerror(failed), 0};
   return addresses;
 }
 
@@ -88,15 +105,30 @@ std::string first_that_answers(const std::vector<std::string>& addresses, uint16
   for (const std::string& address : addresses) {
     const auto fd = start_connect({address, port});
     if (!fd) continue;
-    pollfd writable{*fd, POLLOUT, 0};
-    int error = 1;
-    socklen_t size = sizeof(error);
-    const bool connected = poll(&writable, 1, static_cast<int>(patience.count())) == 1 &&
-                           getsockopt(*fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
+    const bool connected = wait_connected(*fd, address, patience).ok();
     close(*fd);
     if (connected) return address;
   }
   return addresses.front();
+}
+
+Result<int> connect_now(const Endpoint& endpoint, std::chrono::milliseconds patience) {
+  std::vector<std::string> addresses{endpoint.host};
+  if (!is_numeric(endpoint.host)) {
+    auto found = resolve_name(endpoint.host);
+    if (!found) return Error{ErrorCode::kLinkLost, found.error().detail, 0};
+    addresses = std::move(*found);
+  }
+  Error why;
+  for (const std::string& address : addresses) {
+    const auto fd = start_connect({address, endpoint.port});
+    const Status made =
+        fd ? wait_connected(*fd, Endpoint{address, endpoint.port}.text(), patience) : fd.error();
+    if (made) return *fd;
+    if (fd) close(*fd);
+    why = made.error();
+  }
+  return why;
 }
 
 void tune_socket(int fd) {

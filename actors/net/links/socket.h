@@ -1,5 +1,5 @@
-/// The few socket calls the links need. Nothing here blocks, except resolve_name() and
-/// first_that_answers().
+/// The few socket calls the links need. Nothing here blocks, except resolve_name(),
+/// first_that_answers() and connect_now().
 #pragma once
 
 #include <chrono>
@@ -27,6 +27,11 @@ Result<std::vector<std::string>> resolve_name(const std::string& name);
 /// connects to it finds out why. Requires at least one; a single one is not tried.
 std::string first_that_answers(const std::vector<std::string>& addresses, uint16_t port,
                                std::chrono::milliseconds patience);
+
+/// A connected socket, not blocking. Waits up to `patience` for each address of a name, and as long
+/// as the look-up of the name takes. Errors, in the system's words ("cannot resolve 'x': ...",
+/// "10.0.0.1:7000: Connection refused", "... no answer within 3000 ms"): kLinkLost.
+Result<int> connect_now(const Endpoint& endpoint, std::chrono::milliseconds patience);
 
 /// A socket on its way to be connected; whoever polls it sees it writable, or an error.
 /// Requires a numeric host. Errors: kLinkLost.

@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "actors/net/links/busy_meters.h"
 #include "actors/net/links/byte_stream.h"
 #include "actors/net/links/links_actor.h"
 #include "actors/net/links/socket.h"
@@ -48,13 +49,14 @@ class TcpHost : public ActorHost<caf::io::broker> {
   void closed(connection_handle handle);
   void trigger_again();
   void tick();
+  LinksStats stats();
 
  private:
   struct Socket {
     ConnId conn = 0;  // 0: the core has forgotten it
     std::unique_ptr<ByteStream> stream;
-    uint64_t unsent = 0;  // bytes in CAF's buffers
-    bool large_reads = false;
+    uint64_t unsent = 0;    // bytes in CAF's buffers
+    size_t read_bytes = 0;  // at a time
     TimePoint linger_until{};
     bool half_closed = false;
   };
@@ -62,6 +64,7 @@ class TcpHost : public ActorHost<caf::io::broker> {
   void add(ConnId conn, connection_handle handle, StreamRole role);
   void fail_later(ConnId conn, const std::string& why);
   void pump(connection_handle handle, Socket& socket);
+  size_t read_bytes(size_t at_most) const { return core_->shaper().inlet().read_bytes(at_most); }
   void read_on(connection_handle handle);
   void half_close(connection_handle handle, Socket& socket);
   void hard_close(connection_handle handle);
@@ -72,6 +75,7 @@ class TcpHost : public ActorHost<caf::io::broker> {
   std::set<connection_handle> triggered_;         // to be triggered again
   std::set<connection_handle> triggered_before_;  // were, and will be at the next tick
   std::set<connection_handle> lingering_;         // without a conn: to be closed at linger_until
+  BusyMeters meters_;
 };
 
 struct TcpState {
@@ -118,17 +122,18 @@ void TcpHost::add(ConnId conn, connection_handle handle, StreamRole role) {
   handles_[conn] = handle;
   auto& placed = sockets_[handle] = std::move(socket);
   self_->ack_writes(handle, true);
-  self_->configure_read(handle, receive_policy::at_most(kSmallRead));
+  self_->configure_read(handle, receive_policy::at_most(read_bytes(kSmallRead)));
   pump(handle, placed);
 }
 
 void TcpHost::connected(connection_handle handle) {
   tune_socket(fd_of(handle));
-  ConnId conn = core_->accept();
+  ConnId conn =
+      core_->accept(Endpoint{self_->remote_addr(handle), self_->remote_port(handle)}.text());
   if (conn != 0) return add(conn, handle, StreamRole::kServer);
   sockets_[handle] = Socket{};
   lingering_.insert(handle);
-  self_->configure_read(handle, receive_policy::at_most(kSmallRead));
+  self_->configure_read(handle, receive_policy::at_most(read_bytes(kSmallRead)));
   hard_close(handle);
 }
 
@@ -143,18 +148,29 @@ void TcpHost::wake_writer(ConnId conn) {
 void TcpHost::pump(connection_handle handle, Socket& socket) {
   uint64_t before = socket.unsent;
   auto& out = self_->wr_buf(handle);
-  while (socket.conn != 0 && socket.unsent <= core_->max_chunk_bytes()) {
+  const size_t chunk =
+      core_->shaper().turns().chunk_bytes(socket.conn, core_->options().max_chunk_bytes);
+  while (socket.conn != 0 && socket.unsent <= chunk) {
     const size_t begin = out.size();
     if (!core_->next_chunk(socket.conn, out)) break;
     socket.stream->seal(out, begin);
     socket.unsent += out.size() - begin;
   }
   if (socket.unsent != before) self_->flush(handle);
+  meters_.sending(socket.conn, core_->session(socket.conn), socket.unsent, now());
+}
+
+LinksStats TcpHost::stats() {
+  LinksStats stats = core_->stats();
+  meters_.tell(stats);
+  return stats;
 }
 
 void TcpHost::transferred(const caf::io::data_transferred_msg& message) {
   auto it = sockets_.find(message.handle);
   if (it == sockets_.end()) return;
+  if (it->second.unsent > message.remaining)
+    meters_.left(it->second.conn, it->second.unsent - message.remaining, now());
   it->second.unsent = message.remaining;
   if (it->second.conn != 0) return pump(it->first, it->second);
   if (message.remaining == 0) half_close(it->first, it->second);
@@ -173,12 +189,14 @@ void TcpHost::received(const caf::io::new_data_msg& message) {
   }
   if (!plain) return core_->closed(conn, plain.error());
   if (!plain->empty()) core_->received(conn, plain->data(), plain->size());
+  meters_.received(conn, core_->session(conn), message.buf.size(), now());
   it = sockets_.find(message.handle);
   if (it == sockets_.end() || it->second.conn == 0) return;
-  const bool large = core_->session(conn)->expects_body();
-  if (large == it->second.large_reads) return;
-  it->second.large_reads = large;
-  self_->configure_read(message.handle, receive_policy::at_most(large ? kLargeRead : kSmallRead));
+  const size_t read =
+      read_bytes(core_->session(conn)->input().expects_body() ? kLargeRead : kSmallRead);
+  if (read == it->second.read_bytes) return;
+  it->second.read_bytes = read;
+  self_->configure_read(message.handle, receive_policy::at_most(read));
 }
 
 void TcpHost::set_reading(ConnId conn, bool on) {
@@ -212,6 +230,7 @@ void TcpHost::finish(ConnId conn, std::vector<char> farewell) {
   auto handle = it->second;
   handles_.erase(it);
   auto& socket = sockets_.at(handle);
+  meters_.forget(conn, now());
   socket.conn = 0;
   read_on(handle);  // to see the other side's end
   lingering_.insert(handle);
@@ -251,6 +270,7 @@ void TcpHost::closed(connection_handle handle) {
   triggered_before_.erase(handle);
   lingering_.erase(handle);
   if (conn != 0) {
+    meters_.forget(conn, now());
     core_->closed(conn, {ErrorCode::kLinkLost, "the connection failed or was closed", 0});
   }
 }
@@ -286,9 +306,11 @@ caf::behavior tcp_links(TcpBroker* self, LinksOptions options, int listen_fd,
         host->core().closed(conn, {ErrorCode::kLinkLost, why, 0});
       },
       [host](trigger_atom) { host->trigger_again(); },
+      [host](due_atom) { host->called(); },
+      [host](stats_atom) { return host->stats(); },
       [self, host](tick_atom) {
         host->tick();
-        self->delayed_send(self, tick_every(host->core().options()), tick_atom::value);
+        self->delayed_send(self, host->core().shaper().tick_every(), tick_atom::value);
       },
   };
   return io.or_else(links_handlers(self, state.core.get()));

@@ -10,6 +10,7 @@
 #include <caf/stateful_actor.hpp>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "actors/net/errors.h"
 #include "apps/sim/deterministic_system.h"
@@ -238,6 +239,64 @@ BOOST_AUTO_TEST_CASE(a_reader_asks_few_where_something_is_known_and_all_k_otherw
   BOOST_TEST(known * 4 < unknown * 3);
 }
 
+BOOST_AUTO_TEST_CASE(who_reads_again_asks_the_same_few_nodes_in_a_swarm_of_any_size) {
+  for (const uint64_t nodes : {10, 40}) {
+    Swarm swarm;
+    swarm.add_many(nodes);
+    swarm.store(7, "stage/3", {"seven", "here", 1, 60'000ms}, 100ms);
+    size_t finds = 0;
+    swarm.network.set_filter([&](const NodeId&, const ActorId&, const Mail& mail) {
+      finds += mail.kind == proto::KIND_DHT_FIND ? 1 : 0;
+      return sim::Fate::kDeliver;
+    });
+    for (uint64_t n = 0; n < nodes; ++n) {
+      swarm.get(n, "stage/3");
+      finds = 0;
+      BOOST_TEST(swarm.get(n, "stage/3").size() == 1u);
+      BOOST_TEST(finds <= 3u);
+      finds = 0;
+      auto some = swarm.ask<DhtRecords>(n, 20ms, dht_sample_atom::value, std::string("stage/3"),
+                                        uint32_t{8});
+      BOOST_TEST((some && some->size() == 1u));
+      BOOST_TEST(finds <= 1u);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(who_reads_finds_the_record_when_those_it_asked_before_have_died) {
+  Swarm swarm;
+  swarm.add_many(20);
+  swarm.store(7, "stage/3", {"seven", "here", 1, 60'000ms}, 100ms);
+  swarm.get(5, "stage/3");
+  const auto key = routing::dht_key("run/stage/3");
+  std::map<NodeId, uint64_t> by_distance;
+  for (uint64_t n = 0; n < 20; ++n)
+    if (n != 5 && n != 7) by_distance[routing::xor_distance(id_of(n), key)] = n;
+  auto nearest = by_distance.begin();
+  for (int dead = 0; dead < 3; ++dead, ++nearest) swarm.kill(nearest->second);
+  BOOST_TEST(swarm.get(5, "stage/3", 2'000ms).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_sample_is_as_large_as_was_asked_for_and_stays_the_same) {
+  Swarm swarm;
+  swarm.add_many(12);
+  for (int peer = 0; peer < 40; ++peer)
+    swarm.store(1, "stage/0", {"peer " + std::to_string(peer), "x", 1, 60'000ms});
+  auto sample = [&](uint64_t n) {
+    auto some =
+        swarm.ask<DhtRecords>(n, 20ms, dht_sample_atom::value, std::string("stage/0"), uint32_t{8});
+    std::set<std::string> subkeys;
+    for (const auto& record : some.value_or(DhtRecords{})) subkeys.insert(record.subkey);
+    return subkeys;
+  };
+  sample(3);  // looks the key up: the answers of several nodes together
+  const auto first = sample(3);
+  BOOST_TEST(first.size() == 8u);
+  for (int again = 0; again < 4; ++again) BOOST_TEST((sample(3) == first));
+  sample(4);
+  BOOST_TEST((sample(4) != first));
+}
+
 BOOST_AUTO_TEST_CASE(islands_grow_together_at_a_refresh) {
   Swarm swarm;
   swarm.add(0, {});
@@ -269,6 +328,23 @@ BOOST_AUTO_TEST_CASE(malformed_requests_are_refused) {
   BOOST_TEST(int(swarm.store(0, "x", {"", "v", 1, 1'000ms})) == int(ErrorCode::kInvalidArgument));
   BOOST_TEST(int(swarm.store(0, "x", {"a", std::string(5'000, 'v'), 1, 1'000ms})) ==
              int(ErrorCode::kInvalidArgument));
+}
+
+BOOST_AUTO_TEST_CASE(ending_the_actor_answers_who_reads_again) {
+  Swarm swarm;
+  swarm.add_many(3);
+  swarm.store(0, "stage/0", {"a", "x", 1, 60'000ms});
+  BOOST_TEST(swarm.get(2, "stage/0").size() == 1u);
+  swarm.network.silence(id_of(1));
+  caf::scoped_actor self{*swarm.system};
+  auto request =
+      self->request(swarm.nodes[2], caf::infinite, dht_get_atom::value, std::string("stage/0"));
+  swarm.system.run();
+  caf::anon_send_exit(swarm.nodes[2], caf::exit_reason::user_shutdown);
+  swarm.system.run();
+  ErrorCode code = ErrorCode::kNone;
+  request.receive([](DhtRecords&) {}, [&](const caf::error& e) { code = from_caf(e).code; });
+  BOOST_TEST(int(code) == int(ErrorCode::kShuttingDown));
 }
 
 BOOST_AUTO_TEST_CASE(ending_the_actor_answers_what_is_pending) {

@@ -174,6 +174,75 @@ BOOST_AUTO_TEST_CASE(a_body_beyond_the_budget_waits_until_another_is_let_go) {
   BOOST_TEST((decoder.frame().body.view() == std::string(1000, 'b')));
 }
 
+BOOST_AUTO_TEST_CASE(a_body_that_is_not_wanted_is_dropped_as_it_comes) {
+  auto shared = budget();
+  FrameDecoder decoder({}, shared, [](const FrameHeader& header, const std::string& actor) {
+    return actor == "echo" && header.request_id == 2 ? BodyRule::kSkip : BodyRule::kWait;
+  });
+  decoder.trust();
+  auto bytes = bytes_of(echo_frame(2, std::string(5000, 'b')));
+  std::vector<InFrame> frames;
+  // Known as soon as the body begins, and no memory is taken for it.
+  const std::vector<char> beginning(bytes.begin(), bytes.begin() + 200);
+  BOOST_REQUIRE((feed(decoder, beginning, 100, &frames) == Outcome::kMore));
+  BOOST_REQUIRE_EQUAL(frames.size(), 1u);
+  BOOST_TEST(frames[0].skipped);
+  BOOST_TEST(frames[0].actor == "echo");
+  BOOST_TEST(frames[0].body.size() == 0u);
+  BOOST_TEST(shared->used_bytes() == 0u);
+  const std::vector<char> rest(bytes.begin() + 200, bytes.end());
+  BOOST_REQUIRE((feed(decoder, rest, 100, &frames) == Outcome::kMore));
+  BOOST_REQUIRE((feed(decoder, bytes_of(echo_frame(3, "next")), 7, &frames) == Outcome::kMore));
+  BOOST_REQUIRE_EQUAL(frames.size(), 2u);
+  BOOST_TEST(!frames[1].skipped);
+  BOOST_TEST((frames[1].body.view() == "next"));
+}
+
+BOOST_AUTO_TEST_CASE(a_frame_may_be_broken_off_anywhere) {
+  for (size_t chunks = 1; chunks < 6; ++chunks) {
+    auto shared = budget();
+    auto decoder = trusted(shared);
+    auto frame = echo_frame(1, std::string(5000, 'b'));
+    std::vector<char> bytes;
+    for (size_t i = 0; i < chunks; ++i) BOOST_REQUIRE(!append_chunk(frame, 900, bytes));
+    frame.broken = true;
+    BOOST_TEST(append_chunk(frame, 900, bytes));
+    std::vector<InFrame> frames;
+    BOOST_REQUIRE((feed(decoder, bytes, 64, &frames) == Outcome::kMore));
+    BOOST_TEST(frames.empty());
+    BOOST_TEST(shared->used_bytes() == 0u);
+    BOOST_TEST(!decoder.expects_body());
+    BOOST_REQUIRE((feed(decoder, bytes_of(echo_frame(2, "next")), 64, &frames) == Outcome::kMore));
+    BOOST_TEST(frames.size() == 1u);
+  }
+  auto frame = echo_frame(1, "never begun");
+  frame.broken = true;
+  std::vector<char> bytes;
+  append_chunk(frame, 900, bytes);
+  auto decoder = trusted();
+  BOOST_TEST((feed(decoder, bytes, 64) == Outcome::kMalformed));
+}
+
+BOOST_AUTO_TEST_CASE(bytes_that_are_taken_over_are_free_again_though_the_memory_is_used) {
+  auto shared = budget(1000);
+  auto decoder = trusted(shared);
+  std::vector<InFrame> frames;
+  BOOST_REQUIRE((feed(decoder, bytes_of(echo_frame(1, std::string(900, 'b'))), 99, &frames) ==
+                 Outcome::kMore));
+  BOOST_TEST(shared->used_bytes() == 900u);
+  Mail mail;
+  mail.body = frames[0].body;
+  mail.hold = frames[0].hold;
+  take_over_body(mail);
+  take_over_body(mail);
+  BOOST_TEST(shared->used_bytes() == 0u);
+  BOOST_TEST((mail.body.view() == std::string(900, 'b')));
+  frames.clear();
+  mail = {};
+  BOOST_TEST(shared->used_bytes() == 0u);
+  take_over_body(mail);
+}
+
 BOOST_AUTO_TEST_CASE(a_wrong_byte_anywhere_in_the_headers_is_never_a_crash) {
   auto good = bytes_of(echo_frame(1, std::string(100, 'b')), 60);
   for (size_t at = 0; at < good.size(); ++at) {

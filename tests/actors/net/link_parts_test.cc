@@ -90,16 +90,30 @@ BOOST_AUTO_TEST_CASE(the_most_urgent_class_goes_first_and_each_in_order) {
   BOOST_TEST(queue.pushed() == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(a_request_is_forgotten_only_before_its_first_byte_has_left) {
+BOOST_AUTO_TEST_CASE(of_a_request_that_is_forgotten_half_way_only_its_end_is_sent) {
   SendQueue queue;
   queue.push(frame(proto::KIND_ECHO, 1));
   queue.push(frame(proto::KIND_ECHO, 2));
   std::vector<char> out;
   queue.next_chunk(out, 4);
-  BOOST_TEST(!queue.forget_request(TrafficClass::kControl, 1));
+  BOOST_TEST(queue.forget_request(TrafficClass::kControl, 1));
+  BOOST_TEST(queue.forget_request(TrafficClass::kControl, 1));  // again: no more to drop
   BOOST_TEST(queue.forget_request(TrafficClass::kControl, 2));
   BOOST_TEST(!queue.forget_request(TrafficClass::kControl, 2));
   BOOST_TEST(queue.frames() == 1u);
+  BOOST_TEST(queue.bytes() == 0u);
+  out.clear();
+  BOOST_TEST(queue.next_chunk(out, 1000));
+  BOOST_TEST(out.size() == kChunkHeaderBytes);
+  BOOST_TEST(queue.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_request_that_has_left_is_not_forgotten) {
+  SendQueue queue;
+  queue.push(frame(proto::KIND_ECHO, 1));
+  std::vector<char> out;
+  queue.next_chunk(out, 1000);
+  BOOST_TEST(!queue.forget_request(TrafficClass::kControl, 1));
 }
 
 BOOST_AUTO_TEST_CASE(clearing_tells_whether_half_a_control_frame_has_left) {
@@ -201,7 +215,7 @@ BOOST_AUTO_TEST_CASE(without_a_limit_everybody_may_send_at_any_time) {
   SendTurns turns(0);
   for (ConnId conn = 1; conn < 100; ++conn) {
     BOOST_TEST(turns.may_send(conn, kStart));
-    turns.sent(1 << 30);
+    turns.sent(conn, 1 << 30);
   }
   BOOST_TEST(!turns.anybody_waits());
 }
@@ -209,7 +223,7 @@ BOOST_AUTO_TEST_CASE(without_a_limit_everybody_may_send_at_any_time) {
 BOOST_AUTO_TEST_CASE(turns_go_by_class_and_then_by_who_has_waited_longest) {
   SendTurns turns(1'000);
   BOOST_TEST(turns.may_send(9, kStart));
-  turns.sent(10'000);  // into debt: everybody waits
+  turns.sent(9, 10'000);  // into debt: everybody waits
   for (const ConnId conn : {1, 2, 3}) BOOST_TEST(!turns.may_send(conn, kStart));
   std::vector<ConnId> order;
   auto traffic = [](ConnId conn) {

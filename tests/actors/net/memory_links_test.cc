@@ -330,7 +330,7 @@ BOOST_AUTO_TEST_CASE(large_mail_crosses_in_chunks) {
 BOOST_AUTO_TEST_CASE(a_capped_node_sends_at_its_rate_and_stays_in_touch) {
   Swarm swarm;
   auto slow = swarm.options(1);
-  slow.send_bytes_per_s = 100'000;
+  slow.shape.node.send_bytes_per_s = 100'000;
   slow.silence_limit = 1s;
   slow.heartbeat_every = 200ms;
   auto fast = swarm.options(2);
@@ -354,7 +354,7 @@ BOOST_AUTO_TEST_CASE(a_capped_node_sends_at_its_rate_and_stays_in_touch) {
 BOOST_AUTO_TEST_CASE(links_of_a_capped_node_share_its_rate_evenly) {
   Swarm swarm;
   auto slow = swarm.options(1);
-  slow.send_bytes_per_s = 100'000;
+  slow.shape.node.send_bytes_per_s = 100'000;
   auto a = swarm.start(slow), b = swarm.start(2), c = swarm.start(3);
   auto mail = [] { return echo_mail(1, 60s, Buffer::from_string(std::string(500'000, 'x'))); };
   auto to_b = swarm.ask(swarm.resolve(a, b, "echo"), mail());
@@ -371,7 +371,7 @@ BOOST_AUTO_TEST_CASE(links_of_a_capped_node_share_its_rate_evenly) {
 BOOST_AUTO_TEST_CASE(control_mail_of_a_capped_node_passes_the_bodies_on_all_its_links) {
   Swarm swarm;
   auto slow = swarm.options(1);
-  slow.send_bytes_per_s = 100'000;
+  slow.shape.node.send_bytes_per_s = 100'000;
   auto a = swarm.start(slow);
   std::vector<caf::actor> remotes;
   std::vector<std::shared_ptr<Swarm::Answer>> large, small;
@@ -391,7 +391,7 @@ BOOST_AUTO_TEST_CASE(control_mail_of_a_capped_node_passes_the_bodies_on_all_its_
 BOOST_AUTO_TEST_CASE(a_link_that_ends_while_it_is_held_back_holds_no_other_back) {
   Swarm swarm;
   auto slow = swarm.options(1);
-  slow.send_bytes_per_s = 100'000;
+  slow.shape.node.send_bytes_per_s = 100'000;
   auto a = swarm.start(slow), b = swarm.start(2), c = swarm.start(3);
   auto mail = [](size_t size) {
     return echo_mail(1, 60s, Buffer::from_string(std::string(size, 'x')));
@@ -434,6 +434,54 @@ BOOST_AUTO_TEST_CASE(a_pause_saves_up_a_tenth_of_a_second_and_a_debt_is_one_chun
   BOOST_TEST(send_all() == 0u);
   now += 1ms;
   BOOST_TEST(send_all() == 5'000u);
+}
+
+/// A stage of a pipeline, reduced to what it holds: a request's body until the next one's reply is
+/// back, and its own answer is as large.
+struct Relay {
+  caf::actor next;
+  bool takes_over = false;
+};
+
+caf::behavior relay(caf::event_based_actor* self, std::shared_ptr<Relay> relay) {
+  return {[self, relay](const Mail& mail) -> caf::result<Mail> {
+    if (relay->takes_over) take_over_body(mail);
+    if (!relay->next) return mail;
+    auto promise = self->make_response_promise();
+    self->request(relay->next, caf::infinite, mail)
+        .then([promise, held = mail](const Mail& reply) mutable { promise.deliver(reply); },
+              [promise](const caf::error& error) mutable { promise.deliver(error); });
+    return promise;
+  }};
+}
+
+/// The last stage's answers are what frees the middle one's memory; they found no room in it.
+BOOST_AUTO_TEST_CASE(a_pipeline_that_holds_more_than_the_receive_budget_does_not_stop) {
+  for (const bool takes_over : {false, true}) {
+    Swarm swarm;
+    std::vector<Swarm::Node> nodes;
+    std::vector<std::shared_ptr<Relay>> relays;
+    for (uint8_t number = 1; number <= 4; ++number) {
+      auto options = swarm.options(number);
+      options.receive_budget_bytes = 1 << 20;
+      nodes.push_back(swarm.start(options));
+      relays.push_back(std::make_shared<Relay>());
+      relays.back()->takes_over = takes_over;
+      caf::anon_send(nodes.back().links, register_atom::value, std::string("relay"),
+                     swarm.system.own(swarm.system->spawn(relay, relays.back())));
+    }
+    for (size_t i = 1; i + 1 < nodes.size(); ++i)
+      relays[i]->next = swarm.resolve(nodes[i], nodes[i + 1], "relay");
+    const auto first = swarm.resolve(nodes[0], nodes[1], "relay");
+    const auto body = Buffer::from_string(std::string(128 << 10, 'b'));
+    std::vector<std::shared_ptr<Swarm::Answer>> answers;
+    for (uint64_t i = 0; i < 64; ++i) answers.push_back(swarm.ask(first, echo_mail(i, 60s, body)));
+    swarm.system.advance(59s);
+    const auto answered = std::count_if(answers.begin(), answers.end(), [&](const auto& answer) {
+      return answer->here && answer->mail.body.size() == body.size();
+    });
+    BOOST_TEST(answered == 64, "taken over " << takes_over << ": " << answered << " of 64");
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

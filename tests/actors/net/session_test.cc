@@ -31,9 +31,12 @@ Mail echo_mail(uint64_t sequence, size_t body = 0, std::chrono::milliseconds bud
 /// Two sessions and the wire between them.
 struct Pair {
   explicit Pair(std::shared_ptr<LinksOptions> a_options = options(1),
-                std::shared_ptr<LinksOptions> b_options = options(2))
+                std::shared_ptr<LinksOptions> b_options = options(2),
+                std::shared_ptr<ReceiveBudget> b_budget = std::make_shared<ReceiveBudget>(1 << 30,
+                                                                                          nullptr),
+                const Admissions* b_admissions = nullptr)
       : a(a_options, true, std::make_shared<ReceiveBudget>(1 << 30, nullptr), kStart),
-        b(b_options, false, std::make_shared<ReceiveBudget>(1 << 30, nullptr), kStart) {}
+        b(b_options, false, b_budget, kStart, {}, b_admissions) {}
 
   static bool move(Session& from, Session& to, TimePoint now, size_t piece) {
     std::vector<char> bytes;
@@ -188,6 +191,87 @@ BOOST_AUTO_TEST_CASE(a_late_request_that_never_left_is_not_sent) {
   pair.exchange(kStart + 200ms);
   BOOST_TEST(pair.b.take_events().empty());
   BOOST_TEST(pair.a.stats(kStart).queued_bytes == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_late_request_that_has_half_left_is_broken_off) {
+  Pair pair;
+  pair.up();
+  BOOST_REQUIRE(pair.a.request("echo", echo_mail(1, 500'000, 100ms), kStart).ok());
+  for (int chunk = 0; chunk < 10; ++chunk) BOOST_REQUIRE(Pair::move(pair.a, pair.b, kStart, 400));
+  BOOST_TEST(pair.b.input().expects_body());
+  pair.a.tick(kStart + 200ms);
+  BOOST_TEST(pair.a.stats(kStart).queued_bytes < 100u);
+  pair.exchange(kStart + 200ms);
+  BOOST_TEST((pair.b.state() == Session::State::kUp));
+  BOOST_TEST(!pair.b.input().expects_body());
+  BOOST_TEST(pair.b.take_events().empty());
+  BOOST_REQUIRE(pair.a.request("echo", echo_mail(2, 5'000), kStart + 200ms).ok());
+  pair.exchange(kStart + 200ms);
+  BOOST_TEST(pair.b.take_events().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_request_that_its_actor_has_no_room_for_is_refused_before_its_body_is_read) {
+  auto admission = std::make_shared<Admission>();
+  Admissions admissions;
+  admissions.add("stage", admission);
+  const auto budget = std::make_shared<ReceiveBudget>(1 << 20, nullptr);
+  Pair pair(options(1), options(2), budget, &admissions);
+  pair.up();
+  admission->close(/*retry_after_ms=*/70);
+  const uint64_t before = pair.a.stats(kStart).bytes_sent[0];
+  BOOST_REQUIRE(pair.a.request("stage", echo_mail(1, 500'000), kStart).ok());
+  BOOST_REQUIRE(pair.a.request("echo", echo_mail(2, 500), kStart).ok());  // not asked of it
+  while (pair.a.take_events().empty()) {
+    BOOST_REQUIRE(Pair::move(pair.a, pair.b, kStart, 1000));
+    Pair::move(pair.b, pair.a, kStart, 1000);
+    BOOST_TEST(budget->used_bytes() <= 500u);
+    BOOST_REQUIRE(pair.a.stats(kStart).bytes_sent[0] - before < 5'000u);
+  }
+  pair.exchange();
+  BOOST_TEST(pair.a.stats(kStart).bytes_sent[3] < 5'000u);  // the rest never left
+  const auto events = pair.b.take_events();
+  BOOST_REQUIRE_EQUAL(events.size(), 1u);
+  BOOST_TEST(events[0].actor == "echo");
+  admission->open();
+  BOOST_REQUIRE(pair.a.request("stage", echo_mail(3, 500'000), kStart).ok());
+  pair.exchange();
+  BOOST_TEST(pair.b.take_events().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(the_reply_to_an_own_request_passes_a_budget_that_is_used_up) {
+  const auto budget = std::make_shared<ReceiveBudget>(1'000, nullptr);
+  Pair pair(options(1), options(2), budget);
+  pair.up();
+  BOOST_REQUIRE(pair.b.request("stage", echo_mail(1, 900), kStart).ok());
+  pair.exchange();
+  const auto asked = pair.a.take_events();
+  BOOST_REQUIRE_EQUAL(asked.size(), 1u);
+  const auto held = budget->take(1'000, true);
+  pair.a.reply(asked[0].request_id, echo_mail(1, 900));
+  pair.exchange();
+  BOOST_TEST(!pair.b.paused());
+  BOOST_REQUIRE_EQUAL(pair.b.take_events().size(), 1u);
+  // What is much larger than what was asked with is not what was asked for: it waits.
+  BOOST_REQUIRE(pair.b.request("stage", echo_mail(2, 900), kStart).ok());
+  pair.exchange();
+  pair.a.reply(pair.a.take_events().at(0).request_id, echo_mail(2, 9'000));
+  pair.exchange();
+  BOOST_TEST(pair.b.paused());
+}
+
+BOOST_AUTO_TEST_CASE(a_reply_that_nobody_waits_for_takes_no_memory) {
+  const auto budget = std::make_shared<ReceiveBudget>(1 << 20, nullptr);
+  Pair pair(options(1), options(2), budget);
+  pair.up();
+  BOOST_REQUIRE(pair.b.request("stage", echo_mail(1, 900, 100ms), kStart).ok());
+  pair.exchange();
+  const auto asked = pair.a.take_events();
+  pair.b.tick(kStart + 200ms);
+  BOOST_TEST(pair.b.take_events().size() == 1u);         // failed
+  pair.a.reply(asked[0].request_id, echo_mail(1, 900));  // its cancellation is still on the way
+  while (Pair::move(pair.a, pair.b, kStart + 200ms, 100)) BOOST_TEST(budget->used_bytes() == 0u);
+  BOOST_TEST(pair.b.take_events().empty());
+  BOOST_TEST((pair.b.state() == Session::State::kUp));
 }
 
 BOOST_AUTO_TEST_CASE(a_lost_link_fails_all_requests_at_once) {

@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(reading_that_stops_at_every_body_always_resumes) {
 /// The cap's bucket holds 100 kB and its chunks 50 kB: what both sides send is larger than either.
 BOOST_AUTO_TEST_CASE(a_capped_node_takes_and_sends_frames_larger_than_its_bucket) {
   auto slow = options("b");
-  slow.send_bytes_per_s = 1e6;
+  slow.shape.node.send_bytes_per_s = 1e6;
   Node a(options("a")), b(slow);
   auto to_a = resolve(b, a.endpoint, "sink");
   auto to_b = resolve(a, b.endpoint, "sink");
@@ -244,6 +244,40 @@ BOOST_AUTO_TEST_CASE(a_capped_node_takes_and_sends_frames_larger_than_its_bucket
   BOOST_TEST((receive_all(at_a) == sent));
   const auto at_capped = receive_all(at_b);
   BOOST_TEST(at_capped.count(std::string(300'000, 'b')) == mails.size());
+  BOOST_TEST(stats(b).malformed_frames == 0u);
+}
+
+/// Reading stops and goes on many times, and bytes wait for their delay: none may be lost or pass
+/// another, and the rate and the delay are lower bounds on any machine.
+BOOST_AUTO_TEST_CASE(a_node_that_receives_slowly_and_late_gets_every_byte_in_order) {
+  auto slow = options("b");
+  slow.shape.node.receive_bytes_per_s = 2e6;
+  slow.shape.node.link_delay_s = 0.03;
+  slow.shape.node.link_jitter_s = 0.02;
+  Node a(options("a")), b(slow);
+  auto sink = resolve(a, b.endpoint, "sink");
+  BOOST_REQUIRE(sink.ok());
+  caf::scoped_actor at_b(b.system);
+  caf::anon_send(b.links, register_atom::value, std::string("sink"), caf::actor(at_b));
+  BOOST_REQUIRE(stats(b).links.size() > 0);  // it is registered
+  std::mt19937 random(5);
+  std::vector<std::string> sent;
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 8; ++i) {
+    std::string body(150'000, '\0');
+    for (auto& byte : body) byte = static_cast<char>(random());
+    sent.push_back(body);
+    caf::anon_send(*sink, make_mail(proto::ForwardRequest(), Buffer::from_string(body)));
+  }
+  std::vector<std::string> got;
+  bool late = false;
+  while (got.size() < sent.size() && !late)
+    at_b->receive([&](const Mail& mail) { got.emplace_back(mail.body.view()); },
+                  caf::after(20s) >> [&] { late = true; });
+  BOOST_TEST((got == sent));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  // What may come at once: the bucket, and a read under way and another before reading has stopped.
+  BOOST_TEST(took.count() >= 0.03 + (1.2e6 - 2e5 - 2 * (256 << 10)) / 2e6);
   BOOST_TEST(stats(b).malformed_frames == 0u);
 }
 

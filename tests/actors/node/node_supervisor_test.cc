@@ -94,6 +94,25 @@ BOOST_FIXTURE_TEST_CASE(a_failed_role_comes_back_whole_under_a_new_name, Supervi
   BOOST_TEST(!stopped);
 }
 
+BOOST_FIXTURE_TEST_CASE(held_roles_begin_when_they_may, Supervised) {
+  actors::NodeSupervisorDeps deps;
+  deps.links = links;
+  deps.events = events;
+  int begun = 0;
+  deps.groups = {{{Role::kTrainer}, [&](uint32_t) {
+                    ++begun;
+                    return actors::RoleActors();
+                  }}};
+  deps.hold = true;
+  deps.stop_process = [](bool) {};
+  auto held = system.own(actors::spawn_node_supervisor(*system, std::move(deps)));
+  system.advance(1h);
+  BOOST_TEST(begun == 0);
+  for (int i = 0; i < 2; ++i) caf::anon_send(held, actors::begin_atom::value);
+  system.run();
+  BOOST_TEST(begun == 1);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_role_that_fails_again_and_again_ends_the_node, Supervised) {
   for (int i = 0; i <= actors::kMaxRestarts; ++i) {
     BOOST_TEST(!stopped);

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "actors/stage/microbatch_times.h"
 #include "tests/support/ids.h"
 
 using namespace swarm;
@@ -77,6 +78,41 @@ BOOST_AUTO_TEST_CASE(the_next_stage_gets_all_but_the_activations_unchanged) {
   next.clear_activations();
   next.set_stage(1);  // StageClient fills it in
   BOOST_TEST(next.SerializeAsString() == request().SerializeAsString());
+}
+
+BOOST_AUTO_TEST_CASE(a_reply_tells_where_the_time_went) {
+  MicrobatchTimes times;
+  times.received(1'000);
+  times.queued(10);
+  times.begun(11);
+  times.computed(0.5);
+  times.sent_on(12, 5'000);
+  times.came_back(15, 3'000);
+  times.queued(15);
+  times.begun(15.25);
+  times.computed(1);
+  LinkRates rates{1e3, 2e3, {{testing::node(4), 100}}};
+  proto::ForwardReply reply;
+  times.tell(reply, 1'000, testing::node(4).raw(), rates);
+  BOOST_TEST(reply.compute_s() == 1.5f);
+  BOOST_TEST(reply.queue_s() == 1.25f);
+  BOOST_TEST(reply.downstream_s() == 3.0f);
+  BOOST_TEST(reply.uplink_s() == 6.0f);
+  BOOST_TEST(reply.downlink_s() == 2.0f);
+  BOOST_TEST(reply.pair_s() == 10.0f);
+  proto::ForwardReply elsewhere;
+  times.tell(elsewhere, 1'000, "nobody", {});
+  BOOST_TEST(elsewhere.uplink_s() == 0);
+  BOOST_TEST(elsewhere.pair_s() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_slower_direction_of_a_pair_counts) {
+  proto::ForwardReply reply;
+  reply.set_compute_s(0.5f);
+  reply.set_pair_s(2);
+  BOOST_TEST(occupancy_of(reply, 1'000, 1'000).pair_s == 2);
+  BOOST_TEST(occupancy_of(reply, 9'000, 1'000).pair_s == 9);
+  BOOST_TEST(occupancy_of(reply, 9'000, 0).seconds() == 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

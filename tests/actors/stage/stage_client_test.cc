@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
+#include <limits>
 
 #include "actors/net/errors.h"
 #include "actors/net/local.h"
@@ -28,6 +29,8 @@ using Owner = caf::stateful_actor<OwnerState>;
 struct Client {
   std::vector<DhtRecordLocal> records;
   std::map<PeerId, Error> answers;  // a peer without one replies
+  std::map<PeerId, proto::ForwardReply> replies;
+  proto::ForwardRequest last;
   std::vector<PeerId> asked;
   std::shared_ptr<MemoryEventLog> events = std::make_shared<MemoryEventLog>();
   sim::DeterministicSystem system;
@@ -40,7 +43,7 @@ struct Client {
     deps.num_stages = 2;
     deps.events = events;
     deps.dht = system.own(system->spawn([this]() -> caf::behavior {
-      return {[this](dht_get_atom, const std::string&) { return records; }};
+      return {[this](dht_sample_atom, const std::string&, uint32_t) { return records; }};
     }));
     deps.links = system.own(system->spawn([this](caf::event_based_actor* self) -> caf::behavior {
       return {[this, self](resolve_atom, const ActorId& id, const Endpoint&) {
@@ -62,8 +65,20 @@ struct Client {
   caf::result<Mail> answer(const PeerId& id, const Mail& mail) {
     if (mail.kind != proto::KIND_FORWARD) return make_mail(proto::Ack());
     asked.push_back(id);
+    last = mail.as<proto::ForwardRequest>();
     if (auto error = answers.find(id); error != answers.end()) return to_caf(error->second);
-    return make_mail(proto::ForwardReply());
+    return make_mail(replies[id]);
+  }
+  /// `count` microbatches of one sample, one after the other; how many each peer got.
+  std::map<PeerId, int> send(int count) {
+    proto::ForwardRequest head;
+    head.set_samples(1);
+    asked.clear();
+    for (int i = 0; i < count; ++i)
+      act([&] { client->send(head, {}, 10s, [](const Result<StageClient::Outcome>&) {}); });
+    std::map<PeerId, int> shares;
+    for (const PeerId& id : asked) ++shares[id];
+    return shares;
   }
   void announce(const PeerId& id, uint64_t version) {
     proto::PeerRecord record;
@@ -81,7 +96,7 @@ struct Client {
     system.run();
   }
   void refresh() {
-    act([this] { client->refresh(); });
+    act([this] { client->tick(); });
   }
 };
 
@@ -161,6 +176,79 @@ BOOST_FIXTURE_TEST_CASE(a_peer_that_is_gone_says_nothing_about_newcomers, Client
   refresh();
   BOOST_TEST(client->describe().find("seconds_per_sample=0.5 ") != std::string::npos,
              client->describe());
+}
+
+// The share followed the compute that a peer told of itself: links were not seen.
+BOOST_FIXTURE_TEST_CASE(a_slow_link_lowers_a_peers_share, Client) {
+  for (uint32_t i = 1; i <= 2; ++i) {
+    announce(peer(i), 1);
+    replies[peer(i)].set_compute_s(0.01f);
+  }
+  replies[peer(1)].set_uplink_s(0.09f);
+  deps.node = node(9);
+  start();
+  refresh();
+  auto shares = send(100);
+  BOOST_TEST(shares[peer(1)] <= 12);
+  BOOST_TEST(last.asker() == node(9).raw());
+  BOOST_TEST(client->describe().find("slowest=uplink") != std::string::npos, client->describe());
+}
+
+BOOST_FIXTURE_TEST_CASE(the_way_there_counts_at_the_rate_of_the_own_link, Client) {
+  LinkRates rates;
+  rates.slow_pairs[node(1)] = 10;  // bytes/s
+  deps.rates = &rates;
+  for (uint32_t i = 1; i <= 2; ++i) {
+    announce(peer(i), 1);
+    replies[peer(i)].set_compute_s(0.01f);
+  }
+  start();
+  refresh();
+  BOOST_TEST(send(100)[peer(1)] <= 12);
+}
+
+BOOST_FIXTURE_TEST_CASE(compute_alone_does_not_see_links, Client) {
+  deps.wiring.cost = routing::WiringCost::kCompute;
+  for (uint32_t i = 1; i <= 2; ++i) {
+    announce(peer(i), 1);
+    replies[peer(i)].set_compute_s(0.01f);
+  }
+  replies[peer(1)].set_uplink_s(0.09f);
+  start();
+  refresh();
+  BOOST_TEST(send(100)[peer(1)] == 50);
+}
+
+BOOST_FIXTURE_TEST_CASE(figures_that_cannot_be_change_nothing, Client) {
+  for (uint32_t i = 1; i <= 2; ++i) {
+    announce(peer(i), 1);
+    replies[peer(i)].set_compute_s(0.01f);
+  }
+  start();
+  refresh();
+  send(20);
+  auto& lie = replies[peer(1)];
+  lie.set_compute_s(-1);
+  lie.set_uplink_s(std::numeric_limits<float>::quiet_NaN());
+  lie.set_downlink_s(std::numeric_limits<float>::infinity());
+  lie.set_pair_s(1e20f);
+  auto shares = send(100);
+  BOOST_TEST(shares[peer(1)] >= 49);
+  BOOST_TEST(shares[peer(2)] >= 49);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_given_up_is_no_longer_unfinished, Client) {
+  announce(peer(1), 1);
+  answers[peer(1)] = {ErrorCode::kStaleStep, ""};
+  start();
+  refresh();
+  send(5);
+  BOOST_TEST(client->describe().find("unfinished=0") != std::string::npos, client->describe());
+  answers[peer(1)] = {ErrorCode::kOverloaded, "", 500};
+  uint64_t id = 0;
+  act([&] { id = client->send({}, {}, 10s, [](const Result<StageClient::Outcome>&) {}); });
+  act([&] { client->cancel(id); });
+  BOOST_TEST(client->describe().find("unfinished=0") != std::string::npos, client->describe());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

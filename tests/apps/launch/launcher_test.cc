@@ -20,7 +20,8 @@ const char* const kScript = R"(#!/bin/sh
 all="$*"
 shift; shift
 while [ $# -gt 0 ]; do
-  case $1 in --name) name=$2;; --run-folder) dir=$2;; --listen) listen=$2;; esac
+  case $1 in --name) name=$2;; --run-folder) dir=$2;; --listen) listen=$2;;
+  --launched) shift; continue;; esac
   shift 2
 done
 own=$dir/nodes/$name
@@ -110,6 +111,28 @@ BOOST_AUTO_TEST_CASE(a_killed_node_starts_again_on_its_port_and_the_run_finishes
   BOOST_TEST(!has("events.jsonl", "process_lost"));
   BOOST_TEST(has("nodes/s-0/started.txt", "--listen 127.0.0.1:704"));
   BOOST_TEST(has("nodes/t/started.txt", "--join"));
+}
+
+BOOST_AUTO_TEST_CASE(a_change_of_links_is_written_for_nodes_that_follow_it) {
+  auto e = experiment(std::string(kTwo) +
+                      "[[timeline]]\nat_step=1\naction=\"link\"\nnode=\"s-*\"\nto=\"t\"\n"
+                      "delay_s=0.2\n[[timeline]]\nat_step=1\naction=\"link\"\nnode=\"t\"\n"
+                      "send_bytes_per_s=5e4\n"
+                      "[[timeline]]\nat_step=1\naction=\"kill\"\nnode=\"s-0\"\n"
+                      "[[timeline]]\nat_step=1\naction=\"start\"\nnode=\"s-0\"\n");
+  const auto report = Launcher(e, options(e)).run();
+  BOOST_TEST(report.reason == "");
+  BOOST_TEST(has("nodes/s-0/started.txt", "--follow-links " + folder + "/links.toml"));
+  BOOST_TEST(has("events.jsonl", "\"index\":0,\"action\":\"link\""));
+  BOOST_TEST(has("links.toml",
+                 "[[change]]\nnode = \"s-*\"\nto = \"t\"\ndelay_s = 0.2\n\n[[change]]\n"
+                 "node = \"t\"\nsend_bytes_per_s = 5e+04\n"));
+  const auto plain = experiment(kTwo);
+  auto copy = plain;
+  auto opts = options(copy);
+  go();
+  BOOST_TEST((Launcher(copy, opts).run().outcome == Outcome::kFinished));
+  BOOST_TEST(!has("nodes/t/started.txt", "--follow-links"));
 }
 
 BOOST_AUTO_TEST_CASE(a_node_that_cannot_start_fails_the_run_and_says_why) {

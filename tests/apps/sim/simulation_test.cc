@@ -221,6 +221,26 @@ BOOST_AUTO_TEST_CASE(everything_and_slow_links_at_once_cost_time_only) {
   check_seeds(FaultProfile::kAll, 1'000'000, 1'000'000 + kSeeds / 2);
 }
 
+/// With four times the nodes a node says at most as much more as the logarithm of their number grows.
+BOOST_AUTO_TEST_CASE(what_a_node_says_and_its_links_grow_at_most_as_the_logarithm_of_the_swarm) {
+  auto traffic = [](uint32_t nodes) {
+    SimulationOptions options;
+    options.seed = 5;
+    options.profile = FaultProfile::kNone;
+    options.nodes = nodes;
+    options.stages = 4;
+    options.steps = 12;
+    options.traffic = true;
+    const auto report = simulate(options);
+    if (report.violation) BOOST_ERROR(explain(report));
+    return report.training.value_or(NodeTraffic{});
+  };
+  const NodeTraffic few = traffic(16), many = traffic(64);
+  constexpr double kLogarithms = 6.0 / 4;  // of 64 and 16
+  BOOST_TEST(many.messages_per_s <= few.messages_per_s * kLogarithms);
+  BOOST_TEST(many.bytes_per_s <= few.bytes_per_s * kLogarithms);
+}
+
 BOOST_AUTO_TEST_CASE(a_large_swarm_trains_and_its_traffic_is_told) {
   SimulationOptions options;
   options.profile = FaultProfile::kNone;

@@ -75,6 +75,26 @@ BOOST_AUTO_TEST_CASE(parts_always_cover_in_order_and_inner_borders_are_aligned) 
   BOOST_TEST(holds);
 }
 
+BOOST_AUTO_TEST_CASE(of_many_members_with_a_short_vector_some_reduce_and_others_in_the_next_round) {
+  auto sizes = [](uint64_t round) {
+    std::vector<uint64_t> counts;
+    for (const Part& part : plan_parts(96, reducers(96, 5, /*min_part=*/32, round)))
+      counts.push_back(part.count);
+    return counts;
+  };
+  BOOST_TEST(sizes(0) == (std::vector<uint64_t>{32, 32, 32, 0, 0}),
+             boost::test_tools::per_element());
+  BOOST_TEST(sizes(4) == (std::vector<uint64_t>{32, 32, 0, 0, 32}),
+             boost::test_tools::per_element());
+  BOOST_TEST((sizes(5) == sizes(0)));
+}
+
+BOOST_AUTO_TEST_CASE(somebody_reduces_however_short_the_vector_and_all_do_if_it_is_long) {
+  BOOST_TEST(plan_parts(3, reducers(3, 4, 4'096, 2))[2].count == 3u);
+  for (const Part& part : plan_parts(64'000, reducers(64'000, 4, 4'096, 1)))
+    BOOST_TEST(part.count == 16'000u);
+}
+
 BOOST_AUTO_TEST_CASE(chunks_cover_their_part) {
   auto pieces = chunks({100, 25}, 10);
   BOOST_REQUIRE_EQUAL(pieces.size(), 3u);

@@ -43,6 +43,18 @@ BOOST_AUTO_TEST_CASE(a_full_bucket_keeps_its_old_contacts_and_names_the_one_to_p
   BOOST_TEST(table.size() == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(a_contact_that_was_heard_from_lately_is_not_pinged_for_each_newcomer) {
+  RoutingTable table(node(0), 2, /*ping_after_s=*/10);
+  table.seen(contact(node(8)), 1);
+  table.seen(contact(node(9)), 2);
+  for (uint32_t newcomer = 10; newcomer < 16; ++newcomer)
+    BOOST_TEST(!table.seen(contact(node(newcomer)), 10).has_value());
+  BOOST_TEST(table.seen(contact(node(10)), 11).value().id == node(8));
+  BOOST_TEST(!table.seen(contact(node(11)), 12).has_value());  // once in that time
+  table.seen(contact(node(8)), 12);                            // it has answered
+  BOOST_TEST(table.seen(contact(node(10)), 13).value().id == node(9));
+}
+
 BOOST_AUTO_TEST_CASE(a_table_never_holds_its_owner_and_follows_a_new_endpoint) {
   RoutingTable table(node(1), 4);
   table.seen(contact(node(1)), 1);

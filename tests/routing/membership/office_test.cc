@@ -1,5 +1,6 @@
 #include "routing/membership/office.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 using namespace swarm;
@@ -79,6 +80,18 @@ BOOST_AUTO_TEST_CASE(a_link_is_made_to_every_candidate_once) {
   const std::vector<Candidate> records = {{node(1), Term(0), false}, {node(2), Term(0), false}};
   BOOST_TEST((office.heard(records, kStart) == std::vector<NodeId>{node(2)}));
   BOOST_TEST(office.heard(records, kStart + 1s).empty());
+}
+
+BOOST_AUTO_TEST_CASE(of_many_candidates_the_leader_and_those_next_in_line_are_linked_to) {
+  Office office = make(200);
+  std::vector<Candidate> records = {{node(150), Term(4), true}};
+  for (uint8_t n = 1; n <= 100; ++n) records.push_back({node(n), Term(0), false});
+  BOOST_TEST(office.heard(records, kStart).size() == Office::kWatched + 1);
+  ask(office, kStart, records);
+  BOOST_TEST(office.link_down(node(150), kStart + 1s));  // the leader's death is noticed
+  BOOST_TEST(office.link_down(node(1), kStart + 1s));
+  const auto next = office.heard(records, kStart + 2s);  // the next in line moves up
+  BOOST_TEST((std::find(next.begin(), next.end(), node(Office::kWatched + 1)) != next.end()));
 }
 
 BOOST_AUTO_TEST_CASE(a_candidate_that_cannot_be_reached_is_tried_again_while_its_record_lives) {

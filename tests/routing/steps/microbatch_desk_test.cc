@@ -47,6 +47,21 @@ BOOST_FIXTURE_TEST_CASE(backward_goes_before_forward, SmallDesk) {
   BOOST_TEST(next_job() == "f2");
 }
 
+// All residents counted: the first stage was always the fullest.
+BOOST_FIXTURE_TEST_CASE(what_waits_for_the_next_stage_is_no_work_in_hand, SmallDesk) {
+  for (uint32_t slot = 0; slot < 3; ++slot) come(key(slot));
+  BOOST_TEST(in_hand() == 3u);
+  BOOST_TEST(next_job() == "f0");
+  BOOST_TEST(in_hand() == 3u);
+  sent_on(key(0));
+  BOOST_TEST(in_hand() == 2u);
+  came_back(key(0));
+  BOOST_TEST(in_hand() == 3u);
+  BOOST_TEST(next_job() == "b0");
+  BOOST_TEST(take(key(0)).has_value());
+  BOOST_TEST(in_hand() == 2u);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_place_is_free_again_only_after_the_answer, SmallDesk) {
   for (uint32_t slot = 0; slot < 3; ++slot) come(key(slot));
   BOOST_TEST(full());
@@ -56,6 +71,24 @@ BOOST_FIXTURE_TEST_CASE(a_place_is_free_again_only_after_the_answer, SmallDesk) 
   BOOST_TEST(take(key(0)).has_value());
   BOOST_TEST(!full());
   BOOST_TEST(!take(key(0)).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(places_are_bounded_by_bytes_too_and_the_first_is_always_taken) {
+  Desk desk(/*places=*/10, /*max_bytes=*/100);
+  BOOST_TEST(!desk.full(1'000));
+  desk.admit(key(0), 0, 10, 0, 1'000);
+  BOOST_TEST(desk.full(1));
+  desk.take(key(0));
+  BOOST_TEST(desk.bytes() == 0u);
+  desk.admit(key(1), 0, 10, 0, 60);
+  BOOST_TEST(!desk.full(40));
+  BOOST_TEST(desk.full(41));
+  desk.admit(key(2), 0, 10, 0, 40);
+  BOOST_TEST(desk.bytes() == 100u);
+  BOOST_TEST(desk.full(1));
+  BOOST_TEST(!desk.full(0));
+  desk.take(key(1));
+  BOOST_TEST(!desk.full(60));
 }
 
 BOOST_FIXTURE_TEST_CASE(the_next_step_waits_and_keeps_its_place, SmallDesk) {

@@ -130,6 +130,24 @@ BOOST_AUTO_TEST_CASE(the_fingerprint_follows_the_content) {
   BOOST_TEST((*open_text_data(options, 8))->fingerprint() != before);
 }
 
+BOOST_AUTO_TEST_CASE(the_fingerprint_follows_every_byte_of_a_text_that_is_not_huge) {
+  Folder folder;
+  DataOptions options;
+  options.holdout = 0.1;
+  std::string text = letters(9 << 20);  // 64 blocks of it were read before
+  options.train = {folder.write("x", text)};
+  const uint64_t before = (*open_text_data(options, 8))->fingerprint();
+  for (const size_t at : {size_t{0}, text.size() / 3 + 1, text.size() - 1}) {
+    std::string other = text;
+    other[at] = '!';
+    folder.write("x", other);
+    BOOST_TEST((*open_text_data(options, 8))->fingerprint() != before, at);
+  }
+  const Folder moved;  // where it lies does not count
+  options.train = {moved.write("another name", text)};
+  BOOST_TEST((*open_text_data(options, 8))->fingerprint() == before);
+}
+
 BOOST_AUTO_TEST_CASE(errors_name_the_path) {
   Folder folder;
   auto error_of = [](const std::string& path, int32_t sequence = 8) {

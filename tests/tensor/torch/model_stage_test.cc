@@ -444,6 +444,7 @@ BOOST_AUTO_TEST_CASE(damaged_and_foreign_states_are_refused_and_change_nothing) 
   BOOST_TEST((changed([](auto& h) { h.set_num_stages(4); }) == ErrorCode::kShapeMismatch));
   BOOST_TEST(
       (changed([](auto& h) { h.set_config_fingerprint("x"); }) == ErrorCode::kShapeMismatch));
+  BOOST_TEST((changed([](auto& h) { h.set_config_fingerprint("older"); }) == ErrorCode::kNone));
   BOOST_TEST((changed([](auto& h) { h.set_num_parameters(5); }) == ErrorCode::kCorruptCheckpoint));
   BOOST_TEST((stage.load_state(stages[1]->save_state()).code() == ErrorCode::kShapeMismatch));
   BOOST_TEST(stage.checksum() == before);

@@ -67,6 +67,7 @@ inline StageOptions stage_options(int32_t stage, int32_t num_stages) {
   options.stage = stage;
   options.num_stages = num_stages;
   options.config_fingerprint = "fingerprint";
+  options.older_fingerprint = "older";
   options.device = test_device();
   return options;
 }

@@ -1,0 +1,281 @@
+#include "actors/node/entrance.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <caf/stateful_actor.hpp>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "actors/dht/dht_node.h"
+#include "actors/net/local.h"
+#include "actors/net/log.h"
+#include "actors/net/requests.h"
+#include "common/names.h"
+#include "common/printable.h"
+#include "routing/membership/name_claim.h"
+#include "swarm/dht.pb.h"
+#include "swarm/wire.pb.h"
+
+namespace swarm::actors {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLook{250};         // at the DHT, while joining
+constexpr milliseconds kFirstTry{500};     // most nodes are in long before
+constexpr milliseconds kFirstWord{1'000};  // after the start
+constexpr milliseconds kNextWord{5'000};
+constexpr milliseconds kLocal{10'000};  // for an answer of this node's own DHT
+constexpr milliseconds kDialBack{20'000};
+constexpr size_t kTried = 4;  // addresses that are tried and named
+constexpr size_t kMaxReason = 600;
+
+class Entrance {
+ public:
+  static constexpr const char* name = "entrance";
+  using Self = caf::stateful_actor<Entrance>;
+
+  caf::behavior start(Self* self, EntranceDeps deps) {
+    self_ = self;
+    deps_ = std::move(deps);
+    auto& join = deps_.join;
+    join.erase(std::remove(join.begin(), join.end(), deps_.endpoint), join.end());
+    install_default_handlers(self_);
+    self_->send(deps_.links, subscribe_atom::value, caf::actor_cast<caf::actor>(self_));
+    next_word_ = self_->clock().now() + kFirstWord;
+    started_at_ = self_->clock().now();
+    self_->send(self_, tick_atom::value);
+    return {
+        [this](tick_atom) { on_tick(); },
+        [this](node_up_atom, const NodeInfo&) { look(); },
+        [](node_down_atom, const NodeInfo&, const std::string&) {},
+        [](run_later_atom, const LocalTask& task) { task(); },
+        [this](describe_atom) { return describe(); },
+    };
+  }
+
+ private:
+  enum class At { kJoining, kNaming, kIn, kOut };
+
+  void on_tick() {
+    if (at_ == At::kOut) return;
+    if (at_ == At::kIn) publish(true);
+    look();
+    if (at_ == At::kJoining && !deps_.join.empty()) wait_on();
+    const bool settled = at_ == At::kIn;
+    self_->delayed_send(self_, settled ? deps_.dht_options.refresh_every : kLook, tick_atom::value);
+  }
+
+  // -- joining
+
+  void look() {
+    if (at_ != At::kJoining) return;
+    if (deps_.join.empty()) return find_name();
+    self_->request(deps_.dht, kLocal, dht_status_atom::value)
+        .then(
+            [this](const DhtStatus& status) {
+              if (at_ != At::kJoining) return;
+              failures_ = status.join_failures;
+              if (status.joined) find_name();
+            },
+            [](const caf::error&) {});
+  }
+
+  void wait_on() {
+    if (self_->clock().now() < started_at_ + kFirstTry) return;
+    for (size_t i = 0; i < std::min(kTried, deps_.join.size()); ++i) try_out(deps_.join[i]);
+    if (self_->clock().now() < next_word_) return;
+    next_word_ = self_->clock().now() + kNextWord;
+    const auto waited =
+        std::chrono::duration_cast<std::chrono::seconds>(self_->clock().now() - started_at_);
+    for (size_t i = 0; i < std::min(kTried, deps_.join.size()); ++i) {
+      const std::string to = deps_.join[i].text();
+      const std::string why = reason(to);
+      deps_.say(fmt::format("waits to join {}, {} s so far: {}", to, waited.count(), why));
+      log_info(fmt::format("event=waits_to_join endpoint={} reason=\"{}\"", to, why));
+      deps_.events->record(-1, -1, records::WaitsToJoin{to, why});
+    }
+  }
+
+  /// CAF keeps to itself why a dial fails; the same dial outside of the table of links does not.
+  void try_out(const Endpoint& at) {
+    const std::string to = at.text();
+    if (!trying_.insert(to).second) return;
+    knock_in_background(self_, deps_.knock, at, deps_.detached,
+                        [this, to](const Result<NodeInfo>& found) {
+                          found_[to] = found ? "" : found.error().detail;
+                          self_->delayed_send(self_, milliseconds(2'000), run_later_atom::value,
+                                              LocalTask([this, to] { trying_.erase(to); }));
+                        });
+  }
+
+  std::string reason(const std::string& to) const {
+    std::string why;
+    if (const auto it = found_.find(to); it != found_.end()) why = it->second;
+    for (const auto& [endpoint, error] : failures_)
+      if (why.empty() && endpoint.text() == to) why = error.detail;
+    return why.empty() ? "no answer yet" : printable(why, kMaxReason);
+  }
+
+  // -- the name
+
+  void find_name() {
+    at_ = At::kNaming;
+    if (deps_.launched) return admit();
+    read_claims([this] { publish(false, [this] { read_claims([this] { admit(); }); }); });
+  }
+
+  /// Goes on with `free` when nobody else who lives has the name.
+  void read_claims(std::function<void()> free) {
+    self_->request(deps_.dht, kLocal, dht_get_atom::value, name_key(deps_.node_name))
+        .then([this, free](const DhtRecords& records) { judge(records, free); },
+              [this, free](const caf::error&) {  // it looks again
+                self_->delayed_send(self_, kLook, run_later_atom::value,
+                                    LocalTask([this, free] { read_claims(free); }));
+              });
+  }
+
+  struct Answers {
+    size_t awaited = 0;
+    std::vector<routing::NameClaim> living;
+  };
+
+  void judge(const DhtRecords& records, const std::function<void()>& free) {
+    std::vector<routing::NameClaim> claims;
+    for (const auto& record : records) {
+      proto::NameRecord one;
+      if (!one.ParseFromString(record.value)) continue;
+      auto node = NodeId::from_bytes(one.node_id());
+      auto endpoint = Endpoint::parse(one.endpoint());
+      // Who was at this node's own address is gone.
+      if (!node || !endpoint || *node == deps_.self || *endpoint == deps_.endpoint) continue;
+      claims.push_back({*node, *endpoint, one.holds()});
+    }
+    auto answers = std::make_shared<Answers>();
+    claims.resize(std::min(claims.size(), kTried));
+    answers->awaited = claims.size() + 1;
+    for (const auto& claim : claims)
+      knock_in_background(self_, deps_.knock, claim.endpoint, deps_.detached,
+                          [this, claim, answers, free](const Result<NodeInfo>& found) {
+                            if (found && found->id == claim.node) answers->living.push_back(claim);
+                            answered(*answers, free);
+                          });
+    answered(*answers, free);
+  }
+
+  void answered(Answers& answers, const std::function<void()>& free) {
+    if (--answers.awaited > 0 || at_ != At::kNaming) return;
+    const auto* owner = routing::owner_of_name(deps_.self, answers.living);
+    if (owner == nullptr) return free();
+    at_ = At::kOut;
+    const std::string where = printable(owner->endpoint.text(), kMaxReason);
+    log_error(
+        fmt::format("event=name_taken a node named '{}' runs at {}; give this one another "
+                    "--name, or stop that one",
+                    deps_.node_name, where));
+    deps_.events->record(-1, -1, records::NameTaken{where});
+    deps_.turned_away();
+  }
+
+  void publish(
+      bool holds, std::function<void()> done = [] {}) {
+    proto::NameRecord record;
+    record.set_node_id(deps_.self.raw());
+    record.set_endpoint(deps_.endpoint.text());
+    record.set_holds(holds);
+    DhtRecordLocal local;
+    local.subkey = deps_.self.hex();
+    local.value = record.SerializeAsString();
+    local.version = ++version_;
+    local.ttl = std::min<milliseconds>(deps_.dht_options.refresh_every * 5 / 2, kLongestTtl);
+    self_->request(deps_.dht, kLocal, dht_store_atom::value, name_key(deps_.node_name), local)
+        .then(done, [done](const caf::error&) { done(); });
+  }
+
+  void admit() {
+    at_ = At::kIn;
+    publish(true);
+    deps_.admitted();
+    if (!deps_.launched && !deps_.join.empty() && deps_.endpoint.port != 0) ask_to_dial_back();
+  }
+
+  // -- the address
+
+  /// Of the node that it joined through; else of any that it knows.
+  void ask_to_dial_back() {
+    self_->request(deps_.dht, kLocal, dht_status_atom::value)
+        .then(
+            [this](const DhtStatus& status) {
+              const auto& join = deps_.join;
+              const auto joined = [&](const routing::Contact& contact) {
+                return std::find(join.begin(), join.end(), contact.endpoint) != join.end();
+              };
+              const auto& contacts = status.contacts;
+              auto through = std::find_if(contacts.begin(), contacts.end(), joined);
+              if (through == contacts.end()) through = contacts.begin();
+              if (through != contacts.end()) ask_to_dial_back(*through);
+            },
+            [](const caf::error&) {});
+  }
+
+  void ask_to_dial_back(const routing::Contact& through) {
+    proto::DialBack question;
+    question.set_endpoint(deps_.endpoint.text());
+    question.set_node_id(deps_.self.raw());
+    const auto mail = make_mail(std::move(question), {}, kDialBack);
+    const std::string by = through.endpoint.text();
+    self_
+        ->request(deps_.links, kLocal, resolve_atom::value, ActorId{through.id, kDialBackName},
+                  through.endpoint)
+        .then(
+            [this, mail, by](const caf::actor& proxy) {
+              request_mail(self_, proxy, mail, [this, by](const Result<Mail>& reply) {
+                if (reply && reply->kind == proto::KIND_DIAL_BACK_REPLY)
+                  dialled_back(by, reply->as<proto::DialBackReply>());
+              });
+            },
+            [](const caf::error&) {});
+  }
+
+  void dialled_back(const std::string& by, const proto::DialBackReply& reply) {
+    if (reply.reached()) return;
+    const std::string why = printable(reply.reason(), kMaxReason);
+    const std::string own = deps_.endpoint.text();
+    log_error(
+        fmt::format("event=announce_unreachable {} cannot dial this node back at {}: {}; "
+                    "correct --announce (or node.announce), or let that port in",
+                    by, own, why));
+    deps_.events->record(-1, -1, records::AnnounceUnreachable{own, by, why});
+  }
+
+  std::string describe() const {
+    static constexpr const char* kNames[] = {"joining", "naming", "in", "out"};
+    return fmt::format("entrance of {}: {}\n", deps_.node_name, kNames[static_cast<int>(at_)]);
+  }
+
+  static constexpr milliseconds kLongestTtl{3'600'000};
+
+  Self* self_ = nullptr;
+  EntranceDeps deps_;
+  At at_ = At::kJoining;
+  caf::actor_clock::time_point started_at_, next_word_;
+  std::vector<JoinFailure> failures_;
+  std::set<std::string> trying_;              // addresses that are tried, or were just now
+  std::map<std::string, std::string> found_;  // by address; empty: somebody answers there
+  uint64_t version_ = 0;
+};
+
+caf::behavior entrance(Entrance::Self* self, EntranceDeps deps) {
+  return self->state.start(self, std::move(deps));
+}
+
+}  // namespace
+
+caf::actor spawn_entrance(caf::actor_system& system, EntranceDeps deps) {
+  return system.spawn(entrance, std::move(deps));
+}
+
+}  // namespace swarm::actors

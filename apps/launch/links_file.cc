@@ -1,0 +1,55 @@
+#include "apps/launch/links_file.h"
+
+#include <algorithm>
+
+#include "config/shape_changes.h"
+#include "records/files.h"
+
+namespace swarm::launch {
+namespace {
+
+/// An empty list where there is no file.
+Result<std::vector<actors::ShapeChange>> read_changes(const std::string& path) {
+  const auto text = records::read_file(path);
+  if (!text && text.error().code == ErrorCode::kNotFound) return std::vector<actors::ShapeChange>();
+  if (!text) return text.error();
+  return config::parse_links_toml(*text, path);
+}
+
+bool same(const struct stat& a, const struct stat& b) {
+  return a.st_ino == b.st_ino && a.st_size == b.st_size && a.st_mtim.tv_sec == b.st_mtim.tv_sec &&
+         a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
+}
+
+}  // namespace
+
+std::string links_file(const std::string& run_folder) { return run_folder + "/links.toml"; }
+
+bool LinksFileWriter::wanted(const std::vector<config::TimelineEvent>& timeline) const {
+  struct stat info {};
+  return ::stat(path_.c_str(), &info) == 0 ||
+         std::any_of(timeline.begin(), timeline.end(), [](const auto& event) {
+           return event.action == config::TimelineAction::kLink;
+         });
+}
+
+Status LinksFileWriter::append(const actors::ShapeChange& change) {
+  auto changes = read_changes(path_);
+  if (!changes) return changes.error();
+  changes->push_back(change);
+  return records::write_atomically(path_, config::to_links_toml(*changes));
+}
+
+std::optional<Result<actors::ShapeOptions>> LinksFileReader::poll() {
+  struct stat now {};
+  if (::stat(path_.c_str(), &now) != 0) now = {};  // as before there was one
+  if (same(now, seen_)) return std::nullopt;
+  seen_ = now;
+  const auto changes = read_changes(path_);
+  if (!changes) return Result<actors::ShapeOptions>(changes.error());
+  actors::ShapeOptions shape = before_;
+  for (const auto& change : *changes) actors::apply(change, node_name_, shape);
+  return Result<actors::ShapeOptions>(std::move(shape));
+}
+
+}  // namespace swarm::launch

@@ -1,0 +1,52 @@
+/// The part of the fake network that closes links which nobody needs, as real links do
+/// (actors/net/links/link_parking.h): both sides agree, no mail is lost, nobody is told.
+#include <set>
+
+#include "apps/sim/network_world.h"
+
+namespace swarm::sim::network_detail {
+namespace {
+
+constexpr std::chrono::seconds kLookEvery{1};
+
+/// An actor holds the handle, not only the network.
+bool has_users(const caf::actor& actor) {
+  return caf::actor_cast<caf::actor_control_block*>(actor)->strong_refs.load() > 1;
+}
+
+}  // namespace
+
+bool World::needs(const NodeId& own, const NodeId& other) const {
+  const auto known = proxies.find({own, other});
+  if (known == proxies.end()) return false;
+  for (const auto& [name, proxy] : known->second)
+    if (has_users(proxy)) return true;
+  return false;
+}
+
+void World::close_idle() {
+  if (!model || model->idle_close.count() == 0) {
+    looks_for_idle = false;
+    return;
+  }
+  after(kLookEvery, [this] { close_idle(); });
+  std::set<Pair> busy;
+  for (const auto& [id, request] : requests) {
+    busy.insert({request.from, request.to.node});
+    busy.insert({request.to.node, request.from});
+  }
+  for (auto& [pair, side] : sides) {
+    const auto& [own, other] = pair;
+    auto back = sides.find({other, own});
+    const bool up = own < other && side.session != 0 && back != sides.end() &&
+                    back->second.session == side.session && alive(own) && alive(other);
+    if (!up || busy.count(pair) > 0 || cut(own, other) || cut(other, own)) continue;
+    if (nodes[own].paused || nodes[other].paused) continue;
+    const bool idle = now() - std::max(side.used, back->second.used) >= model->idle_close;
+    if (!idle || needs(own, other) || needs(other, own)) continue;
+    side.session = back->second.session = 0;
+    ++counts.closed_idle;
+  }
+}
+
+}  // namespace swarm::sim::network_detail

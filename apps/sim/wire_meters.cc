@@ -1,0 +1,51 @@
+#include "apps/sim/wire_meters.h"
+
+namespace swarm::sim {
+namespace {
+
+/// No buffers hide anything here, and the simulator's mail is small.
+LinkMeterOptions exact() {
+  LinkMeterOptions options;
+  options.hidden_bytes = 0;
+  options.min_bytes = 1;
+  options.full_bytes = 8'192;
+  return options;
+}
+
+}  // namespace
+
+WireMeters::Node::Node() : sending(exact()), receiving(exact()) {}
+
+void WireMeters::set_busy(TimePoint now, const NodeId& from, const NodeId& to, bool busy) {
+  nodes_[from].sending.set_busy(number(to), busy, now);
+  nodes_[to].receiving.set_busy(number(from), busy, now);
+}
+
+void WireMeters::sent(TimePoint now, const NodeId& from, const NodeId& to) {
+  ++under_way_[{from, to}];
+  set_busy(now, from, to, true);
+}
+
+void WireMeters::ended(TimePoint now, const NodeId& from, const NodeId& to, uint64_t bytes) {
+  auto under_way = under_way_.find({from, to});
+  if (under_way == under_way_.end()) return;
+  nodes_[from].sending.moved(number(to), bytes, now);
+  nodes_[to].receiving.moved(number(from), bytes, now);
+  if (--under_way->second == 0) lost(now, from, to);
+}
+
+void WireMeters::lost(TimePoint now, const NodeId& from, const NodeId& to) {
+  if (under_way_.erase({from, to}) > 0) set_busy(now, from, to, false);
+}
+
+void WireMeters::tell(const NodeId& own, actors::LinksStats& stats) const {
+  auto node = nodes_.find(own);
+  if (node == nodes_.end()) return;
+  stats.send_bytes_per_s = node->second.sending.rate();
+  stats.receive_bytes_per_s = node->second.receiving.rate();
+  for (auto& link : stats.links)
+    if (auto other = numbers_.find(link.node.id); other != numbers_.end())
+      link.busy_bytes_per_s = node->second.sending.rate(other->second);
+}
+
+}  // namespace swarm::sim

@@ -1,0 +1,45 @@
+/// What simulated nodes see of their links' rates, as real nodes do
+/// (actors/net/links/busy_meters.h); a microbatch counts when its last byte has arrived.
+///
+/// Pure: time is an argument. Not thread-safe; one owner.
+#pragma once
+
+#include <map>
+#include <utility>
+
+#include "actors/net/links/links.h"
+#include "common/ids.h"
+#include "common/link_meter.h"
+
+namespace swarm::sim {
+
+class WireMeters {
+ public:
+  using TimePoint = LinkMeter::TimePoint;
+
+  /// A microbatch sets out. What nothing holds up ends in the same moment: a fast link.
+  void sent(TimePoint now, const NodeId& from, const NodeId& to);
+  /// It has arrived, or (`bytes` 0) was taken back.
+  void ended(TimePoint now, const NodeId& from, const NodeId& to, uint64_t bytes);
+  /// Whatever was under way is lost.
+  void lost(TimePoint now, const NodeId& from, const NodeId& to);
+  /// Fills in what `own` knows.
+  void tell(const NodeId& own, actors::LinksStats& stats) const;
+
+ private:
+  struct Node {
+    LinkMeter sending, receiving;
+    Node();
+  };
+  uint64_t number(const NodeId& id) {
+    return numbers_.try_emplace(id, numbers_.size()).first->second;
+  }
+
+  void set_busy(TimePoint now, const NodeId& from, const NodeId& to, bool busy);
+
+  std::map<NodeId, Node> nodes_;
+  std::map<std::pair<NodeId, NodeId>, int> under_way_;
+  std::map<NodeId, uint64_t> numbers_;
+};
+
+}  // namespace swarm::sim

@@ -1,0 +1,89 @@
+/// Which peer of one stage gets the next microbatch of one sender, from what the sender has seen of
+/// them (design Sec. 4; docs/wiring.md).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "common/ids.h"
+#include "routing/wiring/interleaved_round_robin.h"
+#include "routing/wiring/occupancy.h"
+#include "routing/wiring/peer_estimates.h"
+#include "routing/wiring/tries.h"
+
+namespace swarm::routing {
+
+/// Shares in proportion to 1 / cost by interleaved round-robin; deadlines from round trips.
+///
+/// With WiringCost::kOccupancy unfinished work bounds what a peer is given: where it would be done
+/// only after `patience` usual responses of the peer that answers soonest, and later than after
+/// twice the time that the least busy peer needs, others go first. What is merely on its way, to a peer far away, is no
+/// unfinished work. A peer that is too slow for a single microbatch gets none, but for one now and
+/// then to see whether it still is.
+///
+/// Pure: time [s] is an argument. Not thread-safe; one owner.
+class PeerChoice {
+ public:
+  /// In responses. Where a step ends with its last microbatch, nothing may be left behind that
+  /// lasts longer than what is under way anyway; elsewhere a slow peer only holds a place.
+  static constexpr double kPatienceOfSteps = 0.5;
+  static constexpr double kPatience = 2;
+  /// A peer passed over is tried again after so long, and after kTryAgain times its own cost.
+  static constexpr double kTryAgain_s = 30;
+  static constexpr double kTryAgain = 50;
+
+  PeerChoice(const PeerEstimatesOptions& estimates, WiringCost cost, uint64_t seed,
+             double patience = kPatience);
+
+  /// May be picked from now on.
+  void add(const PeerId& peer);
+  void forget(const PeerId& peer);
+  bool contains(const PeerId& peer) const { return router_.contains(peer); }
+  size_t size() const { return router_.size(); }
+
+  /// Not picked until announced with a version above `announcement`.
+  void ban(const PeerId& peer, uint64_t announcement);
+  /// Returns whether the peer is (again) usable; add() is the caller's.
+  bool announced(const PeerId& peer, uint64_t announcement);
+  bool banned(const PeerId& peer) const { return round_trips_.banned(peer); }
+
+  /// Somebody that `tries` has not asked; its request is under way until ended(). Nothing: all were
+  /// asked.
+  std::optional<PeerId> pick(Tries& tries, int64_t samples, double now_s);
+  /// The request is over, however: every pick ends once.
+  void ended(const PeerId& peer, int64_t samples);
+
+  /// `away_s`: what of the wait was neither work nor queue of anybody, so the way there and back.
+  void answered(const PeerId& peer, int64_t samples, double waited_s, const Occupancy& occupancy,
+                double away_s = 0);
+  void timed_out(const PeerId& peer, int64_t samples, double waited_s);
+
+  double deadline_s(const PeerId& peer, int64_t samples) const;
+  double seconds_per_sample(const PeerId& peer) const { return costs_.seconds_per_sample(peer); }
+  /// Of the last microbatch that it answered.
+  Occupancy last_occupancy(const PeerId& peer) const;
+  int64_t unfinished_samples(const PeerId& peer) const;
+
+ private:
+  struct Work {
+    int64_t samples = 0;  // under way
+    double picked_at_s = 0;
+    double away_s = -1;  // < 0: not known
+    Occupancy last;
+  };
+  /// Until it would be done with what it has and `samples` more.
+  double busy_s(const PeerId& peer, int64_t samples) const;
+  bool passed_over(const PeerId& peer, int64_t samples, double bound_s, double now_s) const;
+  void share_anew(const PeerId& peer);
+
+  WiringCost cost_;
+  double patience_;
+  InterleavedRoundRobin router_;
+  PeerEstimates round_trips_;  // of the whole answer: gives the deadlines
+  PeerEstimates costs_;        // gives the shares
+  std::map<PeerId, Work> work_;
+  bool measured_ = false;  // somebody has answered
+};
+
+}  // namespace swarm::routing

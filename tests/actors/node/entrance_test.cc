@@ -1,0 +1,232 @@
+#include "actors/node/entrance.h"
+
+#include <boost/test/unit_test.hpp>
+#include <caf/exit_reason.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+#include <map>
+#include <set>
+
+#include "actors/dht/dht_node.h"
+#include "actors/node/dial_back.h"
+#include "apps/sim/deterministic_system.h"
+#include "apps/sim/network.h"
+#include "tests/support/ids.h"
+
+using namespace std::chrono_literals;
+using namespace swarm;
+using namespace swarm::actors;
+
+namespace {
+
+/// Nodes with links, DHT, entrance and dial-back on a fake network. Knocking finds whoever is up.
+struct Machines {
+  struct Node {
+    NodeId id;
+    Endpoint endpoint;
+    caf::actor links, dht, entrance, dial_back;
+    std::shared_ptr<MemoryEventLog> events = std::make_shared<MemoryEventLog>();
+    std::vector<std::string> lines;
+    bool admitted = false, turned_away = false;
+  };
+
+  ~Machines() {
+    for (auto& [number, node] : nodes) end(node);
+    nodes.clear();
+    system.run();
+    net.shut_down();
+    system.run();
+  }
+
+  static void end(Node& node) {
+    for (caf::actor* actor : {&node.entrance, &node.dial_back, &node.dht})
+      if (*actor) caf::anon_send_exit(*actor, caf::exit_reason::user_shutdown);
+  }
+
+  Knock knock() {
+    return [this](const Endpoint& at) -> Result<NodeInfo> {
+      for (const auto& [number, node] : nodes)
+        if (node.endpoint == at && unreachable.count(at.text()) == 0)
+          return NodeInfo{node.id, "node", at, false};
+      return Error{ErrorCode::kLinkLost, at.text() + ": Connection refused"};
+    };
+  }
+
+  Node& start(uint32_t number, const std::string& name, std::vector<Endpoint> join,
+              bool launched = false) {
+    Node& node = nodes[number];
+    node.id = testing::node(number);
+    node.links = net.add(node.id, name, static_cast<uint16_t>(7000 + number));
+    node.endpoint = net.endpoint(node.id);
+    node.dht = spawn_dht_node(*system, {node.id, node.endpoint, node.links, options, "run", join});
+    node.dial_back = spawn_dial_back(*system, node.links, knock(), /*detached=*/false);
+    EntranceDeps deps;
+    deps.self = node.id;
+    deps.endpoint = node.endpoint;
+    deps.node_name = name;
+    deps.join = std::move(join);
+    deps.dht_options = options;
+    deps.launched = launched;
+    deps.links = node.links;
+    deps.dht = node.dht;
+    deps.events = node.events;
+    deps.knock = knock();
+    deps.detached = false;
+    deps.say = [&node](const std::string& line) { node.lines.push_back(line); };
+    deps.admitted = [&node] { node.admitted = true; };
+    deps.turned_away = [&node] { node.turned_away = true; };
+    node.entrance = spawn_entrance(*system, std::move(deps));
+    system.run();
+    return node;
+  }
+  void kill(uint32_t number) {
+    net.kill(nodes.at(number).id);
+    end(nodes.at(number));
+    nodes.erase(number);
+    system.run();
+  }
+
+  sim::DeterministicSystem system;
+  sim::FakeNetwork net{*system};
+  DhtOptions options;
+  std::map<uint32_t, Node> nodes;
+  std::set<std::string> unreachable;
+};
+
+const Endpoint kNobody{"127.0.0.1", 1};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(EntranceTest)
+
+BOOST_FIXTURE_TEST_CASE(a_node_that_is_told_to_join_nobody_is_in_at_once, Machines) {
+  const Node& first = start(1, "a", {});
+  system.advance(100ms);
+  BOOST_TEST(first.admitted);
+  BOOST_TEST(first.lines.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(its_own_address_is_nobody_to_wait_for, Machines) {
+  const Node& first = start(1, "a", {{"127.0.0.1", 7001}});
+  system.advance(100ms);
+  BOOST_TEST(first.admitted);
+}
+
+// It elected itself coordinator, and trained alone or said nothing for ever.
+BOOST_FIXTURE_TEST_CASE(who_meets_nobody_is_not_let_in_and_says_why, Machines) {
+  const Node& node = start(1, "a", {kNobody});
+  system.advance(3s);
+  BOOST_TEST(!node.admitted);
+  BOOST_REQUIRE_EQUAL(node.lines.size(), 1u);
+  BOOST_TEST(node.lines[0].find("127.0.0.1:1: Connection refused") != std::string::npos,
+             node.lines[0]);
+  system.advance(10s);
+  BOOST_TEST(node.lines.size() == 3u);
+  BOOST_TEST(node.events->count("waits_to_join") == 3u);
+  system.advance(2min);
+  BOOST_TEST(!node.admitted);
+}
+
+BOOST_FIXTURE_TEST_CASE(it_is_let_in_as_soon_as_somebody_comes, Machines) {
+  const Node& node = start(1, "a", {{"127.0.0.1", 7002}});
+  system.advance(20s);
+  BOOST_TEST(!node.admitted);
+  start(2, "b", {});
+  system.advance(5s);
+  BOOST_TEST(node.admitted);
+}
+
+BOOST_FIXTURE_TEST_CASE(whoever_joins_it_lets_it_in_too, Machines) {
+  const Node& node = start(1, "a", {kNobody});
+  system.advance(2s);
+  const Node& other = start(2, "b", {{"127.0.0.1", 7001}});
+  system.advance(1s);
+  BOOST_TEST(node.admitted);
+  BOOST_TEST(other.admitted);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_name_that_somebody_has_is_not_given_twice, Machines) {
+  const Node& first = start(1, "a", {});
+  system.advance(100ms);
+  const Node& second = start(2, "a", {first.endpoint});
+  system.advance(1s);
+  BOOST_TEST(first.admitted);
+  BOOST_TEST(!first.turned_away);
+  BOOST_TEST(!second.admitted);
+  BOOST_TEST(second.turned_away);
+  BOOST_REQUIRE_EQUAL(second.events->count("name_taken"), 1u);
+  const auto event = second.events->events.back().as<records::NameTaken>();
+  BOOST_REQUIRE(event.has_value());
+  BOOST_TEST(event->endpoint == first.endpoint.text());
+}
+
+BOOST_FIXTURE_TEST_CASE(of_two_that_start_at_once_under_a_name_one_gets_it, Machines) {
+  const Node& seed = start(1, "seed", {});
+  const Node& a = start(2, "a", {seed.endpoint});
+  const Node& b = start(3, "a", {seed.endpoint});
+  system.advance(2s);
+  BOOST_TEST((a.admitted != b.admitted));
+  BOOST_TEST((a.turned_away != b.turned_away));
+}
+
+BOOST_FIXTURE_TEST_CASE(the_name_of_a_dead_process_is_free, Machines) {
+  const Node& seed = start(1, "seed", {});
+  start(2, "a", {seed.endpoint});
+  system.advance(1s);
+  kill(2);
+  const Node& next = start(3, "a", {seed.endpoint});  // its record is still there
+  system.advance(5s);
+  BOOST_TEST(next.admitted);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_cannot_be_dialled_back_is_told, Machines) {
+  const Node& seed = start(1, "seed", {});
+  unreachable.insert("127.0.0.1:7002");
+  const Node& hidden = start(2, "a", {seed.endpoint});
+  const Node& plain = start(3, "b", {seed.endpoint});
+  system.advance(2s);
+  BOOST_TEST(hidden.admitted);  // it works as far as others' dials are not needed
+  BOOST_REQUIRE_EQUAL(hidden.events->count("announce_unreachable"), 1u);
+  BOOST_TEST(hidden.events->events.back().reason().find("Connection refused") != std::string::npos);
+  BOOST_TEST(plain.events->count("announce_unreachable") == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_node_of_swarm_run_does_not_ask_for_its_name, Machines) {
+  const Node& first = start(1, "a", {}, /*launched=*/true);
+  BOOST_TEST(first.admitted);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(DialBackTest)
+
+BOOST_FIXTURE_TEST_CASE(another_node_at_the_announced_address_is_named, Machines) {
+  const Node& seed = start(1, "seed", {});
+  start(2, "other", {seed.endpoint});
+  system.advance(1s);
+  proto::DialBack question;
+  question.set_endpoint("127.0.0.1:7002");
+  question.set_node_id(testing::node(9).raw());
+  std::string reason;
+  caf::scoped_actor self(*system);
+  auto request = self->request(seed.dial_back, caf::infinite, make_mail(question));
+  system.run();
+  request.receive([&](const Mail& reply) { reason = reply.as<proto::DialBackReply>().reason(); },
+                  [](const caf::error&) { BOOST_FAIL("no answer"); });
+  BOOST_TEST(reason.find("another node") != std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(questions_that_make_no_sense_are_refused, Machines) {
+  const Node& seed = start(1, "seed", {});
+  for (const char* endpoint : {"", "nowhere", "127.0.0.1:99999"}) {
+    proto::DialBack question;
+    question.set_endpoint(endpoint);
+    question.set_node_id(seed.id.raw());
+    caf::scoped_actor self(*system);
+    auto request = self->request(seed.dial_back, caf::infinite, make_mail(question));
+    system.run();
+    request.receive([](const Mail&) { BOOST_FAIL("answered"); }, [](const caf::error&) {});
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,183 @@
+#include "routing/wiring/peer_choice.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+
+#include "tests/support/ids.h"
+
+using namespace swarm;
+using namespace swarm::routing;
+using swarm::testing::peer;
+namespace tt = boost::test_tools;
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+struct Choice : PeerChoice {
+  explicit Choice(WiringCost cost = WiringCost::kOccupancy, uint32_t peers = 2)
+      : PeerChoice({}, cost, 1) {
+    for (uint32_t i = 1; i <= peers; ++i) add(peer(i));
+  }
+  PeerId pick_one(double now_s = 0) {
+    Tries tries;
+    return pick(tries, 1, now_s).value();
+  }
+  /// Carries one microbatch to the end at once.
+  void serve(const PeerId& id, double waited_s, const Occupancy& occupancy) {
+    ended(id, 1);
+    answered(id, 1, waited_s, occupancy, 0);
+  }
+};
+
+struct PaperChoice : Choice {
+  PaperChoice() : Choice(WiringCost::kResponse) {}
+};
+struct ComputeChoice : Choice {
+  ComputeChoice() : Choice(WiringCost::kCompute) {}
+};
+
+std::map<PeerId, int> shares_of(Choice& choice, int picks, double waited_1, Occupancy first,
+                                double waited_2, Occupancy second) {
+  std::map<PeerId, int> shares;
+  for (int i = 0; i < picks; ++i) {
+    const PeerId id = choice.pick_one();
+    ++shares[id];
+    id == peer(1) ? choice.serve(id, waited_1, first) : choice.serve(id, waited_2, second);
+  }
+  return shares;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(PeerChoiceTest)
+
+BOOST_AUTO_TEST_CASE(the_slowest_part_is_what_a_peer_costs) {
+  BOOST_TEST((Occupancy{0.1, 0.4, 0.2, 0.3}).seconds() == 0.4);
+  BOOST_TEST((Occupancy{0.1, 0.4, 0.2, 0.3}).slowest() == "uplink");
+  BOOST_TEST((Occupancy{0.1, 0, 0, 0.3}).slowest() == "pair");
+  BOOST_TEST((Occupancy{0.1, 0, 0, 0}).slowest() == "compute");
+  BOOST_TEST((Occupancy{}).slowest() == "");
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_counts_as_not_known) {
+  const Occupancy told = checked({kNan, -1, kInf, 1e30});
+  BOOST_TEST(told.seconds() == 0);
+  BOOST_TEST(checked({0.1, kNan, 0.3, -kInf}).seconds() == 0.3);
+}
+
+BOOST_AUTO_TEST_CASE(a_rate_that_is_not_known_costs_nothing) {
+  BOOST_TEST(seconds_at(1'000'000, 0) == 0);
+  BOOST_TEST(seconds_at(1'000'000, 5e5) == 2.0);
+}
+
+BOOST_FIXTURE_TEST_CASE(shares_follow_the_occupancy, Choice) {
+  auto shares = shares_of(*this, 400, 1, {0.01, 0.03, 0, 0}, 1, {0.01, 0.005, 0, 0});
+  BOOST_TEST(double(shares[peer(1)]) == 100, tt::tolerance(0.1));
+}
+
+BOOST_FIXTURE_TEST_CASE(shares_follow_the_response_as_in_the_paper, PaperChoice) {
+  auto shares = shares_of(*this, 400, 0.3, {0.01, 0, 0, 0}, 0.1, {0.01, 0, 0, 0});
+  BOOST_TEST(double(shares[peer(1)]) == 100, tt::tolerance(0.1));
+}
+
+BOOST_FIXTURE_TEST_CASE(shares_follow_the_compute_alone, ComputeChoice) {
+  auto shares = shares_of(*this, 400, 1, {0.01, 0.9, 0.9, 0.9}, 1, {0.01, 0, 0, 0});
+  BOOST_TEST(double(shares[peer(1)]) == 200, tt::tolerance(0.1));
+}
+
+BOOST_FIXTURE_TEST_CASE(the_way_is_no_cost, Choice) {
+  auto shares = shares_of(*this, 400, 0.21, {0.01, 0, 0, 0}, 0.01, {0.01, 0, 0, 0});
+  BOOST_TEST(double(shares[peer(1)]) == 200, tt::tolerance(0.02));
+}
+
+BOOST_FIXTURE_TEST_CASE(unfinished_work_bounds_what_a_peer_gets, Choice) {
+  shares_of(*this, 40, 0.1, {0.1, 0, 0, 0}, 0.1, {0.1, 0, 0, 0});
+  // The first answers no more: it holds two usual responses' worth and gets nothing else.
+  for (int i = 0; i < 100; ++i) {
+    const PeerId id = pick_one();
+    if (id == peer(2)) serve(id, 0.1, {0.1, 0, 0, 0});
+  }
+  BOOST_TEST(unfinished_samples(peer(1)) == 2);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_holds_too_much_is_taken_when_there_is_no_other, Choice) {
+  shares_of(*this, 40, 0.1, {0.1, 0, 0, 0}, 0.1, {0.1, 0, 0, 0});
+  for (int i = 0; i < 50; ++i) pick_one();
+  BOOST_TEST(double(unfinished_samples(peer(1))) == 25, tt::tolerance(0.1));
+}
+
+// Its microbatches are on the way, not waiting.
+BOOST_FIXTURE_TEST_CASE(what_is_on_its_way_to_a_far_peer_is_no_unfinished_work, Choice) {
+  auto far = [&](const PeerId& id) {
+    ended(id, 1);
+    answered(id, 1, 1.1, {0.1, 0, 0, 0}, /*away_s=*/1);
+  };
+  for (int i = 0; i < 40; ++i) {
+    const PeerId id = pick_one();
+    id == peer(1) ? far(id) : serve(id, 0.1, {0.1, 0, 0, 0});
+  }
+  for (int i = 0; i < 100; ++i) {
+    const PeerId id = pick_one();
+    if (id == peer(2)) serve(id, 0.1, {0.1, 0, 0, 0});
+  }
+  BOOST_TEST(unfinished_samples(peer(1)) >= 11);
+}
+
+// At the end of a step everybody would wait for its one microbatch.
+BOOST_FIXTURE_TEST_CASE(a_hopeless_peer_gets_one_now_and_then, Choice) {
+  double now_s = 0;
+  int hopeless = 0;
+  for (int i = 0; i < 30'000; ++i) {
+    const PeerId id = pick_one(now_s);
+    const bool slow = id == peer(1);
+    hopeless += slow ? 1 : 0;
+    slow ? serve(id, 5, {0.1, 5, 0, 0}) : serve(id, 0.1, {0.1, 0, 0, 0});
+    now_s += 0.1;
+  }
+  BOOST_TEST(hopeless >= 3000 / (50 * 5));  // it may have become faster
+  BOOST_TEST(hopeless <= 30);               // of 600 by its cost
+}
+
+BOOST_FIXTURE_TEST_CASE(a_hopeless_peer_that_became_fast_is_found, Choice) {
+  double now_s = 0;
+  std::map<PeerId, int> shares;
+  for (int i = 0; i < 20'000; ++i) {
+    const PeerId id = pick_one(now_s);
+    const double cost_s = id == peer(1) && now_s < 100 ? 5 : 0.1;
+    serve(id, cost_s, {0.1, cost_s, 0, 0});
+    now_s += 0.1;
+    if (now_s > 1900) ++shares[id];
+  }
+  BOOST_TEST(shares[peer(1)] > 400, shares[peer(1)]);
+}
+
+BOOST_FIXTURE_TEST_CASE(lies_hurt_the_liar_only, Choice) {
+  auto shares = shares_of(*this, 400, 0.1, checked({1e9, kNan, kInf, -1}), 0.1, {0.01, 0, 0, 0});
+  BOOST_TEST(shares[peer(2)] >= 100);
+  BOOST_TEST(std::isfinite(seconds_per_sample(peer(1))));
+  shares = shares_of(*this, 400, 0.1, checked({3'600, 0, 0, 0}), 0.1, {0.01, 0, 0, 0});
+  BOOST_TEST(shares[peer(2)] >= 390);
+}
+
+BOOST_FIXTURE_TEST_CASE(silence_raises_the_cost, Choice) {
+  shares_of(*this, 40, 0.1, {0.1, 0, 0, 0}, 0.1, {0.1, 0, 0, 0});
+  for (int i = 0; i < 20; ++i) timed_out(peer(1), 1, 2);
+  BOOST_TEST(seconds_per_sample(peer(1)) > 1.5);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_peer_that_is_forgotten_or_banned_is_not_picked, Choice) {
+  forget(peer(1));
+  ban(peer(2), 3);
+  ended(peer(1), 1);
+  Tries tries;
+  BOOST_TEST(!pick(tries, 1, 0).has_value());
+  BOOST_TEST(!announced(peer(2), 3));
+  BOOST_TEST(announced(peer(2), 4));
+  add(peer(2));
+  BOOST_TEST(pick_one() == peer(2));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
