@@ -25,7 +25,7 @@ Status read(const Object& object, AuditLine& line) {
   return {};
 }
 
-const std::string* text_of(const Object& object, const char* key) {
+const std::string* find_text(const Object& object, const char* key) {
   const Value* value = find(object, key);
   return value != nullptr ? value->text() : nullptr;
 }
@@ -54,8 +54,8 @@ Result<AuditLine> parse_audit_line(const std::string& text) {
   AuditLine line;
   const Value* time = find(*object, "time");
   line.time_s = (time != nullptr ? time->number() : std::nullopt).value_or(0);
-  if (const auto* node = text_of(*object, "node")) line.node = *node;
-  const std::string* kind = text_of(*object, "kind");
+  if (const auto* node = find_text(*object, "node")) line.node = *node;
+  const std::string* kind = find_text(*object, "kind");
   if (kind == nullptr) return Error{ErrorCode::kInvalidArgument, "has no `kind`"};
   Status read_well;
   if (*kind == ClosedStep::kKind) read_well = read<ClosedStep>(*object, line);

@@ -8,7 +8,7 @@ const Architecture& gpt_architecture();  // tensor/gpt/gpt.cc
 
 namespace {
 
-const std::vector<const Architecture*>& rows() {
+const std::vector<const Architecture*>& model_rows() {
   static const std::vector<const Architecture*> all = {
       &gpt_architecture(),
   };
@@ -19,13 +19,13 @@ const std::vector<const Architecture*>& rows() {
 
 const Architecture& architecture(ModelKind kind) {
   const auto row = static_cast<size_t>(kind);
-  SWARM_CHECK(row < rows().size());
-  return *rows()[row];
+  SWARM_CHECK(row < model_rows().size());
+  return *model_rows()[row];
 }
 
 std::vector<std::string> model_names() {
   std::vector<std::string> names;
-  for (const Architecture* row : rows()) names.emplace_back(row->name);
+  for (const Architecture* row : model_rows()) names.emplace_back(row->name);
   return names;
 }
 

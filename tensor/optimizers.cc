@@ -9,7 +9,7 @@ const OptimizerInfo& nag_info();    // tensor/optimizers/nag.cc
 
 namespace {
 
-const std::vector<const OptimizerInfo*>& rows() {
+const std::vector<const OptimizerInfo*>& optimizer_rows() {
   static const std::vector<const OptimizerInfo*> all = {
       &adamw_info(),
       &nag_info(),
@@ -21,13 +21,13 @@ const std::vector<const OptimizerInfo*>& rows() {
 
 const OptimizerInfo& optimizer_info(OptimizerKind kind) {
   const auto row = static_cast<size_t>(kind);
-  SWARM_CHECK(row < rows().size());
-  return *rows()[row];
+  SWARM_CHECK(row < optimizer_rows().size());
+  return *optimizer_rows()[row];
 }
 
 std::vector<std::string> optimizer_names() {
   std::vector<std::string> names;
-  for (const OptimizerInfo* row : rows()) names.emplace_back(row->name);
+  for (const OptimizerInfo* row : optimizer_rows()) names.emplace_back(row->name);
   return names;
 }
 

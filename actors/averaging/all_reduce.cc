@@ -12,10 +12,6 @@
 namespace swarm::actors {
 namespace {
 
-Error invalid(const std::string& what) {
-  return {ErrorCode::kInvalidArgument, "averaging: " + what};
-}
-
 /// Each member reduces an equal part; of many with a short vector some do.
 std::unique_ptr<AllReduce> butterfly(const AllReduceSetup& setup, AverageRound spec,
                                      MutableBuffer memory) {
@@ -37,15 +33,16 @@ constexpr TopologyRow kTopologies[] = {
 }  // namespace
 
 Status validate(const AverageRound& spec) {
-  if (spec.members.empty() || spec.members.size() > 1'024) return invalid("1 to 1024 members");
-  if (spec.self >= spec.members.size()) return invalid("self is not in the member list");
+  if (spec.members.empty() || spec.members.size() > 1'024)
+    return invalid_average("1 to 1024 members");
+  if (spec.self >= spec.members.size()) return invalid_average("self is not in the member list");
   if (spec.n == 0 || spec.n > tensor::kMaxTensorBytes * 4)
-    return invalid(fmt::format("n = {} elements", spec.n));
-  if (spec.total_samples == 0) return invalid("no samples to average over");
+    return invalid_average(fmt::format("n = {} elements", spec.n));
+  if (spec.total_samples == 0) return invalid_average("no samples to average over");
   std::set<ActorId> distinct;
   for (const auto& member : spec.members)
     if (!distinct.insert(member.averager).second)
-      return invalid(member.averager.brief() + " is listed twice");
+      return invalid_average(member.averager.brief() + " is listed twice");
   const bool may_be_empty = spec.members[spec.self].samples == 0;
   if (spec.gradient.size() != spec.n * sizeof(float) && !(may_be_empty && spec.gradient.empty()))
     return Error{ErrorCode::kShapeMismatch, fmt::format("averaging: gradient of {} bytes, n = {}",

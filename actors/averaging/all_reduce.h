@@ -39,6 +39,11 @@ struct AverageRound {
   uint64_t total_samples = 0;  ///< Divisor; >= 1.
 };
 
+/// What a round or a part of one is refused with.
+inline Error invalid_average(const std::string& what) {
+  return {ErrorCode::kInvalidArgument, "averaging: " + what};
+}
+
 /// Errors: kInvalidArgument, kShapeMismatch. Allocate nothing before this holds.
 Status validate(const AverageRound& spec);
 

@@ -10,14 +10,6 @@
 #include "tensor/core/flat.h"
 
 namespace swarm::actors {
-namespace {
-
-Error invalid(const std::string& what) {
-  return {ErrorCode::kInvalidArgument, "averaging: " + what};
-}
-
-}  // namespace
-
 DirectReduce::DirectReduce(const AllReduceSetup& setup, AverageRound spec,
                            const std::vector<routing::Part>& parts, MutableBuffer memory)
     : AllReduce(std::move(spec)), codec_(setup.codec), chunk_elements_(setup.chunk_elements) {
@@ -88,10 +80,10 @@ Status DirectReduce::take_answer(uint32_t member, size_t number,
 Result<size_t> DirectReduce::contribute(const proto::AveragePart& head, const Buffer& body) {
   const uint32_t sender = head.sender();
   if (sender >= spec_.members.size() || sender == spec_.self)
-    return invalid(fmt::format("sender {} is no other member", sender));
+    return invalid_average(fmt::format("sender {} is no other member", sender));
   if (head.offset() < own_part_.first || head.offset() - own_part_.first >= own_part_.count ||
       (head.offset() - own_part_.first) % chunk_elements_ != 0)
-    return invalid(fmt::format("offset {} starts no chunk of my part", head.offset()));
+    return invalid_average(fmt::format("offset {} starts no chunk of my part", head.offset()));
   const size_t index = (head.offset() - own_part_.first) / chunk_elements_;
   auto& chunk = own_[index];
   if (!contributes(sender)) return index;

@@ -26,7 +26,6 @@ using std::chrono::milliseconds;
 
 constexpr auto kInfoBudget = milliseconds(10'000);
 constexpr auto kChunkBudget = milliseconds(10'000);
-constexpr uint32_t kMaxChunkBytes = 4u << 20;
 
 routing::DownloadPlan make_plan(const FetchState& fetch, const StateTransferOptions& options) {
   std::vector<std::string> names;
@@ -34,7 +33,7 @@ routing::DownloadPlan make_plan(const FetchState& fetch, const StateTransferOpti
   routing::DownloadPlanOptions out;
   out.exact_step = fetch.exact_step;
   out.max_bytes = fetch.max_bytes;
-  out.chunk_bytes = std::min(std::max(options.chunk_bytes, 1u), kMaxChunkBytes);
+  out.chunk_bytes = std::min(std::max(options.chunk_bytes, 1u), kMaxStateChunkBytes);
   out.chunks_in_flight = std::max(1u, options.chunks_in_flight);
   return {names, out};
 }

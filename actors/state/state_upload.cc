@@ -15,7 +15,6 @@ namespace swarm::actors {
 namespace {
 
 constexpr size_t kMaxCopies = 2;
-constexpr uint32_t kMaxChunkBytes = 4u << 20;
 constexpr size_t kMaxWaiting = 256;
 constexpr auto kFreezeTimeout = std::chrono::seconds(30);
 /// A copy this young answers for the newest state without another freeze.
@@ -179,7 +178,7 @@ void StateUpload::chunk(const proto::StateChunk& request, Promise promise) {
     return;
   }
   const uint64_t size = copy->state.size();
-  if (request.size_bytes() == 0 || request.size_bytes() > kMaxChunkBytes ||
+  if (request.size_bytes() == 0 || request.size_bytes() > kMaxStateChunkBytes ||
       request.offset() >= size || request.size_bytes() > size - request.offset()) {
     promise.deliver(to_caf(
         ErrorCode::kInvalidArgument,
