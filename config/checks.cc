@@ -320,8 +320,9 @@ class Checker {
       const actors::PathShape& path = e_.paths[i];
       const Places::Table& place = draft_.places.paths[i];
       if (place.failed) continue;
-      for (const auto& [key, name] :
-           {std::make_pair("paths.from", &path.from), std::make_pair("paths.to", &path.to)}) {
+      const std::pair<const char*, const std::string*> ends[] = {{"paths.from", &path.from},
+                                                                 {"paths.to", &path.to}};
+      for (const auto& [key, name] : ends) {
         if (name->empty())
           error(place, key, "missing: every [[paths]] has from and to; \"*\" means all nodes");
         else

@@ -112,7 +112,7 @@ measure() {
   ip netns exec swarm-1 "$build/apps/swarm" node "$folder/config.toml" --name one --listen "$endpoint" \
     --run-folder "$folder" >"$folder/output.txt" 2>&1 &
   node=$!
-  for ((i = 0; i < 100; ++i)); do grep -q listens "$folder/output.txt" && break; sleep 0.1; done
+  for ((i = 0; i < 100; ++i)); do grep -q listens "$folder/output.txt" 2>/dev/null && break; sleep 0.1; done
   ip netns exec swarm-2 "$build/apps/swarm" bench links --at "$endpoint" --megabytes "${1:-8}" ||
     cat "$folder/output.txt" >&2
   kill "$node"

@@ -41,7 +41,7 @@ Microbatches::Microbatches(StageContext& context, StageUpdates& updates)
     next_stage_ = std::make_unique<StageClient>(StageClientDeps{
         context.self, deps.links, deps.dht, deps.events, deps.stage + 1, deps.num_stages,
         deps.options.estimates, deps.options.retry_every, deps.dht_options.silent_after(),
-        deps.options.wiring, deps.id.node, !deps.training.asynchronous(), &context.rates});
+        deps.options.wiring, deps.id.node, /*steps=*/updates.updater() == nullptr, &context.rates});
   context.self->send(deps.links, admission_atom::value, deps.id.actor, AdmissionPtr(admission_));
 }
 

@@ -25,13 +25,13 @@ void StageServerState::init(Self* self, StageServerDeps deps) {
   context_->coordinator = std::make_unique<CoordinatorClient>(
       CoordinatorClientDeps{self_, d.links, d.dht, milliseconds(100),
                             [this] { coordinator_changed(); }, d.dht_options.silent_after()});
+  caf::actor me = caf::actor_cast<caf::actor>(self_);
+  self_->send(d.links, register_atom::value, d.id.actor, me);
   updates_ = make_stage_updates(*context_);
   microbatches_.emplace(*context_, *updates_);
   keeper_.emplace(*context_, *updates_, [this](const std::string& reason, milliseconds pause) {
     loading_is_over(reason, pause);
   });
-  caf::actor me = caf::actor_cast<caf::actor>(self_);
-  self_->send(d.links, register_atom::value, d.id.actor, me);
   self_->send(d.links, subscribe_atom::value, me);
   caf::anon_send(d.state_transfer, set_stage_atom::value, me);
   keeper_->list_snapshots();

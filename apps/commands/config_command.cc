@@ -30,19 +30,19 @@ int check(const ConfigArguments& arguments, bool show) {
     return kBadConfig;
   }
   const auto& base = result.experiment->base;
-  const auto text = tensor::open_text_data(base.data, base.model.sequence);
-  if (!show && !text) {
-    std::fprintf(stderr, "%s: %s\n1 error\n", arguments.file.c_str(), text.error().detail.c_str());
-    return kBadConfig;
-  }
   if (show) {
     std::fputs(config::to_toml(*result.experiment).c_str(), stdout);
-  } else {
-    std::printf("%s: ok, %zu nodes, fingerprint %s, text %s\n", arguments.file.c_str(),
-                result.experiment->nodes.size(), base.config_fingerprint.c_str(),
-                hex((*text)->fingerprint()).c_str());
+    return 0;
   }
-  return 0;
+  const auto text = tensor::open_text_data(base.data, base.model.sequence);
+  std::printf("%s: ok, %zu nodes, fingerprint %s, text %s\n", arguments.file.c_str(),
+              result.experiment->nodes.size(), base.config_fingerprint.c_str(),
+              text ? hex((*text)->fingerprint()).c_str() : "cannot be read");
+  if (text) return 0;
+  std::fflush(stdout);
+  std::fprintf(stderr, "%s: %s\n(a machine without a trainer needs no text)\n1 error\n",
+               arguments.file.c_str(), text.error().detail.c_str());
+  return kBadConfig;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 /// The part of the fake network that closes links which nobody needs, as real links do
-/// (actors/net/links/link_parking.h): both sides agree, no mail is lost, nobody is told.
+/// (actors/net/links/link_upkeep.h): both sides agree, no mail is lost, nobody is told.
 #include <set>
 
 #include "apps/sim/network_world.h"

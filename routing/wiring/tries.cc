@@ -14,6 +14,8 @@ std::optional<PeerId> Tries::next(InterleavedRoundRobin& router, int64_t samples
   auto avoided = [&](const PeerId& peer) { return tried(peer) || avoid_.count(peer) > 0; };
   auto picked = router.pick(
       samples, [&](const PeerId& peer) { return avoided(peer) || (busy && busy(peer)); });
+  const bool others_are_full = busy && shortest_hint_s_ > 0;
+  if (!picked && others_are_full) return std::nullopt;
   if (!picked) picked = router.pick(samples, avoided);
   if (!picked) picked = router.pick(samples, tried);
   if (!picked) return std::nullopt;

@@ -20,7 +20,8 @@ class Tries {
 
   using Condition = std::function<bool(const PeerId&)>;
   /// A peer of `router` that was not asked in this round; it counts as asked. Nothing: all were.
-  /// Those for which `busy` is true come behind the others, before those in `avoid`.
+  /// Those for which `busy` is true come behind the others, before those in `avoid`; nothing, too,
+  /// where another has refused with a hint: it is waited for.
   std::optional<PeerId> next(InterleavedRoundRobin& router, int64_t samples,
                              const Condition& busy = {});
   /// The peer asked last has no place and hopes to in `hint_s`; 0: it does not know.

@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(three_stages_that_hold_more_than_they_may_receive_train_on)
   Process process({"run", config, "--set", "run.folder=" + folder.path()},
                   folder.path() + "/output.txt");
   BOOST_REQUIRE_MESSAGE(process.wait() == 0, process.output());
-  BOOST_TEST(newest_run(folder.path()).steps_closed() == 2);
+  BOOST_TEST(newest_run(folder.path()).steps_closed() >= 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -59,7 +59,7 @@ void LinkUpkeep::tick(TimePoint now) {
 /// Answered also where this side had asked: that may have been long ago, and ignored.
 bool LinkUpkeep::given_up(ConnId id, TimePoint now) {
   Conn& conn = conns_.at(id);
-  if (conn.retired_at != TimePoint{}) return false;
+  if (conn.retired_at != TimePoint{} || conn.session->state() != Session::State::kUp) return false;
   const bool asked = conn.given_up_at != TimePoint{} && now - conn.given_up_at < IdleRules::kAnswer;
   const auto since = unneeded_since(conn);
   if (!asked && (!since || now - *since < IdleRules::kShortIdle / 2)) return false;

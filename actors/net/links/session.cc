@@ -361,7 +361,9 @@ std::vector<LinkEvent> Session::take_events() {
 }
 
 std::optional<TimePoint> Session::idle_since() const {
-  if (requests_.size() > 0 || !serving_.empty() || !output_.empty()) return std::nullopt;
+  const bool receives = decoder_.expects_body() || paused_;
+  if (requests_.size() > 0 || !serving_.empty() || !output_.empty() || receives)
+    return std::nullopt;
   return last_mail_;
 }
 

