@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "actors/net/log.h"
 #include "actors/net/requests.h"
+#include "actors/node/keep_text.h"
 #include "actors/stage/period_updates.h"
 #include "actors/stage/step_updates.h"
 
@@ -41,10 +41,7 @@ Error about_others(Error error) {
 
 // -- what all parts share
 
-void StageContext::keep(const proto::Text& text) const {
-  if (auto kept = deps.text->keep(from_proto(text)); !kept)
-    log_warn("event=text_not_kept reason=\"" + kept.error().detail + "\"");
-}
+void StageContext::keep(const proto::Text& text) const { keep_text(*deps.text, text); }
 
 Status StageContext::accept(Term term) const {
   if (coordinator->accept(term)) return {};

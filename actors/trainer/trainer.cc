@@ -10,6 +10,7 @@
 #include "actors/net/local.h"
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
+#include "actors/node/keep_text.h"
 #include "actors/stage/stage_client.h"
 #include "common/strong_id.h"
 #include "routing/steps/trainer_progress.h"
@@ -137,8 +138,7 @@ class TrainerState {
     if (own.known() && run.known() && run.fingerprint != own.fingerprint) return refused(run);
     refused_ = false;
     finished_ = head.finished();
-    if (auto kept = deps_.text->keep(run); !kept)
-      log_warn("event=text_not_kept reason=\"" + kept.error().detail + "\"");
+    keep_text(*deps_.text, head.text());
     for (const auto& slot : head.slots()) carry(Step(head.step()), slot);
     lease();
   }

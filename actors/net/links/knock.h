@@ -9,9 +9,10 @@
 
 namespace swarm::actors::links {
 
-/// Connects to `at`, exchanges hellos as a tool under an id of its own, and closes. Blocks for up to
-/// two options.dial_timeout and the look-up of a name: call it on a thread of its own. Errors in
-/// words that say what is wrong: kLinkLost (name, connection), kPeerTimeout (no hello), kRefused.
+/// Connects to `at`, exchanges hellos as a tool under an id of its own, and closes. Blocks for the
+/// look-up of a name, up to one options.dial_timeout for each of its addresses, and one for the
+/// hello: call it on a thread of its own. Errors in words that say what is wrong: kLinkLost (name,
+/// connection), kPeerTimeout (no hello), kRefused.
 Result<NodeInfo> knock(const Endpoint& at, const LinksOptions& options);
 
 }  // namespace swarm::actors::links

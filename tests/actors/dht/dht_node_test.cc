@@ -330,36 +330,33 @@ BOOST_AUTO_TEST_CASE(malformed_requests_are_refused) {
              int(ErrorCode::kInvalidArgument));
 }
 
+/// What somebody who reads at node 2 gets when that node's actor ends meanwhile.
+ErrorCode answer_to_reader_at_end(Swarm& swarm) {
+  caf::scoped_actor self{*swarm.system};
+  auto request =
+      self->request(swarm.nodes[2], caf::infinite, dht_get_atom::value, std::string("stage/0"));
+  swarm.system.run();
+  caf::anon_send_exit(swarm.nodes[2], caf::exit_reason::user_shutdown);
+  swarm.system.run();
+  ErrorCode code = ErrorCode::kNone;
+  request.receive([](DhtRecords&) {}, [&](const caf::error& e) { code = from_caf(e).code; });
+  return code;
+}
+
 BOOST_AUTO_TEST_CASE(ending_the_actor_answers_who_reads_again) {
   Swarm swarm;
   swarm.add_many(3);
   swarm.store(0, "stage/0", {"a", "x", 1, 60'000ms});
   BOOST_TEST(swarm.get(2, "stage/0").size() == 1u);
   swarm.network.silence(id_of(1));
-  caf::scoped_actor self{*swarm.system};
-  auto request =
-      self->request(swarm.nodes[2], caf::infinite, dht_get_atom::value, std::string("stage/0"));
-  swarm.system.run();
-  caf::anon_send_exit(swarm.nodes[2], caf::exit_reason::user_shutdown);
-  swarm.system.run();
-  ErrorCode code = ErrorCode::kNone;
-  request.receive([](DhtRecords&) {}, [&](const caf::error& e) { code = from_caf(e).code; });
-  BOOST_TEST(int(code) == int(ErrorCode::kShuttingDown));
+  BOOST_TEST(int(answer_to_reader_at_end(swarm)) == int(ErrorCode::kShuttingDown));
 }
 
 BOOST_AUTO_TEST_CASE(ending_the_actor_answers_what_is_pending) {
   Swarm swarm;
   swarm.add_many(3);
   swarm.network.silence(id_of(1));
-  caf::scoped_actor self{*swarm.system};
-  auto request =
-      self->request(swarm.nodes[2], caf::infinite, dht_get_atom::value, std::string("stage/0"));
-  swarm.system.run();
-  caf::anon_send_exit(swarm.nodes[2], caf::exit_reason::user_shutdown);
-  swarm.system.run();
-  ErrorCode code = ErrorCode::kNone;
-  request.receive([](DhtRecords&) {}, [&](const caf::error& e) { code = from_caf(e).code; });
-  BOOST_TEST(int(code) == int(ErrorCode::kShuttingDown));
+  BOOST_TEST(int(answer_to_reader_at_end(swarm)) == int(ErrorCode::kShuttingDown));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
