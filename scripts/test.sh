@@ -29,11 +29,10 @@ if ! $quick; then
   say "tests under AddressSanitizer and UndefinedBehaviorSanitizer"
   ctest --preset asan --parallel "$(compile_jobs)"
   if compgen -G "tests/fuzz/*_fuzz.cc" >/dev/null; then
-    build fuzz fuzzers
-    for fuzzer in build/fuzz/tests/fuzz_*; do
+    for fuzzer in build/asan/tests/fuzz_*; do
       [[ -x $fuzzer && -f $fuzzer ]] || continue
       say "$(basename "$fuzzer"), $fuzz_seconds s"
-      corpus="build/fuzz/corpus/$(basename "$fuzzer")"
+      corpus="build/asan/corpus/$(basename "$fuzzer")"
       mkdir -p "$corpus"
       "$fuzzer" -max_total_time="$fuzz_seconds" -rss_limit_mb=1024 -verbosity=0 \
         -print_final_stats=1 -artifact_prefix="$corpus-" "$corpus"

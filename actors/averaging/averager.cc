@@ -106,7 +106,7 @@ caf::behavior Averager::start(Self* self, AveragerDeps deps) {
       [this](average_atom, const AverageRound& spec) { return average(spec); },
       [this](abandon_atom, Round round) { abandon(round); },
       [this](describe_atom) { return describe(); },
-      [this](node_up_atom, const NodeInfo&) {},
+      [](node_up_atom, const NodeInfo&) {},
       [this](node_down_atom, const NodeInfo& node, const std::string& reason) {
         on_node_down(node, reason);
       },

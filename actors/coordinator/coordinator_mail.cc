@@ -153,6 +153,7 @@ Mail write_leases(const routing::Leases& leases, Term term, Step step, bool over
   reply.set_term(term.value());
   reply.set_step((leases.slots.empty() ? step : leases.step).value());
   reply.set_finished(over);
+  reply.set_step_waits(leases.step_waits);
   if (text.known()) *reply.mutable_text() = to_proto(text);
   for (const auto& [lease, avoid] : leases.slots) {
     auto* slot = reply.add_slots();

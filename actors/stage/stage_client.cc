@@ -42,10 +42,8 @@ bool is_final(ErrorCode code) {
 
 StageClient::StageClient(StageClientDeps deps)
     : deps_(std::move(deps)),
-      choice_(
-          deps_.estimates, deps_.wiring.cost,
-          mix(std::hash<NodeId>()(deps_.node) + deps_.stage.value()),
-          deps_.steps ? routing::PeerChoice::kPatienceOfSteps : routing::PeerChoice::kPatience) {}
+      choice_(deps_.estimates, deps_.wiring.cost,
+              mix(std::hash<NodeId>()(deps_.node) + deps_.stage.value())) {}
 
 StageClient::TimePoint StageClient::now() const { return deps_.self->clock().now(); }
 

@@ -46,7 +46,6 @@ struct StageClientDeps {
   std::chrono::milliseconds silent_after = DhtOptions().silent_after();
   routing::WiringOptions wiring;
   NodeId node;                       ///< Own; all zero: peers are not asked for the pair's rate.
-  bool steps = false;                ///< A step ends with its last microbatch.
   const LinkRates* rates = nullptr;  ///< The owner's, kept up to date; null: not known.
 };
 
@@ -82,6 +81,11 @@ class StageClient {
   /// not finite. Returns the id for cancel().
   uint64_t send(proto::ForwardRequest head, Buffer body, std::chrono::milliseconds budget,
                 Done done);
+
+  /// Whether a step waits for its last microbatch (until told: no); bounds what a peer is given.
+  void steps_wait(bool wait) {
+    choice_.be_patient(wait ? choice_.kPatienceOfSteps : choice_.kPatience);
+  }
 
   /// Gives a request up; `done` is not called. Tells the peer. Unknown ids are ignored.
   void cancel(uint64_t id);

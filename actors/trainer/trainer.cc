@@ -35,10 +35,10 @@ class TrainerState {
     coordinator_ = std::make_unique<CoordinatorClient>(
         CoordinatorClientDeps{self_, deps_.links, deps_.dht, milliseconds(100),
                               [this] { coordinator_changed(); }, deps_.dht_options.silent_after()});
-    first_stage_ = std::make_unique<StageClient>(StageClientDeps{
-        self_, deps_.links, deps_.dht, deps_.events, Stage(0), deps_.num_stages,
-        deps_.options.estimates, milliseconds(50), deps_.dht_options.silent_after(),
-        deps_.options.wiring, deps_.id.node, !deps_.training.asynchronous(), &rates_});
+    first_stage_ = std::make_unique<StageClient>(
+        StageClientDeps{self_, deps_.links, deps_.dht, deps_.events, Stage(0), deps_.num_stages,
+                        deps_.options.estimates, milliseconds(50), deps_.dht_options.silent_after(),
+                        deps_.options.wiring, deps_.id.node, &rates_});
     self_->send(deps_.links, subscribe_atom::value, caf::actor_cast<caf::actor>(self_));
     on_tick();
   }
@@ -139,6 +139,7 @@ class TrainerState {
     refused_ = false;
     finished_ = head.finished();
     keep_text(*deps_.text, head.text());
+    first_stage_->steps_wait(head.step_waits());
     for (const auto& slot : head.slots()) carry(Step(head.step()), slot);
     lease();
   }

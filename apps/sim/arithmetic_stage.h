@@ -52,14 +52,9 @@ class ArithmeticStage : public tensor::Stage {
   using Changed = std::function<void(const ArithmeticStage&, const char* how)>;
 
   /// `noise` seeds this peer's rounding.
-  ArithmeticStage(uint32_t stage, uint32_t num_stages, int32_t sequence, Changed changed = {},
-                  uint64_t noise = 0, StageNoted noted = {})
-      : stage_(stage),
-        num_stages_(num_stages),
-        sequence_(sequence),
-        changed_(std::move(changed)),
-        noted_(std::move(noted)),
-        noise_(noise) {
+  explicit ArithmeticStage(uint32_t stage, Changed changed = {}, uint64_t noise = 0,
+                           StageNoted noted = {})
+      : stage_(stage), changed_(std::move(changed)), noted_(std::move(noted)), noise_(noise) {
     parameters_.assign(kParameters, -1.0f);
     sum_.assign(kParameters, 0.0f);
   }
@@ -229,8 +224,7 @@ class ArithmeticStage : public tensor::Stage {
         std::string(reinterpret_cast<const char*>(values.data()), values.size() * 4));
   }
 
-  uint32_t stage_, num_stages_;
-  int32_t sequence_;
+  uint32_t stage_;
   Changed changed_;
   StageNoted noted_;
   uint64_t noise_;

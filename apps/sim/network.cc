@@ -338,6 +338,7 @@ void FakeNetwork::shut_down() {
   world_->filter = nullptr;
   world_->dials.clear();
   world_->paths.clear();
+  world_->transports.under_way.clear();  // what would arrive holds the world
 }
 
 }  // namespace swarm::sim

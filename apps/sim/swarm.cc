@@ -191,8 +191,8 @@ Swarm::StageMaker Swarm::stage_maker(const std::string& name, const Node& node) 
   };
   return [this, name, running = node.running, changed, noted, noise = ids_ * 7919](
              const tensor::StageOptions& options) -> Result<std::unique_ptr<tensor::Stage>> {
-    auto made = std::make_unique<ArithmeticStage>(static_cast<uint32_t>(options.stage), num_stages,
-                                                  kSequence, changed, noise, noted);
+    auto made = std::make_unique<ArithmeticStage>(static_cast<uint32_t>(options.stage), changed,
+                                                  noise, noted);
     if (*running) nodes[name].arithmetic = made.get();
     return std::unique_ptr<tensor::Stage>(std::move(made));
   };

@@ -53,8 +53,10 @@ bool AsyncSchedule::replicas_equal() const {
 
 Leases AsyncSchedule::lease(const ActorId& trainer, uint32_t max_slots, double deadline_s) {
   Leases leases = Schedule::lease(trainer, max_slots, deadline_s);
-  if (!leases.slots.empty() || !frame_.is_open() || !open_next_period()) return leases;
-  return Schedule::lease(trainer, max_slots, deadline_s);
+  if (leases.slots.empty() && frame_.is_open() && open_next_period())
+    leases = Schedule::lease(trainer, max_slots, deadline_s);
+  leases.step_waits = false;
+  return leases;
 }
 
 bool AsyncSchedule::open_next_period() {

@@ -24,6 +24,7 @@ struct Leases {
   };
   Step step;
   std::vector<Leased> slots;
+  bool step_waits = true;  ///< For the last of them: none may be left behind.
 };
 
 class LeaseDesk {

@@ -36,6 +36,9 @@ class PeerChoice {
   PeerChoice(const PeerEstimatesOptions& estimates, WiringCost cost, uint64_t seed,
              double patience = kPatience);
 
+  /// From now on; see kPatience.
+  void be_patient(double responses) { patience_ = responses; }
+
   /// May be picked from now on.
   void add(const PeerId& peer);
   void forget(const PeerId& peer);

@@ -28,7 +28,9 @@ struct Wire {
   BusyMeters of_a, of_b;
 
   Wire() {
-    while (carry(a, b, 0) | carry(b, a, 0)) {
+    for (bool moved = true; moved;) {
+      moved = carry(a, b, 0);
+      moved = carry(b, a, 0) || moved;
     }
     BOOST_REQUIRE((a.state() == Session::State::kUp && b.state() == Session::State::kUp));
   }

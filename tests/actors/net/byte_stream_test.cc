@@ -51,7 +51,9 @@ struct Connection {
     return !bytes.empty();
   }
   void exchange(size_t piece = 1 << 20) {
-    while (carry(client, server, piece) | carry(server, client, piece)) {
+    for (bool moved = true; moved;) {
+      moved = carry(client, server, piece);
+      moved = carry(server, client, piece) || moved;
     }
   }
   Side client, server;

@@ -47,7 +47,9 @@ struct Pair {
     return true;
   }
   void exchange(TimePoint now = kStart, size_t piece = 1 << 20) {
-    while (move(a, b, now, piece) | move(b, a, now, piece)) {
+    for (bool moved = true; moved;) {
+      moved = move(a, b, now, piece);
+      moved = move(b, a, now, piece) || moved;
     }
   }
   void up() {

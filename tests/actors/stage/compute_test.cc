@@ -24,7 +24,7 @@ struct Done {
 struct Device {
   explicit Device(std::chrono::duration<double> pass_delay) {
     auto make = []() -> Result<std::unique_ptr<tensor::Stage>> {
-      return std::unique_ptr<tensor::Stage>(std::make_unique<sim::ArithmeticStage>(0, 1, 4));
+      return std::unique_ptr<tensor::Stage>(std::make_unique<sim::ArithmeticStage>(0));
     };
     actor = system.own(spawn_compute(*system, make, /*detached=*/false, pass_delay));
     caf::anon_send(actor, compute_atom::value);

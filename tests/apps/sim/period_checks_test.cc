@@ -79,8 +79,8 @@ struct Fixture {
   PeriodChecks checks{swarm, [this](const std::string& invariant, const std::string& text) {
                         violations.push_back(invariant + " " + text);
                       }};
-  ArithmeticStage a{0, 1, 4, {}, 1, watch(this, "a")};
-  ArithmeticStage b{0, 1, 4, {}, 2, watch(this, "b")};
+  ArithmeticStage a{0, {}, 1, watch(this, "a")};
+  ArithmeticStage b{0, {}, 2, watch(this, "b")};
 };
 
 bool contains(const std::string& text, const std::string& part) {

@@ -65,6 +65,7 @@ BOOST_AUTO_TEST_CASE(periods_overlap_and_only_so_many) {
     const auto leases = world.schedule.lease(peer(50, "trainer"), 4, 1e9);
     BOOST_TEST(leases.slots.size() == 4u);
     BOOST_TEST(leases.step == Step(period));
+    BOOST_TEST(!leases.step_waits);
   }
   BOOST_TEST(world.schedule.lease(peer(50, "trainer"), 4, 1e9).slots.empty());
 }

@@ -101,6 +101,7 @@ BOOST_AUTO_TEST_CASE(a_successor_goes_on_with_what_peers_hold) {
   world.facts(1).held = first_slots(2);
   world.open(0);
   const auto leases = world.schedule.lease(peer(50, "trainer"), 64, 1e9);
+  BOOST_TEST(leases.step_waits);
   BOOST_REQUIRE(leases.slots.size() == 4u);
   BOOST_TEST(leases.slots[0].lease.needs == 2u);  // stage 1 only
   BOOST_TEST(leases.slots[2].lease.needs == 3u);
