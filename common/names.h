@@ -17,6 +17,8 @@ constexpr const char* kConsoleName = "console";
 constexpr const char* kDhtName = "dht";
 constexpr const char* kEchoName = "echo";
 constexpr const char* kDialBackName = "dial_back";
+constexpr const char* kRecordsName = "records";
+constexpr const char* kCallBackName = "call_back";
 
 /// Key in the distributed table under which coordinators announce themselves.
 constexpr const char* kCoordinatorKey = "coordinator";

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "config/memory_checks.h"
 #include "config/nearest.h"
 #include "config/schema.h"
 #include "config/shape_changes.h"
@@ -135,22 +136,17 @@ class Checker {
       error("links.max_body_bytes",
             fmt::format("expected at least {}, for the activations of a microbatch; found {}", body,
                         e_.base.links.max_body_bytes));
-    if (e_.base.num_stages > 1) check_bodies_fit(body);
+    if (e_.base.num_stages > 1) check_memory();
   }
 
-  /// `body`: the activations of a microbatch in fp32. With room for fewer the peer would compute
-  /// only while it receives nothing.
-  void check_bodies_fit(uint64_t body) {
-    const auto at_least_two = [&](const char* key, uint64_t bytes, uint64_t each) {
-      if (bytes >= 2 * each) return;
-      error(key,
-            fmt::format("expected at least {}, room for two microbatches whose activations take "
-                        "{} bytes; found {}",
-                        2 * each, body, bytes));
-    };
-    at_least_two("links.receive_budget_bytes", e_.base.links.receive_budget_bytes, body);
-    if (usable("stage_server"))
-      at_least_two("stage_server.resident_bytes", e_.base.stage_server.resident_bytes, 2 * body);
+  void check_memory() {
+    const auto& split = e_.base.model.layers_per_stage;
+    const auto stages = static_cast<size_t>(e_.base.num_stages);
+    if (!e_.base.model.validate().empty() || stages > static_cast<size_t>(e_.base.model.layers) ||
+        (!split.empty() && split.size() != stages))
+      return;
+    for (const TooSmall& item : too_little_memory(e_.base))
+      if (usable(item.key.substr(0, item.key.find('.')).c_str())) error(item.key, item.message);
   }
 
   void check_network() {
@@ -240,6 +236,9 @@ class Checker {
         error(place, "nodes.device", why);
       check_rate(place, "nodes.send_bytes_per_s", node.shape.send_bytes_per_s);
       check_rate(place, "nodes.receive_bytes_per_s", node.shape.receive_bytes_per_s);
+      if (const auto ms = e_.base.links.dial_timeout.count(); node.shape.link_delay_s * 1e3 >= ms)
+        error(place, "nodes.link_delay_s",
+              fmt::format("no link comes up: links.dial_timeout_ms = {}", ms));
       const bool own = !node.listen.host.empty();
       if (const auto may = e_.base.links.may_listen(node.listen); own && !may)
         error(place, "nodes.listen", may.error().detail);
@@ -328,6 +327,8 @@ class Checker {
         else
           check_pattern(place, key, *name);
       }
+      if (!path.from.empty() && path.from == path.to && path.from.find('*') == std::string::npos)
+        error(place, "paths.to", "the way of " + quote(path.to) + " to itself is no link");
       if (path.says_nothing())
         error(place, "paths", "it says nothing: give bytes_per_s, delay_s or jitter_s");
       check_rate(place, "paths.bytes_per_s", path.bytes_per_s.value_or(0));
@@ -374,20 +375,6 @@ class Checker {
 };
 
 }  // namespace
-
-Location Places::of(const std::string& path) const {
-  if (const auto key = keys.find(path); key != keys.end()) return key->second;
-  const auto section = sections.find(path.substr(0, path.find('.')));
-  return section == sections.end() ? file : section->second;
-}
-
-bool is_name(const std::string& text) {
-  if (text.empty() || text.size() > 64 || text == "." || text == "..") return false;
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || c == '-';
-  });
-}
 
 void check(Draft& draft) { Checker(draft).run(); }
 

@@ -102,6 +102,27 @@ struct Field<std::optional<double>> {
   static std::string expected(const Limits& limits) { return Field<double>::expected(limits); }
 };
 
+/// A count, or "auto": whoever uses it decides by itself.
+template <>
+struct Field<std::optional<uint32_t>> {
+  static const Value* set(std::optional<uint32_t>& out, const Value& value, const Limits& limits) {
+    if (value.kind == Value::Kind::kString && value.text == "auto") {
+      out.reset();
+      return nullptr;
+    }
+    uint32_t number = 0;
+    if (const Value* bad = Field<uint32_t>::set(number, value, limits)) return bad;
+    out = number;
+    return nullptr;
+  }
+  static std::string print(const std::optional<uint32_t>& value, const Limits&) {
+    return value ? std::to_string(*value) : "\"auto\"";
+  }
+  static std::string expected(const Limits& limits) {
+    return Field<uint32_t>::expected(limits) + ", or \"auto\"";
+  }
+};
+
 /// "one of \"a\", \"b\"".
 std::string choices_text(const std::vector<std::string>& choices);
 

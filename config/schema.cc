@@ -161,6 +161,12 @@ void add_node(ExperimentBuilder& b) {
         "HOST:PORT that a node tells others; empty: the address that it listens on.");
   b.add("allow_plaintext", AT(base.links.allow_plaintext), {},
         "Links are not encrypted yet, so anything but loopback is refused unless this is true.");
+  b.add(
+      "key", AT(base.key_file), {},
+      "File with the run's key, mode 600, the same on every machine (`swarm key FILE` makes one); "
+      "empty: operator.key in the run's folder, made by a node that joins nobody.");
+  b.add("open", AT(base.links.open), {},
+        "Lets nodes and tools without the run's key in although the node listens beyond loopback.");
   b.add("log_level", AT(base.log_level), one_of(kLevels),
         "Least severe messages that go to the nodes' log files.");
   b.add("linger_s", AT(base.linger_s), in(0, 1e9),
@@ -200,6 +206,10 @@ void add_network(ExperimentBuilder& b) {
   b.add("idle_close_s", AT(base.links.idle_close_s), in(1, 1e6),
         "A link without mail for so long that neither node has a use for is closed; new mail dials "
         "anew.");
+  b.add("join_share", AT(base.links.join_share), in(0, 0.95),
+        "Of what a node sends while the state of a newcomer waits besides other things, the part "
+        "that "
+        "is state.");
   b.add("max_links", AT(base.links.max_links), in(1, 100000),
         "Links that a node keeps. Beyond it those that nobody has a use for are closed after a "
         "second; 4 times as many connections are the most.");
@@ -224,9 +234,10 @@ void add_network(ExperimentBuilder& b) {
 void add_roles(ExperimentBuilder& b) {
   b.section("stage_server", false);
   b.add("max_resident", AT(base.stage_server.max_resident), in(1, 100000),
-        "Microbatches a peer holds at once; more are refused as overload.");
+        "Microbatches a peer holds at once, however small; more are refused as overload.");
   b.add("resident_bytes", AT(base.stage_server.resident_bytes), in(1 << 20, 1e15),
-        "Activations that these may hold together, as they travel: what came and what is sent on.");
+        "Memory that these may take together: activations that came and that are sent on, as they "
+        "travel, and with backward keep what the stage keeps of each (estimated).");
   b.add("retry_every_ms", AT(base.stage_server.retry_every), in(1, kHourMs),
         "How often an overloaded or missing successor is tried again.");
   b.add("max_samples", AT(base.stage_server.max_samples), in(1, 1 << 24),
@@ -241,11 +252,14 @@ void add_roles(ExperimentBuilder& b) {
   b.add("topology", AT(base.averager.topology),
         one_of({std::begin(actors::kTopologyNames), std::end(actors::kTopologyNames)}),
         "Who sends what to whom: in a butterfly each peer reduces an equal part.");
-  b.add("chunk_elements", AT(base.averager.chunk_elements), in(256, 1 << 28),
-        "Values per message of an all-reduce.");
-  b.add("min_part_elements", AT(base.averager.min_part_elements), in(1, 1 << 28),
-        "Numbers that a member reduces at least: of many members with a short vector only some do, "
-        "in each round others.");
+  // Members make the plan of a round each by itself: these must be equal, so they count as well.
+  auto& chunk = b.add("chunk_elements", AT(base.averager.chunk_elements), in(256, 1 << 28),
+                      "Values per message of an all-reduce. Equal on all nodes.");
+  chunk.shared = chunk.later = true;
+  auto& part = b.add("min_part_elements", AT(base.averager.min_part_elements), in(1, 1 << 28),
+                     "Numbers that a member reduces at least: of many members with a short vector "
+                     "only some do, in each round others. Equal on all nodes.");
+  part.shared = part.later = true;
   b.add("chunks_in_flight", AT(base.averager.chunks_in_flight), in(1, 4096), "Per member.");
   b.add("min_deadline_ms", AT(base.averager.min_deadline), in(1, kHourMs),
         "A round is given at least this long; a quarter of it once three rounds are known.");
@@ -256,6 +270,10 @@ void add_roles(ExperimentBuilder& b) {
         "Of one request of a download; at most 4 MiB are used.");
   b.add("chunks_in_flight", AT(base.state_transfer.chunks_in_flight), in(1, 4096),
         "Requests under way to each source of a download.");
+  b.add("state_bytes_per_s", AT(base.state_transfer.state_bytes_per_s), in(0, 1e12),
+        "Of a state that is learned while the others train, without the updates that they make; 0: "
+        "no "
+        "limit. Lower: others notice less, and the peer serves later.");
   b.section("checkpoint", false);
   b.add("every_steps", AT(base.checkpoint.every_steps), in(0, 4e9),
         "Steps between snapshots; 0: only at the end and on demand.");
@@ -263,8 +281,10 @@ void add_roles(ExperimentBuilder& b) {
   b.add("store", AT(base.checkpoint.store), one_of(storage::store_names()),
         "What keeps the snapshots in a node's folder.");
   b.section("trainer", false);
-  b.add("max_in_flight", AT(base.trainer_options.max_in_flight), in(1, 100000),
-        "Microbatches that a trainer has under way at a time.");
+  b.add(
+      "max_in_flight", AT(base.trainer_options.max_in_flight), in(1, 100000),
+      "Microbatches that a trainer has under way at a time. auto: as many as keep the stages busy "
+      "and their queues short.");
   b.add("poll_every_ms", AT(base.trainer_options.poll_every), in(1, kHourMs),
         "Pause after a failed lease or microbatch, and while no peer of the first stage is known.");
   b.section("coordinator", false);
@@ -300,7 +320,9 @@ void add_estimates(ExperimentBuilder& b) {
   b.add(
       "cost", AT(wiring.cost), one_of(routing::wiring_cost_names()),
       "What a peer's share of the work follows: how long a microbatch occupies its computer or its "
-      "links, the sender's whole wait for the reply (the paper's), or its compute alone.");
+      "links, the sender's whole wait for the reply (the paper's), or its compute alone; random "
+      "and "
+      "fixed (always the same way for a microbatch's number) are to compare with.");
   b.section("faults", false);
   b.add("drop_gradient", AT(base.faults.drop_gradient), {},
         "\"STEP:SLOT\": this microbatch's gradient is not added, to show that `swarm verify` sees "

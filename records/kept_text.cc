@@ -41,7 +41,8 @@ RunText text_of(const TextFile& file) { return {file.fingerprint, file.path, fil
 
 KeptText::KeptText(const std::string& folder, const std::string& run_id)
     : file_(file_in(folder)), run_id_(run_id) {
-  if (const auto file = read(file_); file && file->run == run_id_) text_ = text_of(*file);
+  if (const auto file = read(file_); file && file->run == run_id_)
+    text_ = written_ = text_of(*file);
 }
 
 RunText KeptText::get() const {
@@ -49,12 +50,16 @@ RunText KeptText::get() const {
   return text_;
 }
 
-Status KeptText::keep(const RunText& text) {
+void KeptText::keep(const RunText& text) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!text.known() || text == text_) return {};
-  text_ = text;
-  if (file_.empty()) return {};
-  TextFile file{run_id_, text.fingerprint, text.path, text.node_name};
+  if (text.known()) text_ = text;
+}
+
+Status KeptText::settle() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!text_.known() || text_ == written_ || file_.empty()) return {};
+  written_ = text_;
+  TextFile file{run_id_, text_.fingerprint, text_.path, text_.node_name};
   return write_atomically(file_, to_json(write_fields(file)) + "\n");
 }
 

@@ -1,5 +1,6 @@
-/// The text of the run as a node was told of it, kept in nodes/NAME/text.json: a run's history is one
-/// of one text, whoever dies (docs/run_folder.md).
+/// The text of the run as a node was told of it, kept in nodes/NAME/text.json from the first update on: a
+/// run's history is one of one text, whoever dies (docs/run_folder.md). Before that nothing was
+/// learned, and a run that was started with the wrong text is bound to nothing.
 #pragma once
 
 #include <map>
@@ -21,13 +22,15 @@ class KeptText {
 
   /// Not known(): nobody has said it.
   RunText get() const;
-  /// Writes it if it is another one. What is not known() is ignored. Errors: kIo; then it is kept
-  /// in memory.
-  Status keep(const RunText& text);
+  /// In memory. What is not known() is ignored.
+  void keep(const RunText& text);
+  /// The run has learned from it: writes it unless that is done. Errors: kIo; then it is kept in
+  /// memory.
+  Status settle();
 
  private:
   mutable std::mutex mutex_;
-  RunText text_;
+  RunText text_, written_;
   std::string file_, run_id_;
 };
 

@@ -18,7 +18,7 @@ packages=(
 )
 case "${1:-build}" in
   build) ;;
-  test) packages+=(clang libclang-rt-dev clang-format universal-ctags) ;;
+  test) packages+=(clang libclang-rt-dev clang-format universal-ctags iproute2) ;;
   *) echo "usage: scripts/install_deps.sh [build|test]" >&2; exit 2 ;;
 esac
 

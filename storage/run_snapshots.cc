@@ -17,9 +17,16 @@ Result<RunSnapshots> RunSnapshots::open(const std::string& run_folder, int32_t n
   for (const auto& entry : std::filesystem::directory_iterator(run_folder + "/nodes", error)) {
     auto store = find_store(entry.path().string());
     if (!store && store.code() == ErrorCode::kNotFound) continue;
+    const bool damaged = !store && store.error().detail.find("in use by") == std::string::npos;
+    if (damaged) {
+      out.unopened_.push_back(entry.path().filename().string() + ": " + store.error().detail);
+      continue;
+    }
     if (!store) return store.error();
     out.stores_.push_back({entry.path().filename().string(), *store});
   }
+  if (out.stores_.empty() && !out.unopened_.empty())
+    return Error{ErrorCode::kIo, out.unopened_.front()};
   if (out.stores_.empty())
     return Error{ErrorCode::kNotFound, "no node's database in " + run_folder + "/nodes"};
   std::sort(out.stores_.begin(), out.stores_.end(),
@@ -38,6 +45,7 @@ Result<RunSnapshots> RunSnapshots::open(const std::string& run_folder, int32_t n
 
 StepSnapshots RunSnapshots::read(uint64_t step) const {
   StepSnapshots out;
+  out.unreadable = unopened_;
   for (int32_t stage = 0; stage < num_stages_; ++stage) {
     for (const auto& node : stores_) {
       auto state = node.store->get({stage_key(static_cast<uint32_t>(stage)), step});

@@ -29,9 +29,12 @@ struct StepSnapshots {
 /// The databases of a run's nodes. Open as long as the object lives.
 class RunSnapshots {
  public:
-  /// Errors: kNotFound (no databases), kIo (in use: the run goes on).
+  /// A database that cannot be opened is named in unopened() and left out, if there are others.
+  /// Errors: kNotFound (no databases), kIo (in use: the run goes on; or none can be opened).
   static Result<RunSnapshots> open(const std::string& run_folder, int32_t num_stages);
 
+  /// "NODE: why", a line for each database that cannot be opened.
+  const std::vector<std::string>& unopened() const { return unopened_; }
   /// Steps of which any node has a snapshot of any stage, ascending.
   const std::set<uint64_t>& steps() const { return steps_; }
   /// Every node's snapshots at `step`.
@@ -46,6 +49,7 @@ class RunSnapshots {
   };
   int32_t num_stages_ = 0;
   std::vector<NodeStore> stores_;
+  std::vector<std::string> unopened_;
   std::set<uint64_t> steps_;                     ///< Of any stage.
   std::vector<std::set<uint64_t>> stage_steps_;  ///< By stage.
 };

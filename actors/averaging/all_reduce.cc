@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -47,6 +48,20 @@ Status validate(const AverageRound& spec) {
   if (spec.gradient.size() != spec.n * sizeof(float) && !(may_be_empty && spec.gradient.empty()))
     return Error{ErrorCode::kShapeMismatch, fmt::format("averaging: gradient of {} bytes, n = {}",
                                                         spec.gradient.size(), spec.n)};
+  return {};
+}
+
+Status add_relays(const google::protobuf::RepeatedPtrField<proto::PartRelay>& relays, uint32_t self,
+                  std::vector<AverageMember>& members) {
+  for (const auto& relay : relays) {
+    const bool distinct =
+        relay.a() != relay.b() && relay.a() != relay.via() && relay.b() != relay.via();
+    if (!distinct || std::max({relay.a(), relay.b(), relay.via()}) >= members.size())
+      return invalid_average(fmt::format("a relay from {} to {} through {} of {} members",
+                                         relay.a(), relay.b(), relay.via(), members.size()));
+    if (relay.a() == self) members[relay.b()].via = relay.via();
+    if (relay.b() == self) members[relay.a()].via = relay.via();
+  }
   return {};
 }
 

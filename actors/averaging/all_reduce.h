@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "common/result.h"
 #include "common/strong_id.h"
 #include "swarm/state.pb.h"
+#include "swarm/train.pb.h"
 #include "tensor/core/stage.h"
 
 namespace swarm::actors {
@@ -26,7 +28,14 @@ struct AverageMember {
   ActorId averager;
   Endpoint endpoint;
   uint64_t samples = 0;  ///< In its gradient sum.
+  /// The place of the member through which this averager reaches it; none: directly.
+  std::optional<uint32_t> via{};
 };
+
+/// Sets `via` for `self`. Errors: kInvalidArgument (a place that there is not, or not three
+/// members).
+Status add_relays(const google::protobuf::RepeatedPtrField<proto::PartRelay>& relays, uint32_t self,
+                  std::vector<AverageMember>& members);
 
 struct AverageRound {
   Round round;                         ///< Grows from round to round.
@@ -82,6 +91,9 @@ class AllReduce {
   virtual bool complete() const = 0;
   /// Something is still to come from `member`.
   virtual bool needs(uint32_t member) const = 0;
+  /// `member` was to contribute to what this member reduces, and nothing has come. Parts of the rest may
+  /// lack because of others: a mean waits for all contributions, and few chunks are in flight.
+  virtual bool nothing_from(uint32_t member) const = 0;
   /// Members that needs() holds for, for people.
   virtual std::string waiting_for() const = 0;
   /// float32 [n]. Requires complete().

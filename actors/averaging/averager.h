@@ -11,7 +11,9 @@
 ///
 /// A round is one AllReduce of options.topology (actors/averaging/all_reduce.h): this actor sends
 /// its requests, a few at a time, and answers those of the others as soon as it can.
-/// A member that fails, by link, by silence or by its own report, fails the round everywhere.
+/// A member that fails, by link, by silence or by its own report, fails the round everywhere. One that
+/// cannot be reached from here is named in the result. A part for a member with a `via` goes to that
+/// one, which passes it on as it is and the answer back: the sums and their bits are the same.
 /// Round ids must grow; an AveragePart of a round that is to come is held until it starts here.
 ///
 /// States  per round: running -> finished (late requests are still answered) | failed.
@@ -27,11 +29,13 @@
 #include <caf/allowed_unsafe_message_type.hpp>
 #include <caf/atom.hpp>
 #include <cstdint>
+#include <vector>
 
 #include "actors/averaging/all_reduce.h"
 #include "actors/averaging/options.h"
 #include "common/buffer.h"
 #include "common/ids.h"
+#include "common/result.h"
 #include "common/strong_id.h"
 
 namespace swarm::actors {
@@ -44,6 +48,11 @@ struct AverageResult {
   double squared_norm = 0;  ///< Of `mean`; not finite if an element is not.
   uint64_t digest = 0;      ///< xxh64 of `mean`.
   double seconds = 0;
+  /// Not empty: the round failed because these members, by their places, could not be reached from
+  /// here; `why` says how, and all else says nothing.
+  std::vector<uint32_t> unreached{};
+  bool link_failed = false;  ///< To them; else nothing came from them in time.
+  Error why{};
 };
 
 struct AveragerDeps {

@@ -31,6 +31,9 @@ class DirectReduce : public AllReduce {
   const tensor::EncodedTensor& answer(size_t number) const override { return own_[number].encoded; }
   bool complete() const override { return chunks_missing_ == 0; }
   bool needs(uint32_t member) const override;
+  bool nothing_from(uint32_t member) const override {
+    return contributions_missing_[member] > 0 && contributions_missing_[member] == own_.size();
+  }
   std::string waiting_for() const override;
   Buffer result() const override { return result_.freeze(); }
   MutableBuffer take_memory() override;

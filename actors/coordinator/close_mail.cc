@@ -25,6 +25,7 @@ CloseMail::CloseMail(const routing::orders::CloseStep& order, const PeerBook& bo
     slots_[share.peer] = share.slots;
   }
   brief_.set_members_id(mix(id));
+  write_relays(order.relays, *brief_.mutable_relays());
 }
 
 Mail CloseMail::to(const PeerId& member, bool in_full) const {

@@ -12,6 +12,7 @@
 #include "actors/net/local.h"
 #include "actors/net/log.h"
 #include "records/catalogue.h"
+#include "routing/membership/term.h"
 #include "routing/steps/attempts.h"
 
 namespace swarm::actors {
@@ -38,7 +39,8 @@ void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
   office_ = std::make_unique<OfficeMail>(
       self_, deps_,
       OfficeMail::Hooks{[this] { return schedule_->frame().over; }, [this] { take_over(); },
-                        [this](const std::string& reason) { step_down(reason); }});
+                        [this](const std::string& reason) { step_down(reason); },
+                        [this] { return status(); }});
   caf::actor me = caf::actor_cast<caf::actor>(self_);
   self_->send(deps_.links, register_atom::value, deps_.id.actor, me);
   self_->send(deps_.links, subscribe_atom::value, me);
@@ -81,7 +83,12 @@ void CoordinatorState::on_tick() {
   office_->hold_election();
   if (!active()) return;
   leases_->expire(now(), stamp());
-  if (schedule_->frame().phase == Phase::kClosed) carry_out(gathering_->next(now()));
+  const bool gathers = schedule_->frame().phase == Phase::kClosed;
+  if (office_->hands_over(gathers ? roster_->silent_stage() : std::nullopt)) return;
+  if (gathers)
+    carry_out(gathering_->next(now()));
+  else
+    office_->office().opened();
   carry_out(schedule_->tick(now()));
 }
 
@@ -108,7 +115,7 @@ void CoordinatorState::take_over() {
   text_.remember(deps_.text->get());
   office_->publish();
   gathering_->new_term();
-  gather(fmt::format("a new coordinator, term {}", term), std::nullopt);
+  gather(fmt::format("a new coordinator, term {}", routing::term_number(term)), std::nullopt);
 }
 
 /// All who knew of earlier terms were gone when this one took over.
@@ -119,7 +126,8 @@ void CoordinatorState::raise_term(Term seen) {
   log_info(fmt::format("event=raises_term term={}", term));
   office_->publish();
   gathering_->new_term();
-  gather(fmt::format("a peer has followed term {}", seen), schedule_->applied());
+  gather(fmt::format("a peer has followed term {}", routing::term_number(seen)),
+         schedule_->applied());
 }
 
 void CoordinatorState::step_down(const std::string& reason) {
@@ -140,8 +148,7 @@ void CoordinatorState::step_down(const std::string& reason) {
 caf::result<Mail> CoordinatorState::on_register(const proto::RegisterPeer& message) {
   auto registration = read_registration(message, deps_.num_stages);
   if (!registration) return to_caf(registration.error());
-  if (registration->foreign_term >= office_->office().term())
-    raise_term(registration->foreign_term);
+  if (registration->foreign_term > office_->office().term()) raise_term(registration->foreign_term);
   text_.remember(from_proto(message.text()));
   const PeerAddress& address = registration->address;
   for (const PeerId& before : roster_->predecessors(address.id))

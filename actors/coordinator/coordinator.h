@@ -19,6 +19,7 @@
 /// Exit    answers waiting leases with kShuttingDown; a standby takes over.
 #pragma once
 
+#include <atomic>
 #include <caf/actor.hpp>
 #include <caf/actor_system.hpp>
 #include <chrono>
@@ -44,6 +45,8 @@ struct CoordinatorDeps {
   /// and do not report are waited for so long.
   std::chrono::milliseconds silence_limit{5'000};
   caf::actor links, dht;
+  /// Set when others cannot dial this node; shared with the node.
+  std::shared_ptr<std::atomic<bool>> hard_to_reach = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<EventLog> events;  ///< Shared by all actors of the node.
   std::shared_ptr<records::KeptText> text = std::make_shared<records::KeptText>();  ///< Likewise.
 };

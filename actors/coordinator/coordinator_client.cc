@@ -6,6 +6,7 @@
 #include "actors/net/requests.h"
 #include "common/backoff.h"
 #include "common/names.h"
+#include "routing/membership/term.h"
 #include "swarm/dht.pb.h"
 
 namespace swarm::actors {
@@ -75,38 +76,63 @@ void CoordinatorClient::found(const std::vector<DhtRecordLocal>& records) {
   }
   if (!best) return;
   if (auto endpoint = Endpoint::parse(best->endpoint()))
-    follow({*NodeId::from_bytes(best->node_id()), best->actor()}, *endpoint, Term(best->term()),
-           version);
+    follow({{*NodeId::from_bytes(best->node_id()), best->actor()},
+            *endpoint,
+            Term(best->term()),
+            version});
 }
 
-void CoordinatorClient::follow(const ActorId& id, const Endpoint& endpoint, Term term,
-                               uint64_t version) {
-  if (known() && id == id_ && term == term_) {
-    version_ = std::max(version_, version);
+/// The one that is followed is left only for one that can be reached.
+void CoordinatorClient::follow(const Known& one) {
+  if (known() && one.id == id_ && one.term == term_) {
+    version_ = std::max(version_, one.version);
     return;
   }
   // With nobody known any active one will do: it hears of higher terms by foreign_term().
-  bool lower = std::make_pair(term, id.node.raw()) < std::make_pair(term_, id_.node.raw());
-  if (known() && lower) return;
+  const bool lower =
+      std::make_pair(one.term, one.id.node.raw()) < std::make_pair(term_, id_.node.raw());
+  if ((known() && lower) || reaching_) return;
+  reaching_ = true;
   std::weak_ptr<bool> alive = alive_;
-  deps_.self->request(deps_.links, milliseconds(5'000), resolve_atom::value, id, endpoint)
-      .then(
-          [this, alive, id, term, version](const caf::actor& proxy) {
-            if (alive.expired()) return;
-            if (dead_.is_dead(term, id.node, version)) return;
-            proxy_ = proxy;
-            id_ = id;
-            term_ = term;
-            highest_ = std::max(highest_, term);
-            if (followed_.size() >= kMaxFollowed) followed_.erase(followed_.begin());
-            followed_[id] = std::max(followed_[id], term);
-            version_ = version;
-            retries_ = 0;
-            log_info("event=coordinator_followed coordinator=" + id.brief() +
-                     " term=" + std::to_string(term.value()));
-            deps_.on_change();
-          },
-          [](const caf::error&) {});
+  auto unreached = [this, alive, one](const caf::error&) {
+    if (alive.expired()) return;
+    reaching_ = false;
+    dead_.died(one.term, one.id.node, one.version, now_s());
+    deps_.self->send(deps_.links, unreached_atom::value, one.id.node);
+    if (!known()) refresh();  // there may be another
+  };
+  auto linked = [this, alive, one, unreached](const NodeInfo& info) {
+    if (alive.expired()) return;
+    if (info.id != one.id.node) return unreached({});
+    deps_.self->request(deps_.links, milliseconds(5'000), resolve_atom::value, one.id, one.endpoint)
+        .then(
+            [this, alive, one](const caf::actor& proxy) {
+              if (!alive.expired()) reached(one, proxy);
+            },
+            unreached);
+  };
+  deps_.self->request(deps_.links, milliseconds(5'000), connect_atom::value, one.endpoint)
+      .then(linked, unreached);
+}
+
+void CoordinatorClient::reached(const Known& one, const caf::actor& proxy) {
+  reaching_ = false;
+  if (dead_.is_dead(one.term, one.id.node, one.version)) return;
+  proxy_ = proxy;
+  id_ = one.id;
+  term_ = one.term;
+  version_ = one.version;
+  retries_ = 0;
+  log_info("event=coordinator_followed coordinator=" + id_.brief() +
+           " term=" + std::to_string(routing::term_number(term_)));
+  deps_.on_change();
+}
+
+void CoordinatorClient::has_answered(const ActorId& id, Term term) {
+  highest_ = std::max(highest_, term);
+  if (followed_.count(id) == 0 && followed_.size() >= kMaxFollowed)
+    followed_.erase(followed_.begin());
+  followed_[id] = std::max(followed_[id], term);
 }
 
 void CoordinatorClient::node_down(const NodeId& node) {
@@ -124,7 +150,9 @@ bool CoordinatorClient::accept(Term term) {
 }
 
 Term CoordinatorClient::foreign_term() const {
-  Term term;
+  // Of one that died before its record was read; the one followed may have raised its own since.
+  const bool own = known() && routing::is_of(highest_, id_.node);
+  Term term = highest_ > term_ && !own ? highest_ : Term();
   for (const auto& [id, followed] : followed_)
     if (id != id_) term = std::max(term, followed);
   return term;
@@ -133,16 +161,18 @@ Term CoordinatorClient::foreign_term() const {
 void CoordinatorClient::request(const Mail& mail, Done done) {
   if (!known()) return done(Error{ErrorCode::kNotReady, "no coordinator is known", 100});
   std::weak_ptr<bool> alive = alive_;
-  request_mail(deps_.self, proxy_, mail,
-               [this, alive, done = std::move(done), asked = id_](Result<Mail> reply) {
-                 if (alive.expired()) return;
-                 bool gone = !reply && (reply.code() == ErrorCode::kLinkLost ||
-                                        reply.code() == ErrorCode::kNotFound ||
-                                        reply.code() == ErrorCode::kShuttingDown);
-                 doubted_ = !reply && reply.code() != ErrorCode::kOverloaded;
-                 if (gone) node_down(asked.node);
-                 done(std::move(reply));
-               });
+  request_mail(
+      deps_.self, proxy_, mail,
+      [this, alive, done = std::move(done), asked = id_, term = term_](Result<Mail> reply) {
+        if (alive.expired()) return;
+        if (reply) has_answered(asked, term);
+        bool gone = !reply &&
+                    (reply.code() == ErrorCode::kLinkLost || reply.code() == ErrorCode::kNotFound ||
+                     reply.code() == ErrorCode::kShuttingDown);
+        doubted_ = !reply && reply.code() != ErrorCode::kOverloaded;
+        if (gone) node_down(asked.node);
+        done(std::move(reply));
+      });
 }
 
 }  // namespace swarm::actors

@@ -58,8 +58,9 @@ class CoordinatorClient {
 
   bool known() const { return proxy_ != nullptr; }
   Term term() const { return term_; }
-  /// Highest term of another coordinator that was ever followed here. When all who knew the terms
-  /// are gone they start again at 1: the new coordinator must hear that there were higher ones.
+  /// Highest term of another coordinator that has ever answered here, or sent mail: a record alone is
+  /// nobody's word. When all who knew the terms are gone they start again at 1: the new coordinator
+  /// must hear that there were higher ones.
   Term foreign_term() const;
   const ActorId& id() const { return id_; }
   /// Errors besides the coordinator's own: kNotReady when none is known.
@@ -67,18 +68,27 @@ class CoordinatorClient {
 
  private:
   void found(const std::vector<DhtRecordLocal>& records);
-  void follow(const ActorId& id, const Endpoint& endpoint, Term term, uint64_t version);
+  /// A record of a coordinator; what `found` leads to.
+  struct Known {
+    ActorId id;
+    Endpoint endpoint;
+    Term term;
+    uint64_t version = 0;
+  };
+  void follow(const Known& one);
+  void reached(const Known& one, const caf::actor& proxy);
+  void has_answered(const ActorId& id, Term term);
   double now_s() const;
 
   CoordinatorClientDeps deps_;
   caf::actor proxy_;
   ActorId id_;
-  Term highest_;  ///< Of any message accepted.
-  std::map<ActorId, Term> followed_;
+  Term highest_;                      ///< Of any message accepted.
+  std::map<ActorId, Term> followed_;  ///< That have answered.
   Term term_;
   routing::DeadRecords dead_;  ///< Those that lost their link.
   uint64_t version_ = 0;       ///< Of the record that led to proxy_.
-  bool asking_ = false;
+  bool asking_ = false, reaching_ = false;
   bool doubted_ = false;  ///< The last request to it failed.
   int retries_ = 0;       ///< Questions in vain since one was known.
   std::chrono::steady_clock::time_point asked_at_{};

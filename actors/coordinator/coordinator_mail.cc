@@ -40,6 +40,12 @@ Result<routing::LedgerHop> read_hop(const proto::RouteHop& hop) {
   return routing::LedgerHop{Stage(hop.stage()), peer->id, hop.held(), Attempt(hop.attempt())};
 }
 
+routing::RoundFailure read_failure(const proto::RoundFailure& message) {
+  return {{message.unreached().begin(), message.unreached().end()},
+          {ErrorCode::kCancelled, message.reason()},
+          message.link()};
+}
+
 routing::PeerReport read_report(const proto::RegisterPeer& message) {
   routing::PeerReport report;
   report.has_state = message.has_state();
@@ -54,8 +60,11 @@ routing::PeerReport read_report(const proto::RegisterPeer& message) {
   report.has_average = message.has_average();
   report.round = Round(message.round());
   report.last_gradient_norm = message.last_gradient_norm();
+  report.state_came = message.state_came();
   report.checksum = message.checksum();
   report.swarm_peers = message.swarm_peers();
+  report.learned_bytes = message.learned_bytes();
+  report.state_bytes = message.state_bytes();
   return report;
 }
 
@@ -106,15 +115,18 @@ Result<routing::CommitAnswer> read_commit(const Result<Mail>& reply) {
 Result<routing::CloseAnswer> read_close(const Result<Mail>& reply) {
   if (!reply) return reply.error();
   const auto& head = reply->as<proto::CloseStepReply>();
-  routing::CloseAnswer answer{head.holds_more(), head.squared_norm(), head.digest(), {}};
+  routing::CloseAnswer answer{head.holds_more(), head.squared_norm(), head.digest(), {}, {}};
   if (head.has_committed()) answer.committed = answer_of(head.committed());
+  if (head.has_failure()) answer.failed = read_failure(head.failure());
   return answer;
 }
 
 Result<routing::PeriodAnswer> read_period(const Result<Mail>& reply) {
   if (!reply) return reply.error();
   const auto& head = reply->as<proto::EndPeriodReply>();
-  return routing::PeriodAnswer{head.checksum(), head.round_s(), head.stall_s()};
+  routing::PeriodAnswer answer{head.checksum(), head.round_s(), head.stall_s(), {}};
+  if (head.has_failure()) answer.failed = read_failure(head.failure());
+  return answer;
 }
 
 std::optional<KnownCandidate> read_record(const DhtRecordLocal& record) {
@@ -123,7 +135,8 @@ std::optional<KnownCandidate> read_record(const DhtRecordLocal& record) {
   auto node = NodeId::from_bytes(one.node_id());
   auto endpoint = Endpoint::parse(one.endpoint());
   if (!node || !endpoint) return std::nullopt;
-  return KnownCandidate{{*node, Term(one.term()), one.active()}, *endpoint};
+  return KnownCandidate{
+      {*node, Term(one.term()), one.active(), record.version, one.yields(), one.vain()}, *endpoint};
 }
 
 // -- sent
@@ -201,9 +214,21 @@ Mail write_end_period(const routing::orders::EndPeriod& order, const PeerBook& b
   message.set_save_checkpoint(order.save);
   message.set_blocking(order.blocking);
   message.set_round(order.round.value());
-  if (order.round != Round())
+  if (order.round != Round()) {
     for (const PeerId& id : order.members) *message.add_members() = book.to_proto(id);
+    write_relays(order.relays, *message.mutable_relays());
+  }
   return make_mail(std::move(message), {}, kRoundBudget);
+}
+
+void write_relays(const std::vector<routing::Relay>& relays,
+                  google::protobuf::RepeatedPtrField<proto::PartRelay>& out) {
+  for (const routing::Relay& relay : relays) {
+    proto::PartRelay& one = *out.Add();
+    one.set_a(relay.a);
+    one.set_b(relay.b);
+    one.set_via(relay.via);
+  }
 }
 
 Mail write_restore(Term term, Step step, const std::string& reason) {

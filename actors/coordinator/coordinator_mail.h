@@ -59,6 +59,8 @@ Mail write_abandon(const routing::orders::AbandonRound& order, Term term);
 Mail write_commit(const routing::orders::CommitStep& order, Term term);
 Mail write_end_period(const routing::orders::EndPeriod& order, const PeerBook& book, Term term,
                       const RunText& text);
+void write_relays(const std::vector<routing::Relay>& relays,
+                  google::protobuf::RepeatedPtrField<proto::PartRelay>& out);
 Mail write_restore(Term term, Step step, const std::string& reason);
 
 }  // namespace swarm::actors

@@ -61,6 +61,18 @@ struct FactWriter {
   void operator()(const facts::MemberFailed& f) const {
     record(records::MemberFailed{book.name(f.peer), f.error});
   }
+  void operator()(const facts::SetAside& f) const {
+    log_warn(fmt::format("event=set_aside stage={} peer={} from={}", stage.value(),
+                         book.name(f.peer), book.name(f.from)));
+    record(records::PeerSetAside{
+        book.name(f.peer), f.retry_in,
+        fmt::format(
+            "it and {} cannot reach each other, and no third peer of their stage reaches both",
+            book.name(f.from))});
+  }
+  void operator()(const facts::PartsRelayed& f) const {
+    record(records::PartsRelayed{book.name(f.a), book.name(f.b), book.name(f.via)});
+  }
   void operator()(const facts::AveragesDiffer& f) const {
     record(records::AveragesDiffer{book.name(f.peer)});
   }

@@ -52,7 +52,8 @@ class CoordinatorRecords {
   /// Asynchronous mode: what a stage's peer says of its updates since it said so last.
   void add_staleness(Stage stage, const Staleness& staleness);
 
-  double last_loss() const { return last_loss_; }
+  /// Missing before the first step has closed.
+  std::optional<double> last_loss() const { return last_loss_; }
   double tokens_per_second() const { return tokens_per_second_; }
 
  private:
@@ -62,7 +63,8 @@ class CoordinatorRecords {
   routing::NodeTraffic traffic_;
   std::vector<Staleness> staleness_;  ///< By stage, since the last line of metrics.
   records::TokenRate token_rate_;
-  double last_loss_ = 0, tokens_per_second_ = 0;
+  std::optional<double> last_loss_;
+  double tokens_per_second_ = 0;
 };
 
 }  // namespace swarm::actors

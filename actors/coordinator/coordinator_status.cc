@@ -34,7 +34,7 @@ proto::SwarmStatusReply CoordinatorState::status() const {
   reply.set_step(step().value());
   const bool gathers = phase() == "gathering";
   reply.set_phase(gathers ? phase() + ": " + gathering_->waiting_for() : phase());
-  reply.set_last_loss(records_->last_loss());
+  if (const auto loss = records_->last_loss()) reply.set_last_loss(*loss);
   reply.set_tokens_per_s(records_->tokens_per_second());
   reply.set_max_steps(deps_.training.steps);
   *reply.mutable_coordinator() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);
@@ -57,13 +57,18 @@ proto::SwarmStatusReply CoordinatorState::status() const {
 std::string CoordinatorState::describe() const {
   static const char* const kAt[] = {"filling", "averaging", "averaged"};
   const Frame& frame = schedule_->frame();
-  std::string text = fmt::format("coordinator {} of {}: {}, term {}, step {}\n", deps_.id.brief(),
-                                 deps_.node_name, phase(), office_->office().term(), step());
+  std::string text =
+      fmt::format("coordinator {} of {}: {}, term {}, step {}\n", deps_.id.brief(), deps_.node_name,
+                  phase(), routing::term_number(office_->office().term()), step());
   if (phase() == "gathering")
     text +=
         fmt::format("gathering because {}; {}\n", gathering_->reason(), gathering_->waiting_for());
   text += fmt::format("peers {}, trainers {}, leases waiting {}\n", roster_->peers().size(),
                       roster_->num_trainers(), leases_->waiting());
+  for (const auto& [id, peer] : roster_->peers())
+    if (peer.learns())
+      text += fmt::format("{} learns stage {}: {} %\n", peer.node_name, peer.stage,
+                          100 * peer.learned_bytes / peer.state_bytes);
   if (frame.open.ledger)
     text +=
         fmt::format("slots leased {}, done {}, attempts {}\n", frame.open.ledger->slots_leased(),

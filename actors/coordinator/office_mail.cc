@@ -1,5 +1,7 @@
 #include "actors/coordinator/office_mail.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <map>
 #include <utility>
@@ -15,6 +17,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kAskBudget{5'000};
 constexpr milliseconds kStoreBudget{10'000};
+constexpr size_t kMaxPhase = 200;  // bytes
 
 routing::Office make_office(const CoordinatorDeps& deps, routing::Time now) {
   routing::OfficeOptions options;
@@ -23,6 +26,14 @@ routing::Office make_office(const CoordinatorDeps& deps, routing::Time now) {
   options.forget_after = deps.dht_options.silent_after();
   const auto version = std::chrono::duration_cast<milliseconds>(now).count();
   return {options, now, static_cast<uint64_t>(version)};
+}
+
+/// How far training is, for every node's terminal.
+void add_progress(const proto::SwarmStatusReply& status, proto::CoordinatorRecord& out) {
+  out.set_step(status.step());
+  out.set_max_steps(status.max_steps());
+  out.set_phase(status.phase().substr(0, kMaxPhase));
+  if (status.has_last_loss()) out.set_last_loss(status.last_loss());
 }
 
 }  // namespace
@@ -38,7 +49,10 @@ void OfficeMail::publish() {
   message.set_node_name(deps_.node_name);
   message.set_term(office_.term().value());
   message.set_active(office_.active());
+  message.set_yields(office_.yields());
+  message.set_vain(office_.vain());
   message.set_finished(office_.active() && hooks_.over());
+  if (office_.active()) add_progress(hooks_.status(), message);
   DhtRecordLocal record;
   record.subkey = deps_.id.node.hex();
   record.value = message.SerializeAsString();
@@ -52,11 +66,22 @@ void OfficeMail::publish() {
 }
 
 void OfficeMail::hold_election() {
+  if (*deps_.hard_to_reach) office_.hard_to_reach();
   if (!office_.ask(now())) return;
   if (office_.publication_due(now())) publish();
   self_->request(deps_.dht, kAskBudget, dht_get_atom::value, std::string(kCoordinatorKey))
       .then([this](const std::vector<DhtRecordLocal>& found) { heard(found); },
             [this](const caf::error&) { office_.in_vain(); });
+}
+
+bool OfficeMail::hands_over(std::optional<Stage> missing) {
+  if (!tenure_.gives_way({missing, office_.rivals(), office_.vain()}, now())) return false;
+  tenure_.reset();
+  hooks_.step_down(
+      fmt::format("no peer of stage {} reaches this node; another trainer is to try", *missing));
+  office_.resign();
+  publish();
+  return true;
 }
 
 void OfficeMail::heard(const std::vector<DhtRecordLocal>& found) {
@@ -69,26 +94,47 @@ void OfficeMail::heard(const std::vector<DhtRecordLocal>& found) {
     candidates.push_back(one->candidate);
     endpoints.emplace(one->candidate.node, one->endpoint);
   }
-  for (const NodeId& node : office_.heard(candidates, now())) link_to(node, endpoints.at(node));
-  for (auto it = held_.begin(); it != held_.end();)
-    it = endpoints.count(it->first) == 0 ? held_.erase(it) : std::next(it);
+  watch(office_.heard(candidates, now()), endpoints);
   const auto decision = office_.decide(candidates, now());
+  if (decision.ruling != Ruling::kNothing) tenure_.reset();
   if (decision.ruling == Ruling::kTakeOver) hooks_.take_over();
   if (decision.ruling == Ruling::kStepDown) hooks_.step_down(decision.reason);
 }
 
+void OfficeMail::watch(const std::vector<NodeId>& nodes,
+                       const std::map<NodeId, Endpoint>& endpoints) {
+  watched_ = {nodes.begin(), nodes.end()};
+  for (auto it = held_.begin(); it != held_.end();)
+    it = watched_.count(it->first) == 0 ? held_.erase(it) : std::next(it);
+  for (const NodeId& node : nodes)
+    if (held_.count(node) == 0 && dialled_.insert(node).second) link_to(node, endpoints.at(node));
+}
+
 void OfficeMail::link_to(const NodeId& node, const Endpoint& endpoint) {
   self_->request(deps_.links, kAskBudget, connect_atom::value, endpoint)
-      .then([this](const NodeInfo& info) { hold(info.id); },
-            [this, node](const caf::error&) { office_.unreachable(node, now()); });
+      .then(
+          [this, node](const NodeInfo& info) {
+            if (info.id == node) return hold(node);
+            dialled_.erase(node);  // another lives there by now
+            office_.unreachable(node, now());
+          },
+          [this, node](const caf::error&) {
+            dialled_.erase(node);
+            office_.unreachable(node, now());
+            self_->send(deps_.links, unreached_atom::value, node);
+          });
 }
 
 void OfficeMail::hold(const NodeId& node) {
   self_
       ->request(deps_.links, kAskBudget, resolve_atom::value, ActorId{node, deps_.id.actor},
                 Endpoint{})
-      .then([this, node](const caf::actor& proxy) { held_[node] = proxy; },
-            [](const caf::error&) {});
+      .then(
+          [this, node](const caf::actor& proxy) {
+            dialled_.erase(node);
+            if (watched_.count(node) != 0) held_[node] = proxy;
+          },
+          [this, node](const caf::error&) { dialled_.erase(node); });
 }
 
 void OfficeMail::link_down(const NodeId& node) {

@@ -68,10 +68,16 @@ void DhtLookups::ask(const Contact& contact, const Mail& mail, std::function<voi
                 ActorId{contact.id, kDhtName}, contact.endpoint)
       .then(
           [=](const caf::actor& proxy) {
+            if (proxies_.size() % kSweepEvery == 0) sweep();
             proxies_[contact.id] = caf::actor_cast<caf::actor_addr>(proxy);
             send_to(proxy, contact, mail, ok, failed);
           },
           [=](const caf::error&) { failed(); });
+}
+
+void DhtLookups::sweep() {
+  for (auto it = proxies_.begin(); it != proxies_.end();)
+    it = caf::actor_cast<caf::actor>(it->second) ? std::next(it) : proxies_.erase(it);
 }
 
 void DhtLookups::send_to(const caf::actor& proxy, const Contact& contact, const Mail& mail,

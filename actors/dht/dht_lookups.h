@@ -83,7 +83,10 @@ class DhtLookups {
 
  private:
   using RunningPtr = std::shared_ptr<Running>;
+  static constexpr size_t kSweepEvery = 128;
   double now_s() const;
+  /// Forgets proxies that nobody holds any more.
+  void sweep();
   void send_to(const caf::actor& proxy, const routing::Contact& contact, const Mail& mail,
                const std::function<void(const Mail&)>& ok, const std::function<void()>& failed);
   void pump(const RunningPtr& running);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "actors/net/mail.h"
+#include "swarm/collect.pb.h"
 #include "swarm/console.pb.h"
 #include "swarm/dht.pb.h"
 #include "swarm/error.pb.h"
@@ -22,6 +23,7 @@
   X(CancelRequest, CANCEL_REQUEST, "cancel_request", UNSPECIFIED, kControl, "")                    \
   X(Error, ERROR, "error", UNSPECIFIED, kControl, "")                                              \
   X(Ack, ACK, "ack", UNSPECIFIED, kControl, "")                                                    \
+  X(Proof, PROOF, "proof", UNSPECIFIED, kControl, "")                                              \
   X(DhtFind, DHT_FIND, "dht_find", DHT_FIND_REPLY, kControl, "dht_node")                           \
   X(DhtFindReply, DHT_FIND_REPLY, "dht_find_reply", UNSPECIFIED, kControl, "")                     \
   X(DhtStore, DHT_STORE, "dht_store", DHT_STORE_REPLY, kControl, "dht_node")                       \
@@ -50,11 +52,20 @@
   X(StateInfoReply, STATE_INFO_REPLY, "state_info_reply", UNSPECIFIED, kControl, "")               \
   X(StateChunk, STATE_CHUNK, "state_chunk", STATE_CHUNK_REPLY, kControl, "state_transfer")         \
   X(StateChunkReply, STATE_CHUNK_REPLY, "state_chunk_reply", UNSPECIFIED, kState, "")              \
+  X(StateRange, STATE_RANGE, "state_range", STATE_RANGE_REPLY, kControl, "state_transfer")         \
+  X(StateRangeReply, STATE_RANGE_REPLY, "state_range_reply", UNSPECIFIED, kState, "")              \
   X(ConsoleRequest, CONSOLE, "console", CONSOLE_REPLY, kControl, "console")                        \
   X(ConsoleReply, CONSOLE_REPLY, "console_reply", UNSPECIFIED, kControl, "")                       \
+  X(ConsoleOrder, CONSOLE_ORDER, "console_order", CONSOLE_REPLY, kControl, "console")              \
   X(StopNode, STOP_NODE, "stop_node", ACK, kControl, "node_supervisor")                            \
   X(DialBack, DIAL_BACK, "dial_back", DIAL_BACK_REPLY, kControl, "dial_back")                      \
   X(DialBackReply, DIAL_BACK_REPLY, "dial_back_reply", UNSPECIFIED, kControl, "")                  \
+  X(ListRecords, LIST_RECORDS, "list_records", LIST_RECORDS_REPLY, kControl, "records_desk")       \
+  X(ListRecordsReply, LIST_RECORDS_REPLY, "list_records_reply", UNSPECIFIED, kControl, "")         \
+  X(ReadRecord, READ_RECORD, "read_record", READ_RECORD_REPLY, kControl, "records_desk")           \
+  X(ReadRecordReply, READ_RECORD_REPLY, "read_record_reply", UNSPECIFIED, kState, "")              \
+  X(Collected, COLLECTED, "collected", ACK, kControl, "records_desk")                              \
+  X(CallMe, CALL_ME, "call_me", UNSPECIFIED, kControl, "call_back")                                \
   X(Echo, ECHO, "echo", ECHO, kControl, "echo")
 
 namespace swarm::actors {

@@ -20,4 +20,10 @@ Status LinksOptions::may_listen(const Endpoint& at) const {
                    at.text() + " anyway set node.allow_plaintext = true"};
 }
 
+bool LinksOptions::demands_key() const {
+  const bool reachable = !listen.host.empty() && !is_loopback(listen.host);
+  // A tool proves its key where the user says, and believes only who proves it in return.
+  return (reachable || is_tool) && !open && !key.empty();
+}
+
 }  // namespace swarm::actors

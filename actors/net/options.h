@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actors/net/links/shape/options.h"
+#include "actors/net/state_share.h"
 #include "common/ids.h"
 #include "common/result.h"
 
@@ -41,6 +42,14 @@ struct LinksOptions {
   /// Called on the links' thread for each hello that did not match; may be empty.
   std::function<void(const Refusal&)> on_refused;
   bool is_tool = false;
+  /// The run's key (kKeyBytes), which both ends of a link prove to each other if both have one;
+  /// empty: none.
+  std::string key;
+  static constexpr size_t kKeyBytes = 32;
+  /// Lets nodes and tools without the key in even where the node listens beyond loopback.
+  bool open = false;
+  /// What the node may do in the run: links::Role bits (mail_roles.h). Of no use to a tool.
+  uint32_t roles = 7;
   /// Address to listen on; port 0 picks one; empty host: do not listen.
   Endpoint listen{"127.0.0.1", 0};
   /// Address told to others; empty host: the one listened on.
@@ -63,6 +72,9 @@ struct LinksOptions {
   uint64_t receive_budget_bytes = 512ull << 20;
   /// Queued to send per link; beyond it new Mail with a body fails with kOverloaded.
   uint64_t send_budget_bytes = 512ull << 20;
+  /// Of what is sent while states wait besides other classes, the part that is states: how fast a
+  /// newcomer gets its state from busy donors. Higher: sooner, and slower work meanwhile.
+  double join_share = kJoinShare;
   /// Artificial rates and delays. What waits to be sent goes by its class first, over all links,
   /// then to each link in turn.
   ShapeOptions shape;
@@ -82,6 +94,8 @@ struct LinksOptions {
   /// Whether a node may listen on `at`: bytes that are not encrypted stay on this machine unless
   /// somebody allowed more. Errors: kInvalidArgument.
   Status may_listen(const Endpoint& at) const;
+  /// Whether links end unless the other side proves the key.
+  bool demands_key() const;
 };
 
 }  // namespace swarm::actors

@@ -30,9 +30,11 @@ struct ConsoleState {
   }
 
   caf::result<Mail> on_mail(const Mail& mail) {
-    if (mail.kind != proto::KIND_CONSOLE)
+    const bool order = mail.kind == proto::KIND_CONSOLE_ORDER;
+    if (!order && mail.kind != proto::KIND_CONSOLE)
       return to_caf(ErrorCode::kInvalidArgument, "the console takes command lines only");
-    std::istringstream line(mail.as<proto::ConsoleRequest>().line());
+    std::istringstream line(order ? mail.as<proto::ConsoleOrder>().line()
+                                  : mail.as<proto::ConsoleRequest>().line());
     std::string typed, argument;
     if (!(line >> typed)) typed = "help";
     std::getline(line >> std::ws, argument);
@@ -47,6 +49,11 @@ struct ConsoleState {
       ConsoleAnswer(promise).error(typed + " takes no argument, found '" + argument + "'");
     else if (argument.find(' ') != std::string::npos)
       ConsoleAnswer(promise).error(typed + " takes one argument, found '" + argument + "'");
+    else if (row->acts && !order)
+      ConsoleAnswer(promise).error(
+          typed +
+          " acts, which needs the run's key: swarm console --key FILE (the "
+          "nodes' operator.key or node.key)");
     else
       row->run(context, argument, ConsoleAnswer(promise));
     return promise;

@@ -2,6 +2,8 @@
 ///
 ///   mail (Mail)       reply
 ///   ConsoleRequest    ConsoleReply      always; errors travel in the text with `failed`
+///   ConsoleOrder      ConsoleReply      the same, and commands that act are taken: links pass it on
+///                                       from who has proven the run's key only (net/mail_roles.h)
 ///
 /// The commands stand in a table, console_commands.cc.
 /// Thread  pooled; asks other actors and remote nodes with deadlines, never waits.

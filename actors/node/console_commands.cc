@@ -15,6 +15,7 @@
 #include "common/names.h"
 #include "common/numbers.h"
 #include "common/text_table.h"
+#include "routing/membership/term.h"
 #include "swarm/dht.pb.h"
 
 namespace swarm::actors {
@@ -80,7 +81,11 @@ void swarm_status(ConsoleContext& context, std::string (*show)(const proto::Swar
                   ConsoleAnswer answer) {
   context.coordinator->request(
       make_mail(proto::SwarmStatus(), {}, kPatience), [show, answer](Result<Mail> reply) mutable {
-        if (!reply) return answer.error("the coordinator: " + to_string(reply.error()));
+        if (!reply)
+          return answer.error(
+              "no coordinator answers: a node with `trainer = true` hosts it; `dht coordinator` "
+              "lists those announced (" +
+              to_string(reply.error()) + ")");
         answer.text(show(reply->as<proto::SwarmStatusReply>()));
       });
 }
@@ -103,9 +108,11 @@ std::string steps_text(const proto::SwarmStatusReply& status) {
   std::ostringstream text;
   text << "step " << status.step() << " of " << status.max_steps() << ", " << status.phase()
        << "\nslots " << status.slots_done() << " done, " << status.slots_leased() << " leased, of "
-       << status.slots_total() << "\nlast loss " << fixed(status.last_loss(), 4) << ", tokens/s "
+       << status.slots_total() << "\nlast loss "
+       << (status.has_last_loss() ? fixed(status.last_loss(), 4) : "-") << ", tokens/s "
        << fixed(status.tokens_per_s(), 0) << "\ncoordinator " << status.coordinator().node_name()
-       << " " << status.coordinator().endpoint() << ", term " << status.term() << "\n";
+       << " " << status.coordinator().endpoint() << ", term "
+       << routing::term_number(Term(status.term())) << "\n";
   return text.str();
 }
 
@@ -158,7 +165,7 @@ void add_announcement(const std::string& key, const DhtRecordLocal& record, Text
   if (key == kCoordinatorKey && coordinator.ParseFromString(record.value))
     table.add({coordinator.node_name(), coordinator.endpoint(), coordinator.actor(),
                (coordinator.active() ? "active, term " : "stands by, term ") +
-                   std::to_string(coordinator.term()),
+                   std::to_string(routing::term_number(Term(coordinator.term()))),
                version, ttl});
   else if (key != kCoordinatorKey && peer.ParseFromString(record.value))
     table.add({peer.node_name(), peer.endpoint(), peer.actor(),
@@ -247,8 +254,9 @@ const std::vector<ConsoleCommand>& console_commands() {
       {"steps", "", "the open step: phase, slots, loss, tokens per second", steps},
       {"dht", "KEY", "records under a key, e.g. dht stage/0, dht coordinator; without: this node's",
        dht},
-      {"checkpoint", "", "every peer writes a snapshot now", checkpoint},
-      {"kill", "NODE", "ends a node of the swarm at once (no hand-over)", kill},
+      {"checkpoint", "", "every peer writes a snapshot now (needs the key)", checkpoint, true},
+      {"kill", "NODE", "ends a node of the swarm at once, no hand-over (needs the key)", kill,
+       true},
       {"quit", "", "leaves the console (also Ctrl-D)", quit},
   };
   return rows;

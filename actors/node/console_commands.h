@@ -37,6 +37,7 @@ struct ConsoleCommand {
   const char* help;      ///< One line that makes sense alone.
   /// Runs on the console's thread and must not wait.
   void (*run)(ConsoleContext& context, const std::string& argument, ConsoleAnswer answer);
+  bool acts = false;  ///< Changes something: only for who has the run's key.
 };
 /// In the order of help.
 const std::vector<ConsoleCommand>& console_commands();

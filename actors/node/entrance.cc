@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "actors/dht/dht_node.h"
@@ -28,9 +29,12 @@ constexpr milliseconds kLook{250};         // at the DHT, while joining
 constexpr milliseconds kFirstTry{500};     // most nodes are in long before
 constexpr milliseconds kFirstWord{1'000};  // after the start
 constexpr milliseconds kNextWord{5'000};
+constexpr milliseconds kAlive{5'000};
 constexpr milliseconds kLocal{10'000};  // for an answer of this node's own DHT
 constexpr milliseconds kDialBack{20'000};
-constexpr size_t kTried = 4;  // addresses that are tried and named
+constexpr size_t kTried = 4;    // addresses that are tried and named
+constexpr size_t kClaims = 16;  // of the name, that are knocked at
+constexpr int kDialBackTries = 10;
 constexpr size_t kMaxReason = 600;
 
 class Entrance {
@@ -41,9 +45,8 @@ class Entrance {
   caf::behavior start(Self* self, EntranceDeps deps) {
     self_ = self;
     deps_ = std::move(deps);
-    auto& join = deps_.join;
-    join.erase(std::remove(join.begin(), join.end(), deps_.endpoint), join.end());
     install_default_handlers(self_);
+    drop_own_address();
     self_->send(deps_.links, subscribe_atom::value, caf::actor_cast<caf::actor>(self_));
     next_word_ = self_->clock().now() + kFirstWord;
     started_at_ = self_->clock().now();
@@ -62,7 +65,7 @@ class Entrance {
 
   void on_tick() {
     if (at_ == At::kOut) return;
-    if (at_ == At::kIn) publish(true);
+    if (at_ == At::kIn) publish(true, [this] { look_again(); });
     look();
     if (at_ == At::kJoining && !deps_.join.empty()) wait_on();
     const bool settled = at_ == At::kIn;
@@ -71,6 +74,25 @@ class Entrance {
 
   // -- joining
 
+  /// A node that joins itself would wait for ever; one of several addresses may be its own, as where
+  /// all machines have the same list.
+  void drop_own_address() {
+    auto& join = deps_.join;
+    const auto own = std::remove(join.begin(), join.end(), deps_.endpoint);
+    const bool joins_itself = own != join.end();
+    join.erase(own, join.end());
+    if (!joins_itself || deps_.launched) return;
+    const std::string at = deps_.endpoint.text();
+    const std::string why =
+        join.empty()
+            ? "--join names this node itself: it goes on alone, as the first of its swarm; "
+              "to join another, name that one's address"
+            : "one --join names this node itself: left out";
+    deps_.say(at + ": " + why);
+    log_warn(fmt::format("event=waits_to_join endpoint={} reason=\"{}\"", at, why));
+    deps_.events->record(-1, -1, records::WaitsToJoin{at, why});
+  }
+
   void look() {
     if (at_ != At::kJoining) return;
     if (deps_.join.empty()) return find_name();
@@ -78,10 +100,18 @@ class Entrance {
         .then(
             [this](const DhtStatus& status) {
               if (at_ != At::kJoining) return;
+              tell_alive();
               failures_ = status.join_failures;
               if (status.joined) find_name();
             },
             [](const caf::error&) {});
+  }
+
+  void tell_alive() {
+    const auto now = self_->clock().now();
+    if (at_ == At::kIn || at_ == At::kOut || now < next_alive_) return;
+    next_alive_ = now + kAlive;
+    deps_.alive();
   }
 
   void wait_on() {
@@ -128,14 +158,23 @@ class Entrance {
     read_claims([this] { publish(false, [this] { read_claims([this] { admit(); }); }); });
   }
 
+  /// Another came in at the same moment, perhaps: docs in routing/membership/name_claim.h.
+  void look_again() {
+    if (!deps_.launched && at_ == At::kIn) read_claims([] {});
+  }
+
   /// Goes on with `free` when nobody else who lives has the name.
   void read_claims(std::function<void()> free) {
     self_->request(deps_.dht, kLocal, dht_get_atom::value, name_key(deps_.node_name))
-        .then([this, free](const DhtRecords& records) { judge(records, free); },
-              [this, free](const caf::error&) {  // it looks again
-                self_->delayed_send(self_, kLook, run_later_atom::value,
-                                    LocalTask([this, free] { read_claims(free); }));
-              });
+        .then(
+            [this, free](const DhtRecords& records) {
+              tell_alive();
+              judge(records, free);
+            },
+            [this, free](const caf::error&) {  // it looks again
+              self_->delayed_send(self_, kLook, run_later_atom::value,
+                                  LocalTask([this, free] { read_claims(free); }));
+            });
   }
 
   struct Answers {
@@ -155,7 +194,11 @@ class Entrance {
       claims.push_back({*node, *endpoint, one.holds()});
     }
     auto answers = std::make_shared<Answers>();
-    claims.resize(std::min(claims.size(), kTried));
+    // Those that decide first: who holds the name, then by id.
+    std::sort(claims.begin(), claims.end(), [](const auto& a, const auto& b) {
+      return std::tie(b.holds, a.node) < std::tie(a.holds, b.node);
+    });
+    claims.resize(std::min(claims.size(), kClaims));
     answers->awaited = claims.size() + 1;
     for (const auto& claim : claims)
       knock_in_background(self_, deps_.knock, claim.endpoint, deps_.detached,
@@ -167,8 +210,9 @@ class Entrance {
   }
 
   void answered(Answers& answers, const std::function<void()>& free) {
-    if (--answers.awaited > 0 || at_ != At::kNaming) return;
-    const auto* owner = routing::owner_of_name(deps_.self, answers.living);
+    if (--answers.awaited > 0 || (at_ != At::kNaming && at_ != At::kIn)) return;
+    const auto* owner = at_ == At::kIn ? routing::rightful_holder(deps_.self, answers.living)
+                                       : routing::owner_of_name(deps_.self, answers.living);
     if (owner == nullptr) return free();
     at_ = At::kOut;
     const std::string where = printable(owner->endpoint.text(), kMaxReason);
@@ -198,6 +242,9 @@ class Entrance {
   void admit() {
     at_ = At::kIn;
     publish(true);
+    if (!deps_.launched)
+      deps_.say(deps_.join.empty() ? "has begun a swarm; it waits for the others"
+                                   : "has joined the swarm as '" + deps_.node_name + "'");
     deps_.admitted();
     if (!deps_.launched && !deps_.join.empty() && deps_.endpoint.port != 0) ask_to_dial_back();
   }
@@ -235,6 +282,11 @@ class Entrance {
               request_mail(self_, proxy, mail, [this, by](const Result<Mail>& reply) {
                 if (reply && reply->kind == proto::KIND_DIAL_BACK_REPLY)
                   dialled_back(by, reply->as<proto::DialBackReply>());
+                const bool busy = !reply && reply.code() == ErrorCode::kOverloaded;
+                if (!busy || ++dial_back_tries_ > kDialBackTries) return;
+                self_->delayed_send(self_, milliseconds(reply.error().retry_after_ms),
+                                    run_later_atom::value,
+                                    LocalTask([this] { ask_to_dial_back(); }));
               });
             },
             [](const caf::error&) {});
@@ -249,6 +301,7 @@ class Entrance {
                     "correct --announce (or node.announce), or let that port in",
                     by, own, why));
     deps_.events->record(-1, -1, records::AnnounceUnreachable{own, by, why});
+    deps_.hard_to_reach();
   }
 
   std::string describe() const {
@@ -261,11 +314,12 @@ class Entrance {
   Self* self_ = nullptr;
   EntranceDeps deps_;
   At at_ = At::kJoining;
-  caf::actor_clock::time_point started_at_, next_word_;
+  caf::actor_clock::time_point started_at_, next_word_, next_alive_;
   std::vector<JoinFailure> failures_;
   std::set<std::string> trying_;              // addresses that are tried, or were just now
   std::map<std::string, std::string> found_;  // by address; empty: somebody answers there
   uint64_t version_ = 0;
+  int dial_back_tries_ = 0;
 };
 
 caf::behavior entrance(Entrance::Self* self, EntranceDeps deps) {

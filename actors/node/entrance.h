@@ -38,8 +38,11 @@ struct EntranceDeps {
   Knock knock;
   bool detached = true;                         ///< False in tests: knock() runs in the scheduler.
   std::function<void(const std::string&)> say;  ///< A line for people.
+  /// The DHT has answered, every few seconds until the node is in; then it is for others to say so.
+  std::function<void()> alive = [] {};
   std::function<void()> admitted;
   std::function<void()> turned_away;
+  std::function<void()> hard_to_reach = [] {};  ///< Others cannot dial this node.
 };
 
 caf::actor spawn_entrance(caf::actor_system& system, EntranceDeps deps);

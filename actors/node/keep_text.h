@@ -7,10 +7,17 @@
 
 namespace swarm::actors {
 
-/// The node tells others from now on. A disk that does not take it is logged, and no more.
-inline void keep_text(records::KeptText& kept, const proto::Text& text) {
-  if (auto done = kept.keep(from_proto(text)); !done)
+/// An update was made from the text that the node was told of: the run is bound to it. A disk that
+/// does not take it is logged, and no more.
+inline void settle_text(records::KeptText& kept) {
+  if (auto done = kept.settle(); !done)
     log_warn("event=text_not_kept reason=\"" + done.error().detail + "\"");
+}
+
+/// The node tells others from now on. `applied`: updates that the run has made.
+inline void keep_text(records::KeptText& kept, const proto::Text& text, Step applied) {
+  kept.keep(from_proto(text));
+  if (applied > Step(0)) settle_text(kept);
 }
 
 }  // namespace swarm::actors

@@ -20,13 +20,16 @@
 #include "actors/net/links/refusal_gate.h"
 #include "actors/net/local.h"
 #include "actors/net/log.h"
+#include "actors/net/mail_roles.h"
 #include "actors/net/requests.h"
 #include "actors/net/system_config.h"
+#include "actors/node/call_back.h"
 #include "actors/node/console.h"
 #include "actors/node/dial_back.h"
 #include "actors/node/entrance.h"
 #include "actors/node/farewell.h"
 #include "actors/node/node_supervisor.h"
+#include "actors/node/records_desk.h"
 #include "actors/node/roles.h"
 
 namespace swarm::actors {
@@ -78,6 +81,7 @@ class RunningNode : public Node {
     dht_ = spawn_dht_node(*system_, dht);
     echo_ = spawn_echo(*system_, links_);
     joining_.dial_back = spawn_dial_back(*system_, links_, knock());
+    joining_.call_back = spawn_call_back(*system_, CallBackDeps{id_, endpoint_, links_, dht_});
     NodeSupervisorDeps supervisor;
     supervisor.links = links_;
     supervisor.events = events_;
@@ -92,12 +96,18 @@ class RunningNode : public Node {
     log_info("event=started name=" + options_.name + " id=" + id_.hex() +
              " endpoint=" + endpoint_.text());
     if (!options_.launched) spawn_farewell_actor();
+    spawn_records_actor();
     spawn_entrance_actor();
     return {};
   }
 
   const NodeId& id() const override { return id_; }
   const Endpoint& endpoint() const override { return endpoint_; }
+  const Endpoint& listening() const override { return listening_; }
+  Endpoint reached_here() const override {
+    const bool everywhere = listening_.host == "0.0.0.0" || listening_.host == "::";
+    return everywhere ? Endpoint{"127.0.0.1", listening_.port} : listening_;
+  }
 
   int run() override {
     sigset_t signals = handled_signals();
@@ -138,11 +148,13 @@ class RunningNode : public Node {
     deps.events = events_;
     deps.knock = knock();
     deps.say = deps_.say;
+    deps.alive = deps_.alive;
     deps.admitted = [supervisor = supervisor_, farewell = joining_.farewell] {
       caf::anon_send(supervisor, begin_atom::value);
       if (farewell) caf::anon_send(farewell, begin_atom::value);
     };
     deps.turned_away = [this] { stop(/*failed=*/true); };
+    deps.hard_to_reach = [flag = joining_.hard_to_reach] { *flag = true; };
     joining_.entrance = spawn_entrance(*system_, std::move(deps));
   }
 
@@ -151,9 +163,32 @@ class RunningNode : public Node {
     deps.dht = dht_;
     deps.linger_s = options_.linger_s;
     deps.stays = options_.stays;
+    deps.collects = options_.collects;
+    deps.trainer = options_.trainer;
+    deps.records = options_.node_folder();
+    deps.finished = deps_.finished;
+    deps.alive = deps_.alive;
     deps.say = deps_.say;
     deps.leave = [this] { stop(/*failed=*/false); };
     joining_.farewell = spawn_farewell(*system_, std::move(deps));
+  }
+
+  void spawn_records_actor() {
+    RecordsDeskDeps deps;
+    deps.links = links_;
+    deps.dht = dht_;
+    deps.node_folder = options_.node_folder();
+    deps.run_id = options_.run_id;
+    deps.node_name = options_.name;
+    deps.num_stages = static_cast<uint32_t>(options_.num_stages);
+    deps.store = store_;
+    deps.collected = [farewell = joining_.farewell](bool finished) {
+      if (farewell) caf::anon_send(farewell, collected_atom::value, finished);
+    };
+    deps.read = [farewell = joining_.farewell] {
+      if (farewell) caf::anon_send(farewell, reading_atom::value);
+    };
+    joining_.records = spawn_records_desk(*system_, std::move(deps));
   }
 
   /// On the links' thread.
@@ -203,9 +238,12 @@ class RunningNode : public Node {
     links.node_name = options_.name;
     links.run_id = options_.run_id;
     links.config_fingerprint = options_.config_fingerprint;
+    links.roles = (options_.stages.empty() ? 0u : links::kPeer) |
+                  (options_.trainer ? links::kTrainer | links::kCoordinator : 0u);
     auto listening = spawn_tcp_links(*system_, links);
     if (!listening) return listening.error();
     links_ = listening->links;
+    listening_ = listening->endpoint;
     if (deps_.new_shape)
       follower_ = spawn_links_follower(*system_, {links_, events_, deps_.new_shape});
     endpoint_ = links.announce.host.empty() ? listening->endpoint : links.announce;
@@ -227,6 +265,7 @@ class RunningNode : public Node {
     if (data_)
       context->own_text = {data_->fingerprint(), options_.data.train.front(), options_.name};
     context->text = std::make_shared<records::KeptText>(options_.node_folder(), options_.run_id);
+    context->hard_to_reach = joining_.hard_to_reach;
     context->say = deps_.say;
     context->make_stage = [deps = deps_,
                            threads = options_.threads](const tensor::StageOptions& stage) {
@@ -239,6 +278,7 @@ class RunningNode : public Node {
   /// Top-down, each with a deadline: roles, console, DHT, links, the actor system, the database.
   void shut_down() {
     Watchdog watchdog(std::chrono::seconds(15));
+    deps_.leaving();
     events_->record(-1, -1, records::NodeLeaving{});
     if (supervisor_) {
       caf::scoped_actor self(*system_);
@@ -248,8 +288,9 @@ class RunningNode : public Node {
                      log_warn("event=drain_failed reason=" + caf::to_string(error));
                    });
     }
-    for (caf::actor* actor : {&joining_.entrance, &joining_.farewell, &joining_.dial_back,
-                              &console_, &echo_, &supervisor_, &dht_, &follower_, &links_}) {
+    for (caf::actor* actor :
+         {&joining_.entrance, &joining_.farewell, &joining_.dial_back, &joining_.call_back,
+          &joining_.records, &console_, &echo_, &supervisor_, &dht_, &follower_, &links_}) {
       if (!*actor) continue;
       caf::anon_send_exit(*actor, caf::exit_reason::user_shutdown);
       *actor = nullptr;
@@ -277,7 +318,7 @@ class RunningNode : public Node {
   NodeOptions options_;
   NodeDeps deps_;
   NodeId id_;
-  Endpoint endpoint_;
+  Endpoint endpoint_, listening_;
   LinksOptions links_options_;
   std::shared_ptr<EventLog> events_;                 // shared with every role
   std::shared_ptr<storage::CheckpointStore> store_;  // shared with every stage
@@ -287,7 +328,9 @@ class RunningNode : public Node {
   std::unique_ptr<caf::actor_system> system_;  // dies before what its actors use
   caf::actor links_, dht_, supervisor_, console_, echo_, follower_;
   struct {
-    caf::actor dial_back, entrance, farewell;
+    caf::actor dial_back, call_back, entrance, farewell, records;
+    // Shared with the coordinator.
+    std::shared_ptr<std::atomic<bool>> hard_to_reach = std::make_shared<std::atomic<bool>>(false);
   } joining_;
 };
 

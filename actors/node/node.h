@@ -29,6 +29,12 @@ struct NodeDeps {
   NewShape new_shape;
   /// Takes a line for the people who started the node, without its end; called from any thread.
   std::function<void(const std::string&)> say = [](const std::string&) {};
+  /// Called once, when training is finished and its last snapshots are durable; from any thread.
+  std::function<void()> finished = [] {};
+  /// Called once, when the node begins to leave.
+  std::function<void()> leaving = [] {};
+  /// Called every few seconds for as long as the node's actors answer one another; from any thread.
+  std::function<void()> alive = [] {};
 };
 
 class Node {
@@ -42,6 +48,10 @@ class Node {
   virtual const NodeId& id() const = 0;
   /// As others reach it.
   virtual const Endpoint& endpoint() const = 0;
+  /// As it was told to listen, with its port.
+  virtual const Endpoint& listening() const = 0;
+  /// As this machine reaches it: `listening`, or loopback where it listens on every address.
+  virtual Endpoint reached_here() const = 0;
 
   /// Serves until SIGTERM, SIGINT or a StopNode message, then drains: stops taking work, writes a
   /// snapshot, leaves. Returns the exit code: 0, or 1 when a role failed for good; the caller ends

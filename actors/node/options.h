@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,10 +36,10 @@ struct DhtOptions {
 
 struct StageServerOptions {
   /// Microbatches held at once (queued, computed or waiting for their gradient); more are refused
-  /// with kOverloaded. Each holds B*T*D values and, with `keep`, its autograd graph.
-  uint32_t max_resident = 8;
-  /// Bytes of activations that they may hold together: what each brought and what it sends on, as
-  /// they travel. The graph of `keep` is not in it. The first is always taken.
+  /// with kOverloaded, however small.
+  uint32_t max_resident = 256;
+  /// Memory that they may take together: what each brought and what it sends on, as they travel, and
+  /// with `keep` what the stage keeps of each for backward (estimated). The first is always taken.
   uint64_t resident_bytes = 2ull << 30;
   /// How often an overloaded or missing successor is tried again.
   std::chrono::milliseconds retry_every{50};
@@ -96,7 +97,9 @@ struct TrainingOptions {
 constexpr uint64_t kOpenPeriods = 8;
 
 struct TrainerOptions {
-  uint32_t max_in_flight = 6;                 ///< Microbatches under way per trainer.
+  /// Microbatches under way per trainer; nothing: as many as keep stages busy and queues short, by
+  /// what they tell of their waiting (routing/wiring/in_flight.h).
+  std::optional<uint32_t> max_in_flight;
   std::chrono::milliseconds poll_every{100};  ///< When the coordinator has nothing to lease.
   routing::PeerEstimatesOptions estimates;
   routing::WiringOptions wiring;
@@ -133,8 +136,10 @@ struct NodeOptions {
   std::string device = "cpu";   ///< Where its stages compute: tensor::parse_device().
   double linger_s = 120;        ///< Between the end of training and the node's own.
   bool stays = false;           ///< Whatever linger_s: ends when it is told to only.
+  bool collects = false;        ///< It brings the run together at the end, and ends after that.
   /// Started by `swarm run`, which tells people how it goes and when to end.
   bool launched = false;
+  std::string key_file;            ///< The run's key; empty: operator.key in run_folder.
   double delay_s = 0;              ///< Artificial, of each microbatch at each peer of the node.
   std::string log_level = "info";  ///< trace, debug, info, warn, error.
   int32_t num_stages = 1;

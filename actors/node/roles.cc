@@ -11,6 +11,7 @@
 #include "actors/state/state_transfer.h"
 #include "actors/trainer/trainer.h"
 #include "common/strong_id.h"
+#include "tensor/core/memory_options.h"
 
 namespace swarm::actors {
 namespace {
@@ -89,6 +90,19 @@ caf::actor spawn_state_transfer_of(const RoleContext& context, const PeerId& pee
   return spawn_state_transfer(*context.system, std::move(deps));
 }
 
+/// What a microbatch takes until it is answered. The last stage answers at once and keeps nothing.
+void tell_memory(const NodeOptions& options, int32_t stage, StageServerDeps& deps) {
+  if (stage == options.num_stages - 1) return;
+  deps.kept_bytes_per_sample =
+      tensor::kept_bytes_per_sample(options.model, stage, options.num_stages, options.backward);
+  deps.boundary_bytes_per_sample = tensor::boundary_bytes_per_sample(
+      options.model, options.activation_codec, options.gradient_codec);
+  if (options.backward != tensor::BackwardPolicy::kKeep || !options.training.asynchronous()) return;
+  const auto device = tensor::parse_device(options.device);
+  deps.version_bytes_per_parameter =
+      tensor::version_bytes_per_parameter(options.compute, device ? *device : tensor::Device());
+}
+
 }  // namespace
 
 RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t life) {
@@ -98,9 +112,12 @@ RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t
   auto deps = common_deps<StageServerDeps>(context, name);
   deps.stage = stage;
   deps.sequence = options.model.sequence;
+  tell_memory(options, options.stages[place], deps);
   deps.optimizer = options.optimizer;
   deps.options = options.stage_server;
+  deps.state_transfer_options = options.state_transfer;
   deps.faults = options.faults;
+  deps.state_transfer_options = options.state_transfer;
   deps.compute = spawn_compute_of(context, stage);
   deps.checkpointer = spawn_checkpointer_of(context);
   deps.averager = spawn_averager_of(context, deps.id, stage);
@@ -120,6 +137,7 @@ RoleActors spawn_coordinator_role(const RoleContext& context, uint32_t life) {
   deps.checkpoint = context.options.checkpoint;
   deps.options = context.options.coordinator;
   deps.silence_limit = context.options.links.silence_limit;
+  deps.hard_to_reach = context.hard_to_reach;
   return {{name, spawn_coordinator(*context.system, std::move(deps))}};
 }
 

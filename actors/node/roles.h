@@ -2,6 +2,7 @@
 /// actors. Used by a process (actors/node/node.cc) and by the simulator, so both wire alike.
 #pragma once
 
+#include <atomic>
 #include <caf/actor.hpp>
 #include <caf/actor_system.hpp>
 #include <cstdint>
@@ -39,6 +40,8 @@ struct RoleContext {
   RunText own_text;                                 ///< What `data` is; not known(): not checked.
   /// What the run reads, as the node was told; shared by all roles.
   std::shared_ptr<records::KeptText> text = std::make_shared<records::KeptText>();
+  /// Set when others cannot dial this node; read by its coordinator.
+  std::shared_ptr<std::atomic<bool>> hard_to_reach = std::make_shared<std::atomic<bool>>(false);
   std::function<void(const std::string&)> say = [](const std::string&) {};  ///< A line for people.
   /// Called in the thread of the compute actor.
   std::function<Result<std::unique_ptr<tensor::Stage>>(const tensor::StageOptions&)> make_stage;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "actors/net/link_rates.h"
@@ -23,9 +24,11 @@ class MicrobatchTimes {
     since_s_ = now_s;
     sent_bytes_ += bytes;
   }
-  void came_back(double now_s, uint64_t bytes) {
+  /// `waited_s`: what of the time since sent_on() was waiting.
+  void came_back(double now_s, uint64_t bytes, double waited_s) {
     downstream_s_ += now_s - since_s_;
     received_bytes_ += bytes;
+    downstream_waited_s_ += waited_s;
   }
   void received(uint64_t bytes) { received_bytes_ += bytes; }
 
@@ -36,9 +39,13 @@ class MicrobatchTimes {
 
  private:
   double since_s_ = 0;
-  double queue_s_ = 0, compute_s_ = 0, downstream_s_ = 0;
+  double queue_s_ = 0, compute_s_ = 0, downstream_s_ = 0, downstream_waited_s_ = 0;
   uint64_t sent_bytes_ = 0, received_bytes_ = 0;
 };
+
+/// How long mail of `own_bytes` for `to` waits for others in the node's links [s]. As many are taken
+/// off the queue: what is on the wire at the moment holds nobody up that an idle wire would not.
+double waits_in_links_s(const LinkRates& rates, const NodeId& to, uint64_t own_bytes);
 
 /// What mail weighs on a link, all but a few bytes.
 uint64_t bytes_of(const Mail& mail);
@@ -48,7 +55,15 @@ uint64_t bytes_of(const Mail& mail);
 routing::Occupancy occupancy_of(const proto::ForwardReply& reply, uint64_t request_bytes,
                                 double pair_bytes_per_s);
 
-/// What of `waited_s` was neither work nor queue, as far as the reply tells.
-double away_s(const proto::ForwardReply& reply, const routing::Occupancy& took, double waited_s);
+/// What of the `took_s` until this reply was waiting at the peer and behind it, as far as it can be:
+/// no less than in its own queues. What cannot be counts as not told.
+double told_waited_s(const proto::ForwardReply& reply, double took_s);
+/// What of it passed at the peer and behind it at all, likewise: all but the way there and back.
+double told_inside_s(const proto::ForwardReply& reply, double took_s);
+
+/// What of `waited_s` was neither work nor queue, as far as the reply tells. Nothing when it came
+/// faster than it says that it took: the result of an earlier request.
+std::optional<double> away_s(const proto::ForwardReply& reply, const routing::Occupancy& took,
+                             double waited_s);
 
 }  // namespace swarm::actors

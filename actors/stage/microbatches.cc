@@ -60,7 +60,11 @@ caf::result<Mail> Microbatches::on_forward(const Mail& mail) {
   }
   if (const Mail* reply = answers_.find(key)) return *reply;
   Desk::Resident* known = desk_.find(key);
-  const uint64_t bytes = resident_bytes(mail.body.size());
+  // One that others of its stage may have a way on for.
+  if (known == nullptr && next_stage_ && next_stage_->live_peers() == 0)
+    return to_caf(Error{ErrorCode::kNotReady, "this peer knows no way to the next stage", 200});
+  const uint32_t samples = microbatch->input.samples;
+  const uint64_t bytes = resident_bytes(mail.body.size(), samples);
   if (known == nullptr && desk_.full(bytes)) return refuse_overload();
   auto promise = context_.self->make_response_promise();
   if (known == nullptr) {
@@ -72,6 +76,7 @@ caf::result<Mail> Microbatches::on_forward(const Mail& mail) {
     work.times.queued(context_.now_s());
     take_over_body(mail);  // counted by the desk from here on
     came_bytes_ = mail.body.size();
+    came_samples_ = samples;
     known = &desk_.admit(key, context_.now_s(), budget_s, std::move(work), bytes);
     update_admission();
   }
@@ -85,12 +90,22 @@ caf::result<Mail> Microbatches::refuse_overload() {
   return to_caf(Error{ErrorCode::kOverloaded, "all places are taken", retry_after_ms()});
 }
 
+uint64_t Microbatches::resident_bytes(uint64_t body_bytes, uint32_t samples) const {
+  const auto& deps = context_.deps;
+  // Before the first one is back, as much as the codecs say.
+  const uint64_t travels =
+      std::max({sent_bytes_, gradient_bytes_, samples * deps.boundary_bytes_per_sample});
+  const uint64_t version = context_.num_parameters * deps.version_bytes_per_parameter /
+                           std::max(1u, deps.training.local_update_every);
+  return body_bytes + travels + samples * deps.kept_bytes_per_sample + version;
+}
+
 uint32_t Microbatches::retry_after_ms() const {
   return static_cast<uint32_t>(std::clamp(mean_compute_s_, 0.01, 1.0) * 1000);
 }
 
 void Microbatches::update_admission() {
-  if (desk_.full(resident_bytes(came_bytes_)))
+  if (desk_.full(resident_bytes(came_bytes_, came_samples_)))
     admission_->close(retry_after_ms());
   else
     admission_->open();
@@ -234,12 +249,13 @@ void Microbatches::gradient_back(const Key& key, Result<StageClient::Outcome> ou
   Work& work = resident->payload;
   work.sending = 0;
   if (!outcome) return answer(key, outcome.error());
-  work.times.came_back(context_.now_s(), bytes_of(outcome->reply));
+  work.times.came_back(context_.now_s(), bytes_of(outcome->reply), outcome->waited_s);
   work.downstream = decode_downstream(outcome->reply);
   if (work.downstream->non_finite)
     return answer_non_finite(key, work.downstream->head().non_finite());
   if (work.microbatch.forward_only)
     return answer(key, make_reply(work, work.downstream->loss_sum, {}, /*held=*/false));
+  gradient_bytes_ = outcome->reply.body.size();
   desk_.came_back(key);
   work.times.queued(context_.now_s());
   compute_next();

@@ -67,8 +67,8 @@ class Microbatches {
 
   caf::result<Mail> refuse_overload();
   uint32_t retry_after_ms() const;
-  /// Of one that brings `body_bytes`.
-  uint64_t resident_bytes(uint64_t body_bytes) const { return body_bytes + sent_bytes_; }
+  /// Of one of `samples` that brings `body_bytes`.
+  uint64_t resident_bytes(uint64_t body_bytes, uint32_t samples) const;
   /// Tells the links whether one more like the last would be taken.
   void update_admission();
   void run_forward(const Key& key, Work& work);
@@ -96,8 +96,10 @@ class Microbatches {
   Attempt min_attempt_;
   bool computing_ = false;
   std::shared_ptr<Admission> admission_ = std::make_shared<Admission>();  ///< With the links.
-  uint64_t came_bytes_ = 0, sent_bytes_ = 0;  ///< Body of the last one that came, was sent on.
-  double mean_compute_s_ = 0;                 ///< Per microbatch, forward and backward, EMA.
+  /// Body of the last one that came, was sent on, came back.
+  uint64_t came_bytes_ = 0, sent_bytes_ = 0, gradient_bytes_ = 0;
+  uint32_t came_samples_ = 0;
+  double mean_compute_s_ = 0;  ///< Per microbatch, forward and backward, EMA.
   uint64_t forwards_ = 0, refused_ = 0, stale_ = 0;
 };
 

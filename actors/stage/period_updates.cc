@@ -72,6 +72,8 @@ Result<AverageRound> PeriodUpdates::decode(const proto::EndPeriod& message) cons
     round.members.push_back({beside(peer->id, Role::kAverager), peer->endpoint, /*samples=*/1});
   }
   if (!is_member) return Error{ErrorCode::kInvalidArgument, "this peer is no member"};
+  if (auto valid = add_relays(message.relays(), round.self, round.members); !valid)
+    return valid.error();
   return round;
 }
 
@@ -133,6 +135,12 @@ void PeriodUpdates::begin(RoundState round, AverageRound average) {
 
 void PeriodUpdates::take(const Buffer& sent, Result<AverageResult> result) {
   if (!result) return end(result.error());
+  if (!result->unreached.empty()) {
+    context_.record(records::RoundFailed{round_.id.value(), result->why});
+    proto::EndPeriodReply failed = reply();
+    *failed.mutable_failure() = failure_of(*result);
+    return end(std::move(failed));
+  }
   if (round_.abandoned || !context_.phase.serves())
     return end(Error{ErrorCode::kCancelled, "the round was given up"});
   context_.device.run<uint64_t>(

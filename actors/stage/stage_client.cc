@@ -97,6 +97,20 @@ void StageClient::add_peer(const PeerId& id, const Endpoint& endpoint, const std
   it->second.announced_at = now();
   if (!choice_.announced(id, announcement)) return;
   if (choice_.contains(id)) return;
+  if (is_new) return take_in(id, endpoint);
+  // It was lost, and may be out of reach for good: no microbatch is to find that out.
+  std::weak_ptr<bool> alive = alive_;
+  deps_.self->request(deps_.links, milliseconds(5'000), connect_atom::value, endpoint)
+      .then(
+          [this, alive, id, endpoint](const NodeInfo& info) {
+            if (!alive.expired() && info.id == id.node) take_in(id, endpoint);
+          },
+          [this, alive, id](const caf::error&) {
+            if (!alive.expired()) deps_.self->send(deps_.links, unreached_atom::value, id.node);
+          });
+}
+
+void StageClient::take_in(const PeerId& id, const Endpoint& endpoint) {
   std::weak_ptr<bool> alive = alive_;
   deps_.self->request(deps_.links, milliseconds(5'000), resolve_atom::value, id, endpoint)
       .then(
@@ -127,8 +141,9 @@ uint64_t StageClient::send(proto::ForwardRequest head, Buffer body, milliseconds
   }
   Sending sending;
   sending.request = make_mail(std::move(head), std::move(body));
-  sending.give_up_at = now() + budget;
-  sending.tries = routing::Tries(std::move(avoid));
+  sending.began_at = now();
+  sending.give_up_at = sending.began_at + budget;
+  sending.tries = routing::Tries(std::move(avoid), sending.head().slot());
   sending.done = std::move(done);
   sendings_.emplace(id, std::move(sending));
   try_send(id, /*may_end=*/false);
@@ -148,7 +163,12 @@ void StageClient::try_send(uint64_t id, bool may_end) {
   }
   auto samples = static_cast<int64_t>(sending.head().samples());
   auto picked = choice_.pick(sending.tries, samples, seconds(now().time_since_epoch()));
+  if (picked || choice_.size() > 0) sending.nobody_since.reset();
   if (!picked) {  // nobody is there, or all were asked
+    if (choice_.size() == 0 && !sending.nobody_since) sending.nobody_since = now();
+    if (may_end && sending.nobody_since && now() - *sending.nobody_since >= kNobody)
+      return finish(id, Error{ErrorCode::kNoLivePeer,
+                              fmt::format("no way to any peer of stage {}", deps_.stage)});
     double pause_s = sending.tries.start_over(seconds(deps_.retry_every));
     return try_later(id, milliseconds(std::lround(pause_s * 1000)));
   }
@@ -160,17 +180,20 @@ void StageClient::try_send(uint64_t id, bool may_end) {
   sending.under_way = true;
   uint64_t round_trip = ++sending.round_trip;
   std::weak_ptr<bool> alive = alive_;
+  Sent sent{*picked, now(), 0};
+  if (deps_.rates != nullptr)
+    sent.queued_s = waits_in_links_s(*deps_.rates, picked->node, bytes_of(sending.request));
   request_mail(deps_.self, peers_[*picked].proxy, sending.request,
-               [this, alive, id, round_trip, peer = *picked, sent_at = now()](Result<Mail> reply) {
-                 if (!alive.expired()) answered(id, round_trip, peer, sent_at, std::move(reply));
+               [this, alive, id, round_trip, sent](Result<Mail> reply) {
+                 if (!alive.expired()) answered(id, round_trip, sent, std::move(reply));
                });
 }
 
-void StageClient::answered(uint64_t id, uint64_t round_trip, const PeerId& peer, TimePoint sent_at,
-                           Result<Mail> reply) {
+void StageClient::answered(uint64_t id, uint64_t round_trip, const Sent& sent, Result<Mail> reply) {
   auto it = sendings_.find(id);
   if (it == sendings_.end() || it->second.round_trip != round_trip) return;
-  double waited_s = seconds(now() - sent_at);
+  const PeerId& peer = sent.peer;
+  const double waited_s = seconds(now() - sent.at);
   auto samples = static_cast<int64_t>(it->second.head().samples());
   ended(it->second);
   if (!reply) return handle_failure(id, peer, waited_s, reply.error());
@@ -181,7 +204,10 @@ void StageClient::answered(uint64_t id, uint64_t round_trip, const PeerId& peer,
   const auto took = occupancy_of(head, bytes_of(it->second.request), rate);
   choice_.answered(peer, samples, waited_s, took, away_s(head, took, waited_s));
   if (it->second.lost_at) served_again(it->second, peer);
-  finish(id, Outcome{std::move(*reply), peer});
+  const double before_s = seconds(sent.at - it->second.began_at);
+  const double in_queues_s = std::min(sent.queued_s + told_waited_s(head, waited_s), waited_s);
+  const double inside_s = std::min(sent.queued_s + told_inside_s(head, waited_s), waited_s);
+  finish(id, Outcome{std::move(*reply), peer, before_s + in_queues_s, before_s + inside_s});
 }
 
 void StageClient::handle_failure(uint64_t id, const PeerId& peer, double waited_s,

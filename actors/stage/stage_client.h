@@ -54,6 +54,11 @@ class StageClient {
   struct Outcome {
     Mail reply;  ///< A ForwardReply.
     PeerId peer;
+    /// What of the time since send() was waiting [s]: for a peer with room or after one that failed,
+    /// in the own links' queue, and what the reply tells.
+    double waited_s = 0;
+    /// All that time but the way to the peer and back [s].
+    double inside_s = 0;
   };
   using Done = std::function<void(Result<Outcome>)>;
 
@@ -65,6 +70,8 @@ class StageClient {
   /// With so many that live, newcomers and those that are back are in no hurry.
   static constexpr size_t kManyPeers = 8;
   static constexpr uint32_t kTicksWithMany = 4;
+  /// A microbatch for which nobody is there is handed back after so long: others may have a way.
+  static constexpr std::chrono::seconds kNobody{10};
 
   /// Asks the DHT for the stage's peers, with many that live not every time; call every
   /// announce_every.
@@ -76,7 +83,7 @@ class StageClient {
 
   /// Carries `head` (the stage is filled in here) and `body` to some peer of the stage. `done` is
   /// called exactly once unless cancelled, never before this returns: with the reply, or with
-  /// kPeerTimeout (`budget` is used up), kNoLivePeer, kStaleStep, kShapeMismatch, kInvalidArgument.
+  /// kPeerTimeout (`budget` is used up), kNoLivePeer (or nobody was there for kNobody), kStaleStep, kShapeMismatch, kInvalidArgument.
   /// Peers in head.avoid are taken only when there is no other; a reply may say that something was
   /// not finite. Returns the id for cancel().
   uint64_t send(proto::ForwardRequest head, Buffer body, std::chrono::milliseconds budget,
@@ -106,13 +113,14 @@ class StageClient {
   };
   struct Sending {
     Mail request;  ///< Every try sends this one, with a budget of its own.
-    TimePoint give_up_at{};
+    TimePoint began_at{}, give_up_at{};
     routing::Tries tries;
     uint64_t round_trip = 0;  ///< Rises with each resend; answers of earlier ones are ignored.
     PeerId current;
     bool under_way = false;            ///< At `current`.
     std::optional<TimePoint> lost_at;  ///< When a peer first failed it (not: refused it).
     std::string lost_name;             ///< Of that peer's node.
+    std::optional<TimePoint> nobody_since;
     Done done;
 
     const proto::ForwardRequest& head() const { return request.as<proto::ForwardRequest>(); }
@@ -123,11 +131,18 @@ class StageClient {
   void forget_silent_peers();
   void add_peer(const PeerId& id, const Endpoint& endpoint, const std::string& name,
                 uint64_t announcement);
+  /// From now on it may be picked.
+  void take_in(const PeerId& id, const Endpoint& endpoint);
   /// Without `may_end`, running out of time is left to a later message.
   void try_send(uint64_t id, bool may_end = true);
   void try_later(uint64_t id, std::chrono::milliseconds pause);
-  void answered(uint64_t id, uint64_t round_trip, const PeerId& peer, TimePoint sent_at,
-                Result<Mail> reply);
+  /// A request that is under way.
+  struct Sent {
+    PeerId peer;
+    TimePoint at{};
+    double queued_s = 0;  ///< In the own links, before it.
+  };
+  void answered(uint64_t id, uint64_t round_trip, const Sent& sent, Result<Mail> reply);
   void handle_failure(uint64_t id, const PeerId& peer, double waited_s, const Error& error);
   void finish(uint64_t id, Result<Outcome> outcome);
   /// The request to its current peer is over.

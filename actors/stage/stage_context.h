@@ -60,6 +60,8 @@ struct StageContext {
   }
   /// The coordinator says what the run learns from: from now on this node tells others.
   void keep(const proto::Text& text) const;
+  /// The state transfer hears of a state that was replaced or given up.
+  void tell_standing() const;
   /// Errors: kStaleTerm.
   Status accept(Term term) const;
   /// This peer, in a route.

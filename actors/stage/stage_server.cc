@@ -60,6 +60,7 @@ caf::behavior StageServerState::make_behavior() {
       [](node_up_atom, const NodeInfo&) {},
       [this](node_down_atom, const NodeInfo& info, const std::string&) { on_node_down(info.id); },
       [this](freeze_atom) { return keeper_->freeze(); },
+      [this](range_atom, uint64_t first, uint64_t count) { return keeper_->range(first, count); },
       [this](describe_atom) { return describe(); },
       [this](drain_atom) { return on_drain(); },
   };
@@ -140,12 +141,14 @@ void StageServerState::left(At from, const std::string& reason) {
   log_info(fmt::format("event=phase stage={} step={} from={} to={} reason={}", context_->deps.stage,
                        context_->at.open_step, routing::PeerPhase::name(from), phase.name(),
                        reason));
+  if (from == At::kLearning) keeper_->stop_learning();
   if (from != At::kServing) return;
   updates_->stop(reason);
   microbatches_->end_before(Step(~uint64_t{0}),
                             {phase.refusal().code, "the peer stopped serving: " + reason});
   if (phase.at() != At::kRegistering) return;
   context_->record(records::Suspended{reason});
+  log_warn(fmt::format("event=suspended stage={} reason=\"{}\"", context_->deps.stage, reason));
   register_peer();
 }
 
@@ -230,6 +233,7 @@ std::string StageServerState::describe() const {
        << context_->checksum << std::dec << "\n"
        << updates_->describe() << ", snapshots";
   for (Step step : keeper_->snapshots().all()) text << " " << step;
+  if (context_->phase.learns()) text << "\n" << keeper_->learner().describe();
   text << "\ncoordinator "
        << (coordinator.known() ? coordinator.id().brief() : std::string("not known")) << " term "
        << coordinator.term() << "\n"

@@ -17,6 +17,8 @@
 ///   SaveCheckpoint    Ack               kNotReady, kIo, kPeerTimeout (the disk hangs)
 ///   local             reply
 ///   (freeze_atom)     FrozenState       kNotReady; from the state transfer, for a neighbour
+///   (range_atom, uint64 first, uint64 count)
+///                     RangeOfState      kNotReady, kInvalidArgument; likewise, for a learner
 ///   (describe_atom)   std::string
 ///   (drain_atom)      bool              after the last snapshot is durable
 ///
@@ -27,9 +29,9 @@
 ///         the parameters change), StateKeeper (loading, snapshots). They share a StageContext;
 ///         what they decide is in routing/ (MicrobatchDesk, MicrobatchWindow, Contributions,
 ///         PeerPhase, SnapshotList).
-/// States  kStarting -> kRegistering -> (kLoading ->) kServing -> kDraining; kServing falls back to
-///         kRegistering when a commit was missed or the swarm goes back. docs/training_protocol.md
-///         draws it.
+/// States  kStarting -> kRegistering -> (kLoading or kLearning ->) kServing -> kDraining; kServing
+///         falls back to kRegistering when a commit was missed or the swarm goes back.
+///         docs/training_protocol.md draws it.
 /// Owns    through its compute actor the stage (parameters, optimizer, gradient sum); the queue of
 ///         resident microbatches; the encoded activations under way to the next stage.
 /// Thread  pooled; LibTorch runs in the compute actor's thread, one job at a time, backward first.
@@ -56,9 +58,14 @@ struct StageServerDeps {
   Stage stage;
   uint32_t num_stages = 1;
   int32_t sequence = 0;  ///< T; other lengths are refused.
+  // Memory of a microbatch between forward and backward (tensor/core/memory_options.h).
+  uint64_t kept_bytes_per_sample = 0;        ///< Of the stage's graph.
+  uint64_t boundary_bytes_per_sample = 0;    ///< Of what is sent on, or comes back for it.
+  uint64_t version_bytes_per_parameter = 0;  ///< Of the forward's parameters; 0: not kept.
   tensor::OptimizerOptions optimizer;
   TrainingOptions training;
   StageServerOptions options;
+  StateTransferOptions state_transfer_options;
   DhtOptions dht_options;
   /// The run's, as the node was told; shared by all actors of the node.
   std::shared_ptr<records::KeptText> text = std::make_shared<records::KeptText>();

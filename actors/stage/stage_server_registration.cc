@@ -35,6 +35,10 @@ void StageServerState::register_peer() {
   message.set_foreign_term(context_->coordinator->foreign_term().value());
   for (Step step : keeper_->snapshots().readable()) message.add_snapshots(step.value());
   updates_->describe_to(message);
+  if (context_->phase.learns()) {  // of what it had it is giving up what is not in the state
+    message.set_has_average(false);
+    keeper_->learner().describe_to(message);
+  }
   if (const RunText text = deps.text->get(); text.known()) *message.mutable_text() = to_proto(text);
   registering_ = true;
   context_->coordinator->request(
@@ -91,6 +95,13 @@ void StageServerState::serve(const proto::RegisterPeerReply& verdict) {
 }
 
 void StageServerState::fetch(const proto::RegisterPeerReply& verdict) {
+  const bool at_rest = verdict.exact() || updates_->states_change();
+  if (!at_rest) {
+    const auto sources = keeper_->holders(verdict);
+    if (sources.empty()) return;
+    enter(At::kLearning, "learning the state: " + verdict.reason());
+    return keeper_->learn(sources, Step(verdict.step()));
+  }
   if (keeper_->fetch(verdict)) enter(At::kLoading, "fetching the state: " + verdict.reason());
 }
 

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <caf/send.hpp>
+
 #include "actors/net/requests.h"
 #include "actors/node/keep_text.h"
 #include "actors/stage/period_updates.h"
 #include "actors/stage/step_updates.h"
+#include "actors/state/state_messages.h"
 
 namespace swarm::actors {
 
@@ -32,6 +35,14 @@ void request_average(StageContext& context, AverageRound round,
             [done](const caf::error& error) { done(from_caf(error)); });
 }
 
+proto::RoundFailure failure_of(const AverageResult& result) {
+  proto::RoundFailure failure;
+  for (uint32_t place : result.unreached) failure.add_unreached(place);
+  failure.set_reason(to_string(result.why));
+  failure.set_link(result.link_failed);
+  return failure;
+}
+
 Error about_others(Error error) {
   if (error.code == ErrorCode::kLinkLost || error.code == ErrorCode::kNotFound ||
       error.code == ErrorCode::kShuttingDown || error.code == ErrorCode::kPeerTimeout)
@@ -41,7 +52,13 @@ Error about_others(Error error) {
 
 // -- what all parts share
 
-void StageContext::keep(const proto::Text& text) const { keep_text(*deps.text, text); }
+void StageContext::keep(const proto::Text& text) const { keep_text(*deps.text, text, at.applied); }
+
+void StageContext::tell_standing() const {
+  StandsAt stands;
+  if (at.has_state) stands.label = routing::StateLabel{at.applied, checksum};
+  caf::anon_send(deps.state_transfer, stands_atom::value, stands);
+}
 
 Status StageContext::accept(Term term) const {
   if (coordinator->accept(term)) return {};

@@ -65,6 +65,8 @@ void deliver(Promises& promises, const Result<Mail>& reply);
 /// Asks the averager; `done(Result<AverageResult>)`, at the latest after options.transfer_limit.
 void request_average(StageContext& context, AverageRound round,
                      std::function<void(Result<AverageResult>)> done);
+/// Of a result that names members as unreached.
+proto::RoundFailure failure_of(const AverageResult& result);
 /// The averager's error is about another member. To the coordinator these codes would say that this
 /// peer is gone, or that its answer is late.
 Error about_others(Error error);

@@ -12,7 +12,10 @@ namespace swarm::actors {
 using std::chrono::milliseconds;
 
 StateKeeper::StateKeeper(StageContext& context, StageUpdates& updates, Done done)
-    : context_(context), updates_(updates), done_(std::move(done)) {}
+    : context_(context),
+      updates_(updates),
+      done_(std::move(done)),
+      learner_(context, updates, [this](const StateLearner::Learned& state) { learned(state); }) {}
 
 std::string StateKeeper::Origin::name() const {
   switch (kind) {
@@ -39,6 +42,7 @@ void StateKeeper::initialize() {
         const std::string reason = "initialised from the seed";
         if (!made) {
           context_.at = {};
+          context_.tell_standing();
           failed("seed", made.error());
           return done_(reason, milliseconds(0));
         }
@@ -63,16 +67,31 @@ void StateKeeper::restore_own(Step step) {
           });
 }
 
+std::vector<StateHolder> StateKeeper::holders(const proto::RegisterPeerReply& verdict) const {
+  std::vector<StateHolder> holders;
+  for (const auto& source : verdict.sources()) {
+    auto peer = from_proto(source);
+    if (peer && peer->id != context_.deps.id)
+      holders.push_back({beside(peer->id, Role::kState), peer->endpoint, peer->node_name});
+  }
+  return holders;
+}
+
+void StateKeeper::learned(const StateLearner::Learned& state) {
+  if (state.changed) {
+    loaded({state.label.step, state.label.checksum}, {Origin::Kind::kNeighbour, state.from, 0});
+    context_.record(records::Restored{"neighbours", state.from, state.bytes,
+                                      records::seconds_as_millis(state.seconds)});
+  }
+  done_("the state is learned", milliseconds(0));
+}
+
 bool StateKeeper::fetch(const proto::RegisterPeerReply& verdict) {
   FetchState fetch;
   fetch.stage = context_.deps.stage;
   fetch.max_bytes = tensor::max_state_bytes(context_.deps.optimizer.kind, context_.num_parameters);
   if (verdict.exact()) fetch.exact_step = Step(verdict.step());
-  for (const auto& source : verdict.sources()) {
-    auto peer = from_proto(source);
-    if (peer && peer->id != context_.deps.id)
-      fetch.sources.push_back({beside(peer->id, Role::kState), peer->endpoint, peer->node_name});
-  }
+  fetch.sources = holders(verdict);
   if (fetch.sources.empty()) return false;
   context_.self
       ->request(context_.deps.state_transfer, context_.deps.options.transfer_limit,
@@ -121,6 +140,7 @@ void StateKeeper::load(const Buffer& state, const Origin& origin) {
 void StateKeeper::loaded(const Loaded& state, const Origin& origin) {
   context_.at = {true, state.step, state.step, state.step};
   context_.checksum = state.checksum;
+  context_.tell_standing();
   updates_.loaded();
   context_.host->forget_answers();
   const auto& deps = context_.deps;
@@ -183,6 +203,28 @@ caf::result<FrozenState> StateKeeper::freeze() {
                                      else
                                        promise.deliver(to_caf(frozen.error()));
                                    });
+  return promise;
+}
+
+/// The jobs of the device end in their order: `at` is what the range was read at.
+caf::result<RangeOfState> StateKeeper::range(uint64_t first, uint64_t count) {
+  if (updates_.states_change())
+    return to_caf(ErrorCode::kInvalidArgument, "periods have no state to learn by steps");
+  if (!context_.at.has_state) return to_caf(context_.phase.refusal());
+  auto promise = context_.self->make_response_promise();
+  context_.device.run<RangeOfState>(
+      [first, count](tensor::Stage& stage) -> Result<RangeOfState> {
+        auto range = stage.save_range(first, count);
+        if (!range) return range.error();
+        return RangeOfState{{Step(stage.step()), 0}, stage.counters(), *range};
+      },
+      [this, promise](Result<RangeOfState> read, double) mutable {
+        if (!read) return promise.deliver(to_caf(read.error()));
+        if (!context_.at.has_state || read->label.step != context_.at.applied)
+          return promise.deliver(to_caf(ErrorCode::kNotReady, "the state is being replaced"));
+        read->label.checksum = context_.checksum;
+        promise.deliver(*read);
+      });
   return promise;
 }
 

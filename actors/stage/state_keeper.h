@@ -4,9 +4,11 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "actors/stage/stage_context.h"
 #include "actors/stage/stage_updates.h"
+#include "actors/stage/state_learner.h"
 #include "actors/state/state_messages.h"
 #include "common/strong_id.h"
 #include "routing/membership/snapshot_list.h"
@@ -34,6 +36,18 @@ class StateKeeper {
   /// A copy for a neighbour. Errors: kNotReady.
   caf::result<FrozenState> freeze();
 
+  /// A range for one that learns. Errors: kNotReady, kInvalidArgument.
+  caf::result<RangeOfState> range(uint64_t first, uint64_t count);
+
+  /// Those that the verdict names.
+  std::vector<StateHolder> holders(const proto::RegisterPeerReply& verdict) const;
+  /// From these, while they train on: begins, or goes on with them. Requires one.
+  void learn(const std::vector<StateHolder>& sources, Step swarm_at) {
+    learner_.learn(sources, swarm_at);
+  }
+  void stop_learning() { learner_.stop(); }
+  const StateLearner& learner() const { return learner_; }
+
   /// Asks the disk anew.
   void list_snapshots();
   /// The swarm goes on from `applied`: newer ones belong to a history that was given up.
@@ -55,6 +69,7 @@ class StateKeeper {
     uint64_t checksum = 0;
   };
 
+  void learned(const StateLearner::Learned& state);
   void load(const Buffer& state, const Origin& origin);
   void loaded(const Loaded& state, const Origin& origin);
   void failed(const std::string& source, const Error& error);
@@ -64,6 +79,7 @@ class StateKeeper {
   StageContext& context_;
   StageUpdates& updates_;
   Done done_;
+  StateLearner learner_;
   routing::SnapshotList snapshots_;
 };
 

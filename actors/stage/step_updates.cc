@@ -5,6 +5,8 @@
 #include <caf/send.hpp>
 
 #include "actors/net/requests.h"
+#include "actors/node/keep_text.h"
+#include "actors/state/state_messages.h"
 #include "common/names.h"
 
 namespace swarm::actors {
@@ -52,6 +54,8 @@ Result<StepUpdates::Close> StepUpdates::decode(const proto::CloseStep& message) 
     close.is_member = true;
     close.average.self = i;
   }
+  if (auto valid = add_relays(message.relays(), close.average.self, *members); !valid)
+    return valid.error();
   for (uint32_t slot : message.counted_slots()) close.counted.insert(Slot(slot));
   close.average.members = std::move(*members);
   return close;
@@ -173,6 +177,14 @@ void StepUpdates::round_done(Round round, Result<AverageResult> result) {
     round_.result.reset();
     return deliver(round_.promises, about_others(result.error()));
   }
+  if (!result->unreached.empty()) {
+    context_.record(records::RoundFailed{round.value(), result->why});
+    round_.result.reset();
+    proto::CloseStepReply reply;
+    *reply.mutable_failure() = failure_of(*result);
+    if (round_.committed) *reply.mutable_committed() = *round_.committed;
+    return deliver(round_.promises, make_mail(std::move(reply)));
+  }
   if (!round_.result)
     context_.record(records::Averaged{round.value(), records::seconds_as_millis(result->seconds)});
   round_.result = *result;
@@ -196,7 +208,8 @@ void StepUpdates::abandon_round(const std::string& reason) {
 Status StepUpdates::check(const Commit& commit) const {
   const auto& at = context_.at;
   // Also while registering: a new coordinator finishes the commit of the old one before all serve.
-  const bool may = context_.phase.serves() || (context_.phase.registers() && at.has_state);
+  const bool may = context_.phase.serves() ||
+                   (context_.phase.registers() && !context_.phase.learns() && at.has_state);
   if (!may) return context_.phase.refusal();
   if (commit.step != at.applied)
     return Error{ErrorCode::kStaleStep, fmt::format("the peer has applied {}", at.applied)};
@@ -261,10 +274,20 @@ void StepUpdates::applied(const Commit& commit, const RoundState& round, uint64_
     line.held.attempts.push_back(held.attempt.value());
   }
   context_.deps.events->committed(line);
+  routing::AppliedMean mean;
+  mean.before = {commit.step, context_.checksum};
+  mean.after = {commit.step + 1, checksum};
+  mean.round = commit.round;
+  mean.digest = round.result->digest;
+  mean.clip_scale = tensor::clip_scale(context_.deps.optimizer, commit.gradient_norm);
+  mean.mean = round.result->mean;
+  caf::anon_send(context_.deps.state_transfer, applied_atom::value, std::move(mean));
   ++context_.at.applied;
+  settle_text(*context_.deps.text);
   context_.checksum = checksum;
   last_round_ = commit.round;
   last_gradient_norm_ = commit.gradient_norm;
+  state_came_ = false;
   if (commit.save) context_.host->save_snapshot();
 }
 
@@ -291,6 +314,7 @@ void StepUpdates::describe_to(proto::RegisterPeer& message) const {
   message.set_has_average(round_.result.has_value());
   message.set_round(round_.id.value());
   message.set_last_gradient_norm(last_gradient_norm_);
+  message.set_state_came(state_came_);
   const auto& at = context_.at;
   if (at.open_step != at.applied || at.computed_ahead()) return;  // of no use to a new coordinator
   for (const auto& slot : context_.contributions.of_step(at.open_step)) {
@@ -346,6 +370,7 @@ void StepUpdates::stop(const std::string& reason) {
 void StepUpdates::loaded() {
   context_.contributions.clear();
   round_.result.reset();
+  state_came_ = true;
 }
 
 std::string StepUpdates::describe() const {

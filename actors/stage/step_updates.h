@@ -85,6 +85,7 @@ class StepUpdates final : public StageUpdates {
   bool committing_ = false;
   Round last_round_;  ///< Round of the commit that led to the open step.
   double last_gradient_norm_ = 0;
+  bool state_came_ = true;  ///< Not by its own last update.
 };
 
 }  // namespace swarm::actors

@@ -9,10 +9,16 @@ namespace swarm::actors {
 /// More of a state is neither asked for nor given in one message.
 constexpr uint32_t kMaxStateChunkBytes = 4u << 20;
 
+/// Elements of a range that a learner asks for, at most.
+constexpr uint64_t kMaxRangeElements = 256u << 10;
+
 struct StateTransferOptions {
   std::chrono::milliseconds ttl{30'000};  ///< A frozen state that nobody reads is dropped.
   uint32_t chunk_bytes = 1u << 20;        ///< Of one request; at most kMaxStateChunkBytes.
   uint32_t chunks_in_flight = 4;          ///< Per source.
+  /// Of a state that is learned, without the means; 0: as fast as it goes. Lower: others notice less
+  /// of a newcomer, which comes in later.
+  double state_bytes_per_s = 0;
 };
 
 }  // namespace swarm::actors

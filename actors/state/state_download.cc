@@ -24,8 +24,16 @@ using routing::DownloadOrder;
 using routing::DownloadRead;
 using std::chrono::milliseconds;
 
-constexpr auto kInfoBudget = milliseconds(10'000);
-constexpr auto kChunkBudget = milliseconds(10'000);
+constexpr auto kLeastBudget = milliseconds(10'000);
+/// What is known of a link before anything has come over it, and of copying and digesting a state
+/// on a busy machine [bytes/s].
+constexpr double kSlowestLink = 16u << 10, kSlowestCopy = 20e6;
+/// A request is given so many times what its bytes take: a dead link says so itself.
+constexpr double kPatience = 8;
+
+milliseconds budget_of(double bytes, double bytes_per_s) {
+  return kLeastBudget + milliseconds(static_cast<int64_t>(1'000 * kPatience * bytes / bytes_per_s));
+}
 
 routing::DownloadPlan make_plan(const FetchState& fetch, const StateTransferOptions& options) {
   std::vector<std::string> names;
@@ -72,6 +80,10 @@ class StateDownload : public std::enable_shared_from_this<StateDownload> {
 
   void carry_out(const routing::DownloadPlan::Orders& orders);
   void carry_out(const DownloadOrder& order);
+  milliseconds info_budget() const {
+    return budget_of(static_cast<double>(fetch_.max_bytes), kSlowestCopy);
+  }
+  milliseconds chunk_budget() const;
   void ask(size_t i);
   void answered(size_t i, const Result<Mail>& reply);
   void begin(const routing::StateOffer& offer);
@@ -124,14 +136,14 @@ void StateDownload::carry_out(const DownloadOrder& order) {
 void StateDownload::ask(size_t i) {
   const auto& who = fetch_.sources[i];
   auto me = shared_from_this();
-  self_->request(links_, kInfoBudget, resolve_atom::value, who.actor, who.endpoint)
+  self_->request(links_, kLeastBudget, resolve_atom::value, who.actor, who.endpoint)
       .then(
           [this, me, i](const caf::actor& proxy) {
             sources_[i].proxy = proxy;
             proto::StateInfo info;
             info.set_stage(fetch_.stage.value());
             if (fetch_.exact_step) info.set_exact_step_plus_one(fetch_.exact_step->value() + 1);
-            request_mail(self_, proxy, make_mail(std::move(info), {}, kInfoBudget),
+            request_mail(self_, proxy, make_mail(std::move(info), {}, info_budget()),
                          [this, me, i](Result<Mail> reply) { answered(i, reply); });
           },
           [this, me, i](const caf::error& error) { answered(i, from_caf(error)); });
@@ -157,12 +169,21 @@ void StateDownload::begin(const routing::StateOffer& offer) {
   }
 }
 
+/// All sources may send over one link.
+milliseconds StateDownload::chunk_budget() const {
+  uint64_t got = 0;
+  for (size_t i = 0; i < sources_.size(); ++i) got += plan_.supplied(i);
+  const std::chrono::duration<double> since = self_->clock().now() - start_;
+  const double rate = since.count() > 0 ? static_cast<double>(got) / since.count() : 0;
+  return budget_of(static_cast<double>(plan_.bytes_in_flight()), std::max(rate, kSlowestLink));
+}
+
 void StateDownload::read(size_t i, const DownloadRead& read) {
   proto::StateChunk request;
   request.set_handle(sources_[i].handle);
   request.set_offset(read.offset);
   request.set_size_bytes(static_cast<uint32_t>(read.size_bytes));
-  request_mail(self_, sources_[i].proxy, make_mail(std::move(request), {}, kChunkBudget),
+  request_mail(self_, sources_[i].proxy, make_mail(std::move(request), {}, chunk_budget()),
                [this, me = shared_from_this(), i, read](Result<Mail> reply) {
                  if (!over_) read_answered(i, read, reply);
                });

@@ -11,6 +11,9 @@
 #include "common/buffer.h"
 #include "common/ids.h"
 #include "common/strong_id.h"
+#include "routing/state/recent_means.h"
+#include "routing/state/state_label.h"
+#include "tensor/core/optimizer.h"
 
 namespace swarm::actors {
 
@@ -20,6 +23,24 @@ using fetch_atom = caf::atom_constant<caf::atom("fetch")>;
 using freeze_atom = caf::atom_constant<caf::atom("freeze")>;
 /// To a StateTransfer: who answers freeze_atom.
 using set_stage_atom = caf::atom_constant<caf::atom("setstage")>;
+
+/// To the stage server, (range_atom, uint64 first, uint64 count) -> RangeOfState: elements of its
+/// state as it is now. Errors: kNotReady, kInvalidArgument.
+using range_atom = caf::atom_constant<caf::atom("range")>;
+/// To a StateTransfer: an AppliedMean; its stage server has made the update.
+using applied_atom = caf::atom_constant<caf::atom("applied")>;
+/// To a StateTransfer: StandsAt; its stage server's state was replaced.
+using stands_atom = caf::atom_constant<caf::atom("stands")>;
+
+struct RangeOfState {
+  routing::StateLabel label;
+  tensor::OptimizerCounters counters;
+  Buffer range;  ///< As Stage::save_range().
+};
+
+struct StandsAt {
+  std::optional<routing::StateLabel> label;  ///< None: it has no state.
+};
 
 struct FrozenState {
   Buffer state;  ///< As Stage::save_state().
@@ -52,3 +73,6 @@ struct FetchedState {
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::actors::FrozenState)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::actors::FetchState)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::actors::FetchedState)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::actors::RangeOfState)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::actors::StandsAt)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::routing::AppliedMean)

@@ -4,16 +4,21 @@
 ///   mail                        reply             errors
 ///   (fetch_atom, FetchState)    FetchedState      kNotFound, kLinkLost, kCorruptCheckpoint,
 ///                                                 kOverloaded, kInvalidArgument, kShuttingDown
-///   (set_stage_atom, actor)     -                 who answers (freeze_atom)
+///   (set_stage_atom, actor)     -                 who answers (freeze_atom) and (range_atom)
+///   (applied_atom, AppliedMean) -                 the stage server has made an update
+///   (stands_atom, StandsAt)     -                 its state was replaced
 ///   (describe_atom)             string            for the console
 ///   Mail StateInfo              StateInfoReply    kNotFound, kNotReady, kCorruptCheckpoint, kIo,
 ///                                                 kOverloaded
 ///   Mail StateChunk             StateChunkReply   kNotFound (ask StateInfo again),
 ///                                                 kInvalidArgument
+///   Mail StateRange             StateRangeReply   kNotReady, kNotFound, kInvalidArgument,
+///                                                 kOverloaded
 ///
 /// States  of a fetch: asking who has what -> reading ranges -> answered; back to asking when every
 ///         source has failed.
-/// Owns    two frozen states at most; the memory of each fetch under way.
+/// Owns    two frozen states at most; the memory of each fetch under way; while others learn, the
+///         means of the last updates (routing/state/recent_means.h).
 /// Thread  detached in a running node (it copies and checks whole states), pooled in tests. The
 ///         store is read by an actor of its own.
 /// Timers  options.ttl of frozen states; pauses before sources are asked again.

@@ -16,7 +16,8 @@ namespace {
 
 constexpr size_t kMaxCopies = 2;
 constexpr size_t kMaxWaiting = 256;
-constexpr auto kFreezeTimeout = std::chrono::seconds(30);
+/// Of the device or the disk, which give up sooner; a large state takes them long.
+constexpr auto kFreezeTimeout = std::chrono::seconds(600);
 /// A copy this young answers for the newest state without another freeze.
 constexpr auto kFresh = std::chrono::milliseconds(250);
 

@@ -14,6 +14,7 @@
 #include "actors/stage/stage_client.h"
 #include "common/strong_id.h"
 #include "routing/steps/trainer_progress.h"
+#include "routing/wiring/in_flight.h"
 
 namespace swarm::actors {
 namespace {
@@ -31,6 +32,7 @@ class TrainerState {
   void init(Self* self, TrainerDeps deps) {
     self_ = self;
     deps_ = std::move(deps);
+    in_flight_ = routing::InFlight(deps_.options.max_in_flight);
     install_default_handlers(self_);
     coordinator_ = std::make_unique<CoordinatorClient>(
         CoordinatorClientDeps{self_, deps_.links, deps_.dht, milliseconds(100),
@@ -65,6 +67,8 @@ class TrainerState {
   struct Carrying {
     proto::LeasedSlot slot;
     Step step;
+    double began_s = 0;
+    uint64_t round = 0;  // of in_flight_
     uint64_t sending = 0;
   };
 
@@ -94,12 +98,12 @@ class TrainerState {
   }
 
   void lease() {
-    bool full = carrying_.size() >= deps_.options.max_in_flight;
+    const bool full = carrying_.size() >= in_flight_.limit();
     if (draining_ || finished_ || leasing_ || full || !coordinator_->known()) return;
     if (first_stage_->live_peers() == 0) return lease_later();
     proto::Lease message;
     *message.mutable_trainer() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);
-    message.set_max_slots(deps_.options.max_in_flight - static_cast<uint32_t>(carrying_.size()));
+    message.set_max_slots(in_flight_.limit() - static_cast<uint32_t>(carrying_.size()));
     for (uint64_t bytes : bytes_sent_) message.add_bytes_sent(bytes);
     if (deps_.own_text.known()) *message.mutable_text() = to_proto(deps_.own_text);
     leasing_ = true;
@@ -138,7 +142,7 @@ class TrainerState {
     if (own.known() && run.known() && run.fingerprint != own.fingerprint) return refused(run);
     refused_ = false;
     finished_ = head.finished();
-    keep_text(*deps_.text, head.text());
+    keep_text(*deps_.text, head.text(), Step(head.step()));
     first_stage_->steps_wait(head.step_waits());
     for (const auto& slot : head.slots()) carry(Step(head.step()), slot);
     lease();
@@ -183,7 +187,8 @@ class TrainerState {
     head.set_sequence(static_cast<uint32_t>(deps_.data->sequence()));
     Buffer tokens = tokens_of(step, slot);
     head.set_tokens(tokens.data(), tokens.size());
-    carrying_[id] = {slot, step, 0};
+    const uint64_t round = in_flight_.sent(static_cast<uint32_t>(carrying_.size()) + 1);
+    carrying_[id] = {slot, step, now_s(), round, 0};
     uint64_t sending = first_stage_->send(
         std::move(head), {}, kSlotBudget,
         [this, id](Result<StageClient::Outcome> outcome) { carried(id, std::move(outcome)); });
@@ -195,6 +200,7 @@ class TrainerState {
     auto node = carrying_.extract(id);
     if (node.empty()) return;
     const Carrying& carrying = node.mapped();
+    tell_in_flight(carrying, outcome);
     proto::SlotDone report;
     *report.mutable_trainer() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);
     report.set_step(carrying.step.value());
@@ -225,11 +231,23 @@ class TrainerState {
       lease_later();
   }
 
+  /// One whose budget was used up did nothing but wait. One that was not finite says nothing.
+  void tell_in_flight(const Carrying& carrying, const Result<StageClient::Outcome>& outcome) {
+    if (carrying.slot.validation()) return;
+    const double took_s = now_s() - carrying.began_s;
+    if (!outcome && outcome.error().code == ErrorCode::kPeerTimeout)
+      in_flight_.came_back(carrying.round, took_s, took_s);
+    if (outcome && !outcome->reply.as<proto::ForwardReply>().has_non_finite())
+      in_flight_.came_back(carrying.round, outcome->inside_s, outcome->waited_s);
+  }
+
+  double now_s() const {
+    return std::chrono::duration<double>(self_->clock().now().time_since_epoch()).count();
+  }
+
   void tell_progress(Step step, double loss_sum) {
-    const double now_s =
-        std::chrono::duration<double>(self_->clock().now().time_since_epoch()).count();
-    progress_.trained(step, loss_sum, deps_.training.microbatch, now_s);
-    const auto line = progress_.take(now_s);
+    progress_.trained(step, loss_sum, deps_.training.microbatch, now_s());
+    const auto line = progress_.take(now_s());
     if (!line) return;
     deps_.say(fmt::format("step {} of {}, loss {:.4f}, {:.0f} tokens/s from this trainer",
                           line->step.value(), deps_.training.steps, line->loss,
@@ -255,8 +273,12 @@ class TrainerState {
   std::string describe() const {
     std::ostringstream text;
     text << "trainer of " << deps_.node_name << ": in flight " << carrying_.size() << " of "
-         << deps_.options.max_in_flight << ", done " << done_ << ", failed " << failed_
-         << (finished_ ? ", finished" : "") << (draining_ ? ", draining" : "") << "\n"
+         << in_flight_.limit()
+         << (in_flight_.waiting() < 0
+                 ? std::string()
+                 : fmt::format(" ({:.0f} % of their time waiting)", 100 * in_flight_.waiting()))
+         << ", done " << done_ << ", failed " << failed_ << (finished_ ? ", finished" : "")
+         << (draining_ ? ", draining" : "") << "\n"
          << "coordinator "
          << (coordinator_->known() ? coordinator_->id().brief() : std::string("not known"))
          << " term " << coordinator_->term() << "\n";
@@ -272,6 +294,7 @@ class TrainerState {
   std::unique_ptr<CoordinatorClient> coordinator_;
   std::unique_ptr<StageClient> first_stage_;
   std::map<uint64_t, Carrying> carrying_;
+  routing::InFlight in_flight_{std::nullopt};
   uint64_t carried_ = 0, done_ = 0, failed_ = 0, lease_epoch_ = 0;
   bool leasing_ = false, waiting_ = false, finished_ = false, draining_ = false;
   bool refused_ = false;

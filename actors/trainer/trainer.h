@@ -5,8 +5,8 @@
 ///   (drain_atom)               bool          leases nothing more; gives back what is in flight
 ///
 /// Leases slots from the coordinator, reads their samples (the slot alone decides which), sends the
-/// tokens to a peer of stage 0 and reports the route that came back. Keeps options.max_in_flight
-/// microbatches under way. Refused because the run has another text, it says so and asks again every
+/// tokens to a peer of stage 0 and reports the route that came back. Keeps
+/// options.max_in_flight microbatches under way, or as many as routing/wiring/in_flight.h says. Refused because the run has another text, it says so and asks again every
 /// kRefusedPause. A report stays queued until some coordinator has taken it.
 /// Thread  pooled; reading a window of mapped text is a copy of a few KiB.
 /// Timers  asks the DHT for peers and coordinator every dht_options.announce_every.

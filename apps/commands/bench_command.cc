@@ -1,8 +1,12 @@
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <memory>
+#include <string>
 
+#include "actors/net/log.h"
 #include "apps/bench/bench.h"
 #include "apps/commands/commands.h"
+#include "apps/sim/flow_table.h"
 
 namespace swarm::apps {
 namespace {
@@ -90,6 +94,32 @@ void add_startup(CLI::App& bench, int& exit_code) {
   command->callback([&exit_code, options] { exit_code = bench_startup(*options); });
 }
 
+void add_wiring(CLI::App& bench, int& exit_code) {
+  auto options = std::make_shared<sim::FlowTableOptions>();  // these are shared with the callback
+  auto part = std::make_shared<std::string>("all");
+  auto* command = bench.add_subcommand(
+      "wiring", "In the simulator: who gets how much of the work, and how busy peers are");
+  command->add_option("--part", *part, "Which table")
+      ->check(CLI::IsMember({"shares", "utilisation", "all"}))
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "Seed of the network's delays")
+      ->capture_default_str();
+  command->add_flag("!--only-ours", options->others,
+                    "Shares without the other wirings beside: response, compute, random, fixed");
+  command->add_flag("--json", options->json, "Prints a JSON object a line");
+  command->callback([&exit_code, options, part] {
+    actors::open_log("", "off", "bench");
+    const auto print = [](const std::string& line) {
+      std::printf("%s\n", line.c_str());
+      std::fflush(stdout);
+    };
+    int missed = 0;
+    if (*part != "utilisation") missed += sim::shares_table(*options, print);
+    if (*part != "shares") missed += sim::utilisation_table(*options, print);
+    exit_code = missed == 0 ? 0 : 1;
+  });
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app, Program& program) {
@@ -107,6 +137,7 @@ void add_bench(CLI::App& app, Program& program) {
   add_failover(*command, program.exit_code);
   add_links(*command, program.exit_code);
   add_startup(*command, program.exit_code);
+  add_wiring(*command, program.exit_code);
   auto* memory = command->add_subcommand("memory", "Resident memory of nodes without work");
   auto* baseline = memory->add_flag(
       "--baseline", "Prints the memory of a process that has only loaded LibTorch [MB]");

@@ -14,9 +14,11 @@ namespace swarm::apps {
 constexpr int kBadConfig = 2;
 
 void add_config(CLI::App& app, int& exit_code);
+void add_key(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_node(CLI::App& app, Program& program);
 void add_console(CLI::App& app, int& exit_code);
+void add_collect(CLI::App& app, Program& program);
 void add_audit(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, Program& program);
 void add_compare(CLI::App& app, int& exit_code);

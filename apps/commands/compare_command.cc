@@ -15,6 +15,13 @@ struct Arguments {
   double min_ratio = 0;
 };
 
+const char* verdict(const launch::CurveComparison& c) {
+  if (c.same_curve()) return "the same curve";
+  if (c.steps == 0) return "NO STEP IN COMMON";
+  return c.outside_widened == 0 ? "the same curve as far as it goes, but STEPS ARE MISSING"
+                                : "ANOTHER CURVE";
+}
+
 int compare(const Arguments& a) {
   std::vector<launch::RunCurve> curves;
   for (size_t i = 0; i <= a.undisturbed.size(); ++i) {
@@ -38,7 +45,7 @@ int compare(const Arguments& a) {
               static_cast<Ull>(c.outside_widened));
   std::printf("throughput %.0f tokens/s, undisturbed %.0f (median): ratio %.3f\n",
               disturbed.tokens_per_s, c.undisturbed_tokens_per_s, c.ratio);
-  std::printf("%s\n", c.same_curve() ? "the same curve" : "ANOTHER CURVE");
+  std::printf("%s\n", verdict(c));
   return c.same_curve() && c.ratio >= a.min_ratio ? 0 : 1;
 }
 

@@ -10,6 +10,7 @@
 
 #include "apps/commands/commands.h"
 #include "apps/commands/tool_link.h"
+#include "apps/launch/key_file.h"
 #include "common/names.h"
 #include "swarm/console.pb.h"
 
@@ -17,15 +18,30 @@ namespace swarm::apps {
 namespace {
 
 struct Arguments {
-  std::string node;
+  std::string node, key_file;
   std::vector<std::string> commands;
 };
 
-Result<proto::ConsoleReply> ask(ToolLink& link, const caf::actor& console,
-                                const std::string& line) {
-  proto::ConsoleRequest request;
-  request.set_line(line);
-  auto reply = link.ask(console, actors::make_mail(request, {}, std::chrono::seconds(30)));
+/// A node's console, and whether this side has proven the run's key there.
+struct Remote {
+  ToolLink link;
+  caf::actor actor;
+  bool orders = false;
+};
+
+template <class Message>
+actors::Mail mail_of(const std::string& line) {
+  Message message;
+  message.set_line(line);
+  return actors::make_mail(std::move(message), {}, std::chrono::seconds(30));
+}
+
+Result<proto::ConsoleReply> ask(Remote& console, const std::string& line) {
+  Result<actors::Mail> reply = Error{ErrorCode::kRefused, ""};
+  if (console.orders) reply = console.link.ask(console.actor, mail_of<proto::ConsoleOrder>(line));
+  if (!reply &&
+      reply.code() == ErrorCode::kRefused)  // a node without a key still lets anybody read
+    reply = console.link.ask(console.actor, mail_of<proto::ConsoleRequest>(line));
   if (!reply) return reply.error();
   if (reply->kind != actors::KindOf<proto::ConsoleReply>::value)
     return Error{ErrorCode::kInternal, "unexpected answer"};
@@ -33,9 +49,9 @@ Result<proto::ConsoleReply> ask(ToolLink& link, const caf::actor& console,
 }
 
 /// What the node's console takes: the first words of its help.
-std::vector<std::string> command_names(ToolLink& link, const caf::actor& console) {
+std::vector<std::string> command_names(Remote& console) {
   std::vector<std::string> names;
-  const auto help = ask(link, console, "help");
+  const auto help = ask(console, "help");
   if (!help) return names;
   std::istringstream lines(help->text());
   for (std::string line; std::getline(lines, line);)
@@ -44,8 +60,8 @@ std::vector<std::string> command_names(ToolLink& link, const caf::actor& console
 }
 
 /// Prints the answer; false when the command failed or the node is gone.
-bool execute(ToolLink& link, const caf::actor& console, const std::string& line) {
-  const auto reply = ask(link, console, line);
+bool execute(Remote& console, const std::string& line) {
+  const auto reply = ask(console, line);
   if (!reply) {
     std::fprintf(stderr, "%s\n", to_string(reply.error()).c_str());
     return false;
@@ -89,8 +105,8 @@ std::string trimmed(const std::string& line) {
 }
 
 /// On a terminal: line editing with history and completion.
-void edit_lines(ToolLink& link, const caf::actor& console) {
-  auto names = command_names(link, console);
+void edit_lines(Remote& console) {
+  auto names = command_names(console);
   EditLine* editor = el_init("swarm", stdin, stdout, stderr);
   History* past = ::history_init();
   HistEvent event;
@@ -108,19 +124,19 @@ void edit_lines(ToolLink& link, const caf::actor& console) {
     if (line == "quit" || line == "exit") break;
     if (line.empty()) continue;
     ::history(past, &event, H_ENTER, line.c_str());
-    execute(link, console, line);
+    execute(console, line);
   }
   ::history_end(past);
   el_end(editor);
 }
 
-int read_lines(ToolLink& link, const caf::actor& console) {
+int read_lines(Remote& console) {
   bool good = true;
   std::string line;
   while (std::getline(std::cin, line)) {
     line = trimmed(line);
     if (line == "quit" || line == "exit") break;
-    if (!line.empty()) good = execute(link, console, line) && good;
+    if (!line.empty()) good = execute(console, line) && good;
   }
   return good ? 0 : 1;
 }
@@ -131,20 +147,31 @@ int talk(const Arguments& a) {
     std::fprintf(stderr, "swarm console: %s\n", endpoint.error().detail.c_str());
     return kBadConfig;
   }
-  ToolLink link;
-  Status opened = link.open();
+  std::string key;
+  if (!a.key_file.empty()) {
+    auto read = launch::read_key_file(a.key_file);
+    if (!read) {
+      std::fprintf(stderr, "swarm console: %s\n", read.error().detail.c_str());
+      return kBadConfig;
+    }
+    key = std::move(*read);
+  }
+  Remote remote;
+  Status opened = remote.link.open(key);
   auto console =
-      opened ? link.resolve(*endpoint, kConsoleName) : Result<caf::actor>(opened.error());
+      opened ? remote.link.resolve(*endpoint, kConsoleName) : Result<caf::actor>(opened.error());
   if (!console) {
     std::fprintf(stderr, "swarm console: cannot reach %s: %s\n", a.node.c_str(),
                  to_string(console.error()).c_str());
     return 1;
   }
+  remote.actor = *console;
+  remote.orders = !key.empty();
   bool good = true;
-  for (const auto& command : a.commands) good = execute(link, *console, command) && good;
+  for (const auto& command : a.commands) good = execute(remote, command) && good;
   if (!a.commands.empty()) return good ? 0 : 1;
-  if (::isatty(STDIN_FILENO) != 1) return read_lines(link, *console);
-  edit_lines(link, *console);
+  if (::isatty(STDIN_FILENO) != 1) return read_lines(remote);
+  edit_lines(remote);
   return 0;
 }
 
@@ -157,6 +184,8 @@ void add_console(CLI::App& app, int& exit_code) {
   command->add_option("-c,--command", a->commands, "Runs this command and ends; may be repeated")
       ->expected(1)
       ->take_all();
+  command->add_option("--key", a->key_file,
+                      "FILE with the run's key, for commands that act: the nodes' operator.key");
   command->callback([a, &exit_code] { exit_code = talk(*a); });
 }
 

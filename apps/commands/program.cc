@@ -42,6 +42,7 @@ int run_program(Program program, int argc) {
   add_sweep(app, program.exit_code);
   add_node(app, program);
   add_console(app, program.exit_code);
+  add_collect(app, program);
   add_sample(app, program);
   add_audit(app, program.exit_code);
   add_verify(app, program);
@@ -50,6 +51,7 @@ int run_program(Program program, int argc) {
   add_bench(app, program);
   add_sim(app, program.exit_code);
   add_config(app, program.exit_code);
+  add_key(app, program.exit_code);
   add_device(app, program);
   if (const char* name = unknown_command(app, argc, program.argv)) {
     std::fprintf(stderr, "swarm: there is no command \"%s\"; swarm --help lists them\n", name);

@@ -16,11 +16,13 @@ ToolLink::~ToolLink() {
   links_ = nullptr;
 }
 
-Status ToolLink::open() {
+Status ToolLink::open(const std::string& key, bool insists) {
   actors::LinksOptions options;
   options.node_id = NodeId::random();
   options.node_name = "tool";
   options.is_tool = true;
+  options.key = key;
+  options.open = !insists;
   options.listen = {};
   options.allow_plaintext = true;  // it dials where the user says
   auto links = actors::spawn_tcp_links(system_, options);
@@ -33,6 +35,16 @@ Result<caf::actor> ToolLink::resolve(const Endpoint& node, const std::string& ac
   std::optional<Result<caf::actor>> out;
   (*self_)
       ->request(links_, milliseconds(10'000), actors::resolve_atom::value, node, actor)
+      .receive([&](caf::actor& proxy) { out = proxy; },
+               [&](caf::error& error) { out = actors::from_caf(error); });
+  return *out;
+}
+
+Result<caf::actor> ToolLink::resolve(const NodeId& id, const Endpoint& node,
+                                     const std::string& actor) {
+  std::optional<Result<caf::actor>> out;
+  (*self_)
+      ->request(links_, milliseconds(10'000), actors::resolve_atom::value, ActorId{id, actor}, node)
       .receive([&](caf::actor& proxy) { out = proxy; },
                [&](caf::error& error) { out = actors::from_caf(error); });
   return *out;

@@ -20,10 +20,14 @@ class ToolLink {
   ToolLink();
   ~ToolLink();
 
-  /// Opens this side of the link. Errors: kIo.
-  Status open();
+  /// Opens this side of the link. `key`: the run's, which is proven to nodes that have it; empty:
+  /// none, so it may read only. `insists`: who does not prove it in return is refused. Errors: kIo.
+  Status open(const std::string& key = {}, bool insists = false);
   /// A proxy of that node's actor. Errors: kPeerTimeout, kLinkLost, kRefused.
   Result<caf::actor> resolve(const Endpoint& node, const std::string& actor);
+  /// The same of node `id`, which is dialled when it is sent mail; who else answers at its address is
+  /// refused.
+  Result<caf::actor> resolve(const NodeId& id, const Endpoint& node, const std::string& actor);
   /// The answer to `mail`, within mail.budget. Errors: the receiver's, kPeerTimeout, kLinkLost.
   Result<actors::Mail> ask(const caf::actor& to, const actors::Mail& mail);
 

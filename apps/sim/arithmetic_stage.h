@@ -1,8 +1,13 @@
 /// A stage whose arithmetic is exact: a sample counted twice or not at all shows in the bits.
 ///
-/// Parameters: kParameters floats. The gradient of a sample at parameter i is (v + stage) * (i +
+/// Parameters: kParameters floats, or as many as a test wants (what is said of parameter i is then
+/// true of i modulo kParameters). The gradient of a sample at parameter i is (v + stage) * (i +
 /// 1), v its first token; an update subtracts the mean. All values are small integers times powers
 /// of two, so sums do not depend on their order. Activations count the stages passed.
+///
+/// Two moments for each parameter, as most optimizers have: nothing depends on them, but they
+/// depend on every gradient and on the number of updates, so that a state put together wrongly
+/// shows.
 ///
 /// The last parameter stands for rounding: what a sample adds to it differs from peer to peer, so
 /// that replicas which trained apart from one another have other bits, as they would have in a
@@ -46,6 +51,75 @@ struct StageNote {
 };
 using StageNoted = std::function<void(const ArithmeticStage&, const StageNote&)>;
 
+/// Its parameters and their moments.
+class ArithmeticState {
+ public:
+  explicit ArithmeticState(uint64_t parameters) { set(parameters, -1.0f); }
+
+  void set(uint64_t parameters, float value) {
+    parameters_.assign(parameters, value);
+    moments_.assign(2 * parameters, value);
+  }
+  uint64_t size() const { return parameters_.size(); }
+  bool has(uint64_t first, uint64_t count) const {
+    return first < size() && count <= size() - first;
+  }
+  std::vector<float>& parameters() { return parameters_; }
+  const std::vector<float>& parameters() const { return parameters_; }
+  uint64_t moments_checksum() const { return tensor::digest(moments_.data(), moments_.size() * 4); }
+
+  /// Elements [first, first + count) of each vector, one behind the other. Requires has().
+  std::string range(uint64_t first, uint64_t count) const {
+    std::string bytes;
+    for (const float* vector : {parameters_.data(), moments_.data(), moments_.data() + size()})
+      bytes.append(reinterpret_cast<const char*>(vector + first), count * 4);
+    return bytes;
+  }
+  /// Takes what range() gave; false if it is of another size.
+  bool take(uint64_t first, uint64_t count, const void* bytes, size_t size_bytes) {
+    if (!has(first, count) || size_bytes != 3 * count * 4) return false;
+    const auto* from = static_cast<const char*>(bytes);
+    for (float* vector : {parameters_.data(), moments_.data(), moments_.data() + size()}) {
+      std::memcpy(vector + first, from, count * 4);
+      from += count * 4;
+    }
+    return true;
+  }
+  /// `gradient`: of these elements; false if it is of another size.
+  bool update(uint64_t first, uint64_t count, uint64_t updates, const Buffer& gradient,
+              double clip_scale) {
+    if (!has(first, count) || gradient.size() != count * 4) return false;
+    for (uint64_t i = first; i < first + count; ++i) {
+      float g = 0;
+      std::memcpy(&g, gradient.data() + (i - first) * 4, 4);
+      parameters_[i] -= g * static_cast<float>(clip_scale);
+      moments_[i] = moments_[i] / 2 + g;
+      moments_[size() + i] = moments_[size() + i] / 2 + static_cast<float>(updates);
+    }
+    return true;
+  }
+
+ private:
+  std::vector<float> parameters_, moments_;
+};
+
+inline std::vector<int32_t> values_of(const tensor::StageInput& input) {
+  std::vector<int32_t> values(input.samples);
+  for (uint32_t i = 0; i < input.samples; ++i)
+    std::memcpy(&values[i], input.tokens.data() + uint64_t{i} * (input.sequence + 1) * 4, 4);
+  return values;
+}
+
+inline tensor::EncodedTensor encode(const std::vector<float>& values,
+                                    const tensor::StageInput& input) {
+  return tensor::encode(values.data(), {input.samples, input.sequence, 1}, tensor::Codec::kNone);
+}
+
+inline Buffer copy_of(const std::vector<float>& values) {
+  return Buffer::from_string(
+      std::string(reinterpret_cast<const char*>(values.data()), values.size() * 4));
+}
+
 class ArithmeticStage : public tensor::Stage {
  public:
   /// Called whenever the parameters have changed: "initialized", "loaded" or "updated".
@@ -53,11 +127,13 @@ class ArithmeticStage : public tensor::Stage {
 
   /// `noise` seeds this peer's rounding.
   explicit ArithmeticStage(uint32_t stage, Changed changed = {}, uint64_t noise = 0,
-                           StageNoted noted = {})
-      : stage_(stage), changed_(std::move(changed)), noted_(std::move(noted)), noise_(noise) {
-    parameters_.assign(kParameters, -1.0f);
-    sum_.assign(kParameters, 0.0f);
-  }
+                           StageNoted noted = {}, uint64_t parameters = kParameters)
+      : stage_(stage),
+        changed_(std::move(changed)),
+        noted_(std::move(noted)),
+        noise_(noise),
+        state_(parameters),
+        sum_(parameters, 0.0f) {}
 
   Result<tensor::EncodedTensor> forward(const tensor::MicrobatchKey& key,
                                         const tensor::StageInput& input,
@@ -99,15 +175,13 @@ class ArithmeticStage : public tensor::Stage {
     forwards_.erase(key);
   }
   size_t kept() const override { return kept_.size(); }
-  uint64_t num_parameters() const override { return kParameters; }
-  Buffer gradient_sum() const override { return copy(sum_); }
-  void clear_gradients() override { sum_.assign(kParameters, 0.0f); }
+  uint64_t num_parameters() const override { return state_.size(); }
+  Buffer gradient_sum() const override { return copy_of(sum_); }
+  void clear_gradients() override { sum_.assign(sum_.size(), 0.0f); }
 
   Status apply(const Buffer& gradient, double clip_scale) override {
-    if (gradient.size() != kParameters * 4) return Error{ErrorCode::kShapeMismatch, "gradient"};
-    const auto* g = reinterpret_cast<const float*>(gradient.data());
-    for (uint64_t i = 0; i < kParameters; ++i)
-      parameters_[i] -= g[i] * static_cast<float>(clip_scale);
+    if (!state_.update(0, state_.size(), step_, gradient, clip_scale))
+      return Error{ErrorCode::kShapeMismatch, "gradient"};
     clear_gradients();
     ++step_;
     if (changed_) changed_(*this, "updated");
@@ -119,8 +193,9 @@ class ArithmeticStage : public tensor::Stage {
   // Asynchronous mode: an update subtracts the mean of the sum, whatever its size.
   Result<tensor::LocalUpdate> apply_local(uint64_t samples, uint64_t) override {
     const float first = sum_[0] / static_cast<float>(samples);
-    for (uint64_t i = 0; i < kParameters; ++i)
-      parameters_[i] -= sum_[i] / static_cast<float>(samples);
+    auto& parameters = state_.parameters();
+    for (uint64_t i = 0; i < parameters.size(); ++i)
+      parameters[i] -= sum_[i] / static_cast<float>(samples);
     clear_gradients();
     ++updates_;
     note({StageNote::What::kUpdated, {}, first, 0});
@@ -136,29 +211,31 @@ class ArithmeticStage : public tensor::Stage {
     return {};
   }
   Result<Buffer> to_average(tensor::AveragedPart) const override {
-    note({StageNote::What::kSent, {}, parameters_[0], 0});
-    return copy(parameters_);
+    note({StageNote::What::kSent, {}, state_.parameters()[0], 0});
+    return copy_of(state_.parameters());
   }
   Status take_average(tensor::AveragedPart, const Buffer& average, const Buffer& sent) override {
     const auto* a = reinterpret_cast<const float*>(average.data());
     const auto* s = reinterpret_cast<const float*>(sent.data());
-    for (uint64_t i = 0; i < kParameters; ++i)
-      parameters_[i] = parameters_[i] == s[i] ? a[i] : parameters_[i] + (a[i] - s[i]);
+    auto& parameters = state_.parameters();
+    for (uint64_t i = 0; i < parameters.size(); ++i)
+      parameters[i] = parameters[i] == s[i] ? a[i] : parameters[i] + (a[i] - s[i]);
     note({StageNote::What::kAveraged, {}, a[0], s[0]});
     return {};
   }
   uint64_t checksum() const override {
-    return tensor::digest(parameters_.data(), parameters_.size() * 4);
+    return tensor::digest(parameters().data(), parameters().size() * 4);
   }
-  const std::vector<float>& parameters() const { return parameters_; }
+  const std::vector<float>& parameters() const { return state_.parameters(); }
+  const ArithmeticState& state() const { return state_; }
 
   Buffer save_state() const override {
     proto::StageState state;
     state.set_format_version(1);
     state.set_stage(stage_);
     state.set_step(step_);
-    state.set_payload(parameters_.data(), parameters_.size() * 4);
-    note({StageNote::What::kSaved, {}, parameters_[0], 0});
+    state.set_payload(state_.range(0, state_.size()));
+    note({StageNote::What::kSaved, {}, parameters()[0], 0});
     return Buffer::from_string(state.SerializeAsString());
   }
 
@@ -166,16 +243,41 @@ class ArithmeticStage : public tensor::Stage {
     proto::StageState state;
     if (!state.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
       return Error{ErrorCode::kCorruptCheckpoint, "not a state"};
-    if (state.stage() != stage_ || state.payload().size() != kParameters * 4)
+    const std::string& payload = state.payload();
+    if (state.stage() != stage_ || !state_.take(0, state_.size(), payload.data(), payload.size()))
       return Error{ErrorCode::kShapeMismatch, "state of another stage"};
-    std::memcpy(parameters_.data(), state.payload().data(), state.payload().size());
     step_ = state.step();
     if (changed_) changed_(*this, "loaded");
     return {};
   }
 
+  tensor::OptimizerCounters counters() const override { return {step_, 1}; }
+  Result<Buffer> save_range(uint64_t first, uint64_t count) const override {
+    if (!state_.has(first, count)) return Error{ErrorCode::kInvalidArgument, "range"};
+    return Buffer::from_string(state_.range(first, count));
+  }
+  Status load_range(uint64_t first, uint64_t count, const Buffer& range) override {
+    if (!state_.take(first, count, range.data(), range.size()))
+      return Error{ErrorCode::kShapeMismatch, "range"};
+    return {};
+  }
+  Result<tensor::OptimizerCounters> update_range(uint64_t first, uint64_t count, uint64_t,
+                                                 const tensor::OptimizerCounters& before,
+                                                 const Buffer& gradient,
+                                                 double clip_scale) override {
+    if (!state_.update(first, count, before.updates, gradient, clip_scale))
+      return Error{ErrorCode::kShapeMismatch, "range"};
+    return tensor::OptimizerCounters{before.updates + 1, 1};
+  }
+  Status settle(uint64_t step, const tensor::OptimizerCounters&) override {
+    step_ = step;
+    clear_gradients();
+    if (changed_) changed_(*this, "loaded");
+    return {};
+  }
+
   void initialize() override {
-    parameters_.assign(kParameters, 0.0f);
+    state_.set(state_.size(), 0.0f);
     step_ = 0;
     clear_gradients();
     if (changed_) changed_(*this, "initialized");
@@ -194,34 +296,18 @@ class ArithmeticStage : public tensor::Stage {
     return values;
   }
 
-  std::vector<int32_t> values_of(const tensor::StageInput& input) const {
-    std::vector<int32_t> values(input.samples);
-    for (uint32_t i = 0; i < input.samples; ++i)
-      std::memcpy(&values[i], input.tokens.data() + uint64_t{i} * (input.sequence + 1) * 4, 4);
-    return values;
-  }
-
-  tensor::EncodedTensor encode(const std::vector<float>& values, const tensor::StageInput& input) {
-    return tensor::encode(values.data(), {input.samples, input.sequence, 1}, tensor::Codec::kNone);
-  }
-
   void note(const StageNote& note) const {
     if (noted_) noted_(*this, note);
   }
 
   void add(const tensor::MicrobatchKey& key, const std::vector<int32_t>& values) {
     for (int32_t v : values)
-      for (uint64_t i = 0; i < kExactParameters; ++i)
-        sum_[i] +=
-            static_cast<float>((v + static_cast<int32_t>(stage_)) * static_cast<int32_t>(i + 1));
+      for (uint64_t i = 0; i + 1 < sum_.size(); ++i)
+        sum_[i] += static_cast<float>((v + static_cast<int32_t>(stage_)) *
+                                      static_cast<int32_t>(i % kParameters + 1));
     noise_ = noise_ * 6364136223846793005ull + 1442695040888963407ull;
-    sum_[kExactParameters] += static_cast<float>(noise_ >> 48);
+    sum_.back() += static_cast<float>(noise_ >> 48);
     note({StageNote::What::kTrained, key, 0, 0});
-  }
-
-  static Buffer copy(const std::vector<float>& values) {
-    return Buffer::from_string(
-        std::string(reinterpret_cast<const char*>(values.data()), values.size() * 4));
   }
 
   uint32_t stage_;
@@ -229,7 +315,8 @@ class ArithmeticStage : public tensor::Stage {
   StageNoted noted_;
   uint64_t noise_;
   uint64_t step_ = 0;
-  std::vector<float> parameters_, sum_;
+  ArithmeticState state_;
+  std::vector<float> sum_;
   std::map<tensor::MicrobatchKey, std::vector<int32_t>> kept_;
   uint64_t updates_ = 0;
   std::map<tensor::MicrobatchKey, uint64_t>

@@ -42,15 +42,22 @@ void Checks::event(const std::string& node, const records::Event& event) {
     report("I9", node + ": event " + event.name + " says no reason");
 }
 
+bool Checks::was_left_behind(const std::string& name) const {
+  const auto* stage = swarm_.nodes.at(name).arithmetic;
+  return excused_.count(name) != 0 && (stage == nullptr || stage->step() != swarm_.training.steps);
+}
+
 void Checks::at_end() {
+  std::set<std::string> left_behind;
   std::map<int, uint64_t> replicas;
   for (const auto& [name, node] : swarm_.nodes) {
-    if (!node.alive || node.arithmetic == nullptr) continue;
+    if (was_left_behind(name)) left_behind.insert(name);
+    if (!node.alive || node.arithmetic == nullptr || was_left_behind(name)) continue;
     const uint64_t checksum = node.arithmetic->checksum();
     if (replicas.try_emplace(node.stage, checksum).first->second != checksum)
       report("I2", name + " ends with another checksum than its replicas");
   }
-  mode_->at_end();
+  mode_->at_end(left_behind);
 }
 
 void Checks::snapshot(const std::string& node, const std::string& stream, uint64_t step,
@@ -114,18 +121,20 @@ void Checks::now() {
 
 std::string Checks::unsettled() const {
   std::string text;
-  std::map<int, uint64_t> replicas;  // a peer of a history that was given up fetches first
+  // A peer of a history that was given up fetches first.
+  std::map<int, std::pair<uint64_t, uint64_t>> replicas;
   for (const auto& [name, node] : swarm_.nodes) {
-    if (!node.alive || node.stage < 0) continue;
+    if (!node.alive || node.stage < 0 || was_left_behind(name)) continue;
     if (node.arithmetic == nullptr || node.arithmetic->step() != swarm_.training.steps)
       text +=
           fmt::format("{} is at step {}; ", name,
                       node.arithmetic == nullptr ? "-" : std::to_string(node.arithmetic->step()));
     else if (node.arithmetic->kept() != 0)
       text += fmt::format("{} keeps {} microbatches; ", name, node.arithmetic->kept());
-    else if (const uint64_t bits = node.arithmetic->checksum();
+    else if (const std::pair bits{node.arithmetic->checksum(),
+                                  node.arithmetic->state().moments_checksum()};
              replicas.try_emplace(node.stage, bits).first->second != bits)
-      text += name + " has other parameters than its replicas; ";
+      text += name + " has other parameters or moments than its replicas; ";
   }
   return text;
 }

@@ -38,6 +38,10 @@ const std::vector<FaultInjector::Kind>& FaultInjector::kinds() {
        0},
       {P::kLinks, "links", "slow uplinks, downlinks and pairs whose rates change; cuts come and go",
        &I::draw_links, 1'000'000},
+      {P::kLasting, "lasting",
+       "a pair, a direction, a trainer and a stage are parted, or a node cannot be dialled, for "
+       "good",
+       &I::draw_lasting, 3'000'000},
       {P::kAll, "all", "each of the others at once", &I::draw_any, kNever},
   };
   return rows;
@@ -175,6 +179,7 @@ void FaultInjector::start(const std::string& name) {
     if (count > 0 && both && (pair.first == name || pair.second == name))
       swarm_.cut(pair.first, pair.second);
   }
+  close_to_dials(name);
 }
 
 void FaultInjector::draw_kill() {
@@ -346,6 +351,7 @@ void FaultInjector::heal() {
   swarm_.net.change_model(calm_);
   cuts_.clear();
   swarm_.net.heal_all();
+  set_cut(lasting_, true);
   swarm_.lift_rates();
   for (auto& [name, node] : swarm_.nodes) {
     swarm_.resume(name);

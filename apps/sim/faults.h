@@ -1,4 +1,4 @@
-/// What goes wrong in a simulated run: drawn from a seed, then everything heals.
+/// What goes wrong in a simulated run: drawn from a seed, then everything heals but what lasts.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,17 @@ namespace swarm::sim {
 
 /// What may go wrong; FaultInjector::kinds() has a row for each. A new fault is a value here, a
 /// function that draws it, and its row.
-enum class FaultProfile { kNone, kKills, kPauses, kPartitions, kNetwork, kRestarts, kLinks, kAll };
+enum class FaultProfile {
+  kNone,
+  kKills,
+  kPauses,
+  kPartitions,
+  kNetwork,
+  kRestarts,
+  kLinks,
+  kLasting,
+  kAll
+};
 
 const char* to_string(FaultProfile profile);
 /// Errors: kInvalidArgument, listing the names.
@@ -66,8 +76,10 @@ class FaultInjector {
   std::optional<TimePoint> next() const;
   /// Carries out what is due. Not from within an actor.
   void act();
-  /// Ends all faults: resumes, reconnects, restarts all but those gone for good.
+  /// Ends all faults: resumes, reconnects, restarts all but those gone and those parted for good.
   void heal();
+  /// Peers that have no way to a trainer or to another peer of their stage: they may be left behind.
+  const std::set<std::string>& parted() const { return parted_; }
   /// Faults carried out so far.
   uint64_t count() const { return count_; }
 
@@ -88,6 +100,10 @@ class FaultInjector {
   void draw_links();
   void draw_rate();
   void draw_flapping();
+  void draw_lasting();
+  void part_for_good(const std::vector<std::pair<std::string, std::string>>& pairs);
+  void close_to_dials(const std::string& name);
+  bool may_part(const std::string& a, const std::string& b) const;
   void set_cut(const std::vector<std::pair<std::string, std::string>>& pairs, bool on);
   Names living(bool trainers_only = false) const;
   Names draw_some(Names from, size_t count);
@@ -102,6 +118,9 @@ class FaultInjector {
   std::multimap<TimePoint, std::function<void()>> actions_;
   std::map<std::pair<std::string, std::string>, int> cuts_;
   std::set<std::string> gone_, spared_;
+  std::vector<std::pair<std::string, std::string>> lasting_;  ///< Cut for good.
+  std::set<std::string> undialled_, parted_;
+  std::set<uint64_t> lasting_kinds_;  ///< Drawn.
   uint64_t count_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <set>
 #include <string>
 
 #include "apps/sim/swarm.h"
@@ -35,8 +36,8 @@ class ModeChecks {
   virtual void metrics(const records::StepMetrics& line) = 0;
   /// What the node had in memory is gone.
   virtual void before_start(const std::string&) {}
-  /// The swarm has settled.
-  virtual void at_end() = 0;
+  /// The swarm has settled. Peers `left_behind` may be anywhere.
+  virtual void at_end(const std::set<std::string>& left_behind) = 0;
 };
 
 }  // namespace swarm::sim

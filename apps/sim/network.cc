@@ -10,6 +10,7 @@
 #include "actors/net/links/admission.h"
 #include "actors/net/requests.h"
 #include "apps/sim/network_world.h"
+#include "common/names.h"
 
 namespace swarm::sim {
 namespace {
@@ -121,15 +122,27 @@ void dial_for(caf::typed_response_promise<T> promise, const WorldPtr& world, con
   });
 }
 
-actors::LinksStats stats_of(const World& world, const NodeId& own) {
+/// A dial has failed: the node asks to be dialled.
+void wish_for_call(const WorldPtr& world, const NodeId& own, const NodeId& other) {
+  const auto& registered = world->nodes[own].registered;
+  const auto actor = registered.find(kCallBackName);
+  if (actor == registered.end() || world->session(own, other) != 0) return;
+  proto::CallMe wish;
+  wish.set_node_id(other.raw());
+  wish.set_caller_id(own.raw());
+  caf::anon_send(actor->second, actors::make_mail(std::move(wish)));
+}
+
+actors::LinksStats stats_of(const WorldPtr& world, const NodeId& own) {
   actors::LinksStats stats;
-  stats.listening = world.nodes.at(own).info.endpoint;
-  for (const NodeId& other : world.linked(own)) {
+  stats.listening = world->nodes.at(own).info.endpoint;
+  for (const NodeId& other : world->linked(own)) {
     actors::LinkStats link;
-    link.node = world.nodes.at(other).info;
+    link.node = world->nodes.at(other).info;
+    link.queued_work_bytes = world->transports.work_bytes(own, other);
     stats.links.push_back(link);
   }
-  world.transports.meters.tell(own, stats);
+  world->transports.meters.tell(own, stats);
   return stats;
 }
 
@@ -168,7 +181,8 @@ caf::behavior links(caf::event_based_actor* self, WorldPtr world, NodeId own) {
         for (const NodeId& other : world->linked(own))
           caf::anon_send(subscriber, actors::node_up_atom::value, world->nodes[other].info);
       },
-      [=](actors::stats_atom) { return stats_of(*world, own); },
+      [=](actors::unreached_atom, const NodeId& other) { wish_for_call(world, own, other); },
+      [=](actors::stats_atom) { return stats_of(world, own); },
       [=](actors::cut_atom, const NodeId& other) { world->close_both(own, other, "cut"); },
       [](actors::run_later_atom, const actors::LocalTask& task) { task(); },
   };
@@ -195,6 +209,10 @@ void FakeNetwork::change_model(const NetworkModel& model) { world_->model = mode
 void FakeNetwork::set_rates(const NodeId& id, const LinkRates& rates) {
   world_->transports.wires.set_node(world_->now(), id, rates);
   world_->after({}, [world = world_] { world->carry(); });
+}
+
+void FakeNetwork::set_distance(const NodeId& id, std::chrono::nanoseconds away) {
+  world_->nodes.at(id).away = away;
 }
 
 void FakeNetwork::set_pair_rate(const NodeId& from, const NodeId& to, double bytes_per_s) {
@@ -291,6 +309,10 @@ void FakeNetwork::heal(const NodeId& from, const NodeId& to) {
   for (const auto& [own, other] : {std::pair{from, to}, std::pair{to, from}})
     if (world->session(own, other) != world->session(other, own))
       world->link_down_after(std::chrono::milliseconds(500), own, other, "closed by the other");
+}
+
+void FakeNetwork::close_to_dials(const NodeId& from, const NodeId& to) {
+  world_->paths[{from, to}].no_dials = true;
 }
 
 void FakeNetwork::heal_all() {

@@ -91,6 +91,8 @@ class FakeNetwork {
   /// another one. Needs a model, whose delays come on top.
   void set_rates(const NodeId& id, const LinkRates& rates);
   void set_pair_rate(const NodeId& from, const NodeId& to, double bytes_per_s);
+  /// What goes to and from the node takes so much longer, one way. Needs a model.
+  void set_distance(const NodeId& id, std::chrono::nanoseconds away);
 
   /// A new node that listens on 127.0.0.1:`port` (0: a number of its own). Returns its links.
   caf::actor add(const NodeId& id, const std::string& name = "", uint16_t port = 0);
@@ -109,6 +111,9 @@ class FakeNetwork {
   void cut(const NodeId& from, const NodeId& to);
   void heal(const NodeId& from, const NodeId& to);
   void heal_all();
+  /// `from` can no longer make a link to `to`; one that `to` makes carries mail both ways. For ever.
+  /// Needs a model.
+  void close_to_dials(const NodeId& from, const NodeId& to);
 
   /// Mail to this one actor is answered kLinkLost from now on.
   void fail(const ActorId& target);

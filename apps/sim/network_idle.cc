@@ -35,6 +35,15 @@ void World::close_idle() {
     busy.insert({request.from, request.to.node});
     busy.insert({request.to.node, request.from});
   }
+  for (const auto& [number, transport] : transports.under_way) {
+    busy.insert({transport.from, transport.to});
+    busy.insert({transport.to, transport.from});
+  }
+  for (const auto& [pair, path] : paths) {
+    if (path.under_way == 0) continue;
+    busy.insert(pair);
+    busy.insert({pair.second, pair.first});
+  }
   for (auto& [pair, side] : sides) {
     const auto& [own, other] = pair;
     auto back = sides.find({other, own});

@@ -40,6 +40,14 @@ bool World::queue_is_full(const NodeId& from, const NodeId& to, uint64_t body_by
   return queued > 0 && (queued > budget || body_bytes > budget - queued);
 }
 
+uint64_t Transports::work_bytes(const NodeId& from, const NodeId& to) const {
+  uint64_t bytes = 0;
+  for (const auto& [number, transport] : under_way)
+    if (microbatch(transport.weight) && transport.from == from && transport.to == to)
+      bytes += transport.weight.bytes;
+  return bytes;
+}
+
 void World::count(const NodeId& from, const Weight& weight) {
   TrafficCount& count = (*traffic)[from][weight.kind];
   ++count.sent;

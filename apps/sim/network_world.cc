@@ -124,9 +124,10 @@ void World::ensure_link(const NodeId& from, const NodeId& to, Linked done) {
 }
 
 void World::dialled(const NodeId& from, const NodeId& to, bool waited) {
-  const bool there = alive(to) && !nodes[to].paused && !cut(from, to) && !cut(to, from);
+  const bool open = !cut(from, to) && !cut(to, from) && !paths[{from, to}].no_dials;
+  const bool there = alive(to) && !nodes[to].paused && open;
   if (session(from, to) == 0 && alive(from) && !there && !waited) {
-    const bool refused = !alive(to) && !nodes[to].vanished && !cut(from, to) && !cut(to, from);
+    const bool refused = !alive(to) && !nodes[to].vanished && open;
     if (!refused) return after(model->dial_timeout, [=] { dialled(from, to, true); });
   }
   auto waiting = std::move(dials[{from, to}]);
@@ -137,22 +138,25 @@ void World::dialled(const NodeId& from, const NodeId& to, bool waited) {
     side.retry_at = now() + backoff(++side.failures, 2 * model->min_backoff, model->max_backoff);
     const Error error{ErrorCode::kLinkLost, "cannot dial " + to.brief()};
     for (auto& done : waiting) done(&error);
+    caf::anon_send(nodes[from].links, actors::unreached_atom::value, to);
     return;
   }
   link_up(from, to);
   for (auto& done : waiting) done(nullptr);
 }
 
-// -- mail
-
 void World::travel(const NodeId& from, const NodeId& to, uint64_t which,
                    std::function<void()> arrive) {
   if (random.chance(model->loss)) return;
   Path& path = paths[{from, to}];
   for (int copies = random.chance(model->duplicate) ? 2 : 1; copies > 0; --copies) {
-    auto at = now() + draw_delay();
+    auto at = now() + draw_delay() + nodes[from].away + nodes[to].away;
     if (!random.chance(model->reorder)) path.last_arrival = at = std::max(at, path.last_arrival);
-    after(at - now(), [=] { arrived(from, to, which, arrive); });
+    ++path.under_way;
+    after(at - now(), [=] {
+      --paths[{from, to}].under_way;
+      arrived(from, to, which, arrive);
+    });
   }
 }
 

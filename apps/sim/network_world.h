@@ -29,6 +29,7 @@ struct Node {
   caf::actor links;
   std::map<std::string, caf::actor> registered;
   std::vector<caf::actor> subscribers;
+  nanoseconds away{0};  ///< Added to the model's delay, each way.
   bool dead = false;
   bool vanished = false;  ///< Dead with its machine: dials get no refusal.
   bool paused = false;
@@ -47,8 +48,10 @@ struct Side {
 /// One direction between two nodes.
 struct Path {
   bool cut = false;
+  bool no_dials = false;  ///< Links are made from the other side only.
   uint64_t cuts = 0;
   TimePoint last_arrival{};
+  size_t under_way = 0;  ///< Mail that has left the serial links and has not arrived.
   std::vector<std::pair<uint64_t, std::function<void()>>> held;  ///< (session, what arrives)
 };
 
@@ -85,6 +88,9 @@ struct Transports {
   std::map<uint64_t, Transport> under_way;  ///< By the number that `wires` knows it by.
   uint64_t next = 0;
   std::optional<TimePoint> wake_at;
+
+  /// Of microbatches that the links hold up, from one to the other.
+  uint64_t work_bytes(const NodeId& from, const NodeId& to) const;
 };
 
 /// What there has been so far; sessions and requests are numbered by it.

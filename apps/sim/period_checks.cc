@@ -151,14 +151,15 @@ void PeriodChecks::check_order(const records::StepMetrics& line) {
   recovered_ = false;
 }
 
-void PeriodChecks::at_end() {
+void PeriodChecks::at_end(const std::set<std::string>& left_behind) {
   for (Step period; period.value() <= swarm_.training.steps; ++period)
     if (closed_.count(period) == 0 && !ever_recovered_)
       report_("I7", fmt::format("period {} was never closed", period));
   std::map<Stage, double> sum;
   for (const auto& [name, node] : swarm_.nodes) {
     exact_ &= node.alive;
-    if (!node.alive || node.arithmetic == nullptr) continue;
+    exact_ &= left_behind.count(name) == 0;
+    if (!node.alive || node.arithmetic == nullptr || left_behind.count(name) != 0) continue;
     check_values(name, *node.arithmetic, "the end");
     sum[stage_of(node)] += static_cast<double>(node.arithmetic->parameters()[0]);
   }

@@ -34,7 +34,7 @@ class PeriodChecks : public ModeChecks {
   void loaded(const std::string& node, const records::LoadedState& state) override;
   void metrics(const records::StepMetrics& line) override;
   void before_start(const std::string& node) override;
-  void at_end() override;
+  void at_end(const std::set<std::string>& left_behind) override;
 
  private:
   using PeriodSlot = std::pair<Step, Slot>;

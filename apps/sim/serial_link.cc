@@ -42,34 +42,55 @@ void SerialLink::push(const Piece& piece) {
   enter(piece.line, waiting);
 }
 
+/// A line of this class may send; those that may not leave the front of their turns.
+bool SerialLink::waits(actors::TrafficClass traffic) {
+  auto& turns = turns_[static_cast<size_t>(traffic)];
+  while (!turns.empty()) {
+    const auto found = lines_.find(turns.front());
+    if (found != lines_.end() && !found->second.held) return true;
+    if (found != lines_.end()) found->second.in_turn = false;
+    turns.pop_front();
+  }
+  return false;
+}
+
+std::optional<actors::TrafficClass> SerialLink::next_class() {
+  std::optional<actors::TrafficClass> next;
+  for (size_t i = 0; i < actors::kTrafficClasses; ++i) {
+    const auto traffic = static_cast<actors::TrafficClass>(i);
+    if (waits(traffic) && (!next || share_.rank(traffic) < share_.rank(*next))) next = traffic;
+  }
+  return next;
+}
+
 std::optional<SerialLink::Piece> SerialLink::begin(TimePoint now) {
   if (under_way_) return std::nullopt;
-  for (auto& turns : turns_) {
-    while (!turns.empty()) {
-      const Line line = turns.front();
-      turns.pop_front();
-      auto found = lines_.find(line);
-      if (found == lines_.end()) continue;
-      Waiting& waiting = found->second;
-      waiting.in_turn = false;
-      if (waiting.held) continue;
-      Piece& front = waiting.pieces.front();
-      Piece chunk = front;
-      chunk.bytes = std::min(front.bytes, chunk_bytes());
-      front.bytes -= chunk.bytes;
-      if (front.bytes > 0)
-        chunk.last = false;
-      else
-        waiting.pieces.pop_front();
-      if (waiting.pieces.empty())
-        lines_.erase(found);
-      else
-        enter(line, waiting);
-      under_way_ = UnderWay{chunk, static_cast<double>(chunk.bytes), now};
-      return chunk;
-    }
-  }
-  return std::nullopt;
+  const auto traffic = next_class();
+  if (!traffic) return std::nullopt;
+  using Class = actors::TrafficClass;
+  const bool both =
+      waits(Class::kState) && (waits(Class::kGradients) || waits(Class::kActivations));
+  auto& turns = turns_[static_cast<size_t>(*traffic)];
+  const Line line = turns.front();
+  turns.pop_front();
+  const auto found = lines_.find(line);
+  Waiting& waiting = found->second;
+  waiting.in_turn = false;
+  Piece& front = waiting.pieces.front();
+  Piece chunk = front;
+  chunk.bytes = std::min(front.bytes, chunk_bytes());
+  front.bytes -= chunk.bytes;
+  if (front.bytes > 0)
+    chunk.last = false;
+  else
+    waiting.pieces.pop_front();
+  if (waiting.pieces.empty())
+    lines_.erase(found);
+  else
+    enter(line, waiting);
+  share_.sent(*traffic, chunk.bytes, both);
+  under_way_ = UnderWay{chunk, static_cast<double>(chunk.bytes), now};
+  return chunk;
 }
 
 std::optional<SerialLink::TimePoint> SerialLink::through_at() const {

@@ -1,7 +1,8 @@
 /// One direction of a wire that carries one chunk at a time. What waits stands in lines, one for
-/// each flow (a sender and a receiver) and traffic class; the most urgent class goes first, of
-/// equals the line that has waited longest, and each turn is one chunk: a large mail holds up an
-/// urgent one for no longer than a chunk takes.
+/// each flow (a sender and a receiver) and traffic class; the most urgent class goes first, but for
+/// the share that states have (actors/net/state_share.h), of equals the line that has waited
+/// longest, and each turn is one chunk: a large mail holds up an urgent one for no longer than a
+/// chunk takes.
 ///
 /// Pure: time is an argument. Not thread-safe; one owner.
 #pragma once
@@ -14,6 +15,7 @@
 #include <optional>
 #include <tuple>
 
+#include "actors/net/state_share.h"
 #include "actors/net/traffic.h"
 
 namespace swarm::sim {
@@ -80,11 +82,14 @@ class SerialLink {
     TimePoint since;
   };
   void enter(const Line& line, Waiting& waiting);
+  bool waits(actors::TrafficClass traffic);
+  std::optional<actors::TrafficClass> next_class();
 
   double rate_ = 0;
   std::map<Line, Waiting> lines_;  // with pieces, or held
   std::array<std::deque<Line>, actors::kTrafficClasses> turns_;
   std::optional<UnderWay> under_way_;
+  actors::StateShare share_;
 };
 
 }  // namespace swarm::sim

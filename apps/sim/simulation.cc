@@ -64,6 +64,7 @@ class Simulation {
     faults_->plan(begin, begin + random_.between(seconds(2), seconds(12)), options_.max_faults);
     run_until([this] { return finished_ && !faults_->next(); }, kLivenessLimit,
               "the last step was not reached");
+    for (const auto& name : faults_->parted()) checks_.excuse(name);
     run_until([this] { return checks_.unsettled().empty(); }, kSettleLimit, "not settled");
     if (!checks_.violation()) checks_.at_end();
     if (checks_.violation())
@@ -269,7 +270,7 @@ class Simulation {
                                    " though all faults have ended: " + checks_.unsettled());
     for (auto& [name, node] : swarm_.nodes) {
       if (!node.alive) continue;
-      for (size_t i = node.stage < 0 ? 1 : node.actors.size() - 2; i < node.actors.size(); ++i)
+      for (size_t i = node.stage < 0 ? 2 : node.actors.size() - 2; i < node.actors.size(); ++i)
         log(name, "STATE " + swarm_.describe(node.actors[i]));
     }
   }

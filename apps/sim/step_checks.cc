@@ -64,7 +64,7 @@ void StepChecks::loaded(const std::string& node, const records::LoadedState& sta
                         node, state.stage, state.step, state.source));
 }
 
-void StepChecks::at_end() {
+void StepChecks::at_end(const std::set<std::string>&) {
   context_.steps = swarm_.training.steps;
   context_.num_stages = swarm_.num_stages;
   context_.batch = swarm_.training.batch;

@@ -32,7 +32,7 @@ class StepChecks : public ModeChecks {
   void committed(const std::string& node, const records::CommittedStep& step) override;
   void loaded(const std::string& node, const records::LoadedState& state) override;
   void metrics(const records::StepMetrics& line) override;
-  void at_end() override;
+  void at_end(const std::set<std::string>& left_behind) override;
 
  private:
   const std::vector<float>& expected(Stage stage, Step step);

@@ -6,6 +6,7 @@
 #include "actors/dht/dht_node.h"
 #include "actors/net/local.h"
 #include "actors/net/requests.h"
+#include "actors/node/call_back.h"
 #include "actors/node/roles.h"
 #include "apps/sim/machines.h"
 #include "common/mix.h"
@@ -66,7 +67,7 @@ void Swarm::add_trainer(const std::string& name) { nodes[name].stage = -1; }
 
 NodeId Swarm::next_id() {
   NodeId id;
-  uint64_t x = ++ids_ * kSplitMixStep;
+  uint64_t x = ++numbers_.ids * kSplitMixStep;
   for (unsigned char& byte : id.bytes) {
     x ^= x >> 29;
     x *= 0xbf58476d1ce4e5b9ull;
@@ -78,10 +79,10 @@ NodeId Swarm::next_id() {
 void Swarm::start(const std::string& name) {
   Node& node = nodes[name];
   node.id = next_id();
-  if (node.port == 0) node.port = next_port_++;
+  if (node.port == 0) node.port = numbers_.port++;
   node.alive = true;
   node.paused = false;
-  node.owner = next_owner_++;
+  node.owner = numbers_.owner++;
   node.running = std::make_shared<bool>(true);
   node.restarts = 0;
   system.as(node.owner, [&] {
@@ -102,6 +103,8 @@ void Swarm::start(const std::string& name) {
         actors::spawn_dht_node(*system, {node.id, context.endpoint, context.links, dht_options,
                                          context.options.run_id, join_list(name)});
     node.actors.push_back(context.dht);
+    actors::CallBackDeps call_back{node.id, context.endpoint, context.links, context.dht};
+    node.actors.push_back(actors::spawn_call_back(*system, std::move(call_back)));
     if (node.stage >= 0) return start_stage(node);
     for (const auto& [role, actor] : actors::spawn_coordinator_role(context, 0))
       node.actors.push_back(actor);
@@ -128,6 +131,7 @@ std::vector<Endpoint> Swarm::join_list(const std::string& name) const {
 
 void Swarm::restore_rates(const std::string& name) {
   const Node& node = nodes.at(name);
+  if (node.away.count() > 0) net.set_distance(node.id, node.away);
   if (node.rates.up > 0 || node.rates.down > 0) net.set_rates(node.id, node.rates);
   for (const auto& [pair, rate] : pair_rates_) {
     if (pair.first != name && pair.second != name) continue;
@@ -144,10 +148,12 @@ actors::NodeOptions Swarm::node_options(const std::string& name, int stage) cons
   if (stage >= 0) options.stages = {stage};
   options.trainer = stage < 0;
   options.model.sequence = kSequence;
+  options.backward = tensor::BackwardPolicy::kRecompute;  // an arithmetic stage has no graph
   options.optimizer.clip_norm = 0;
   options.training = training;
   options.checkpoint = checkpoint;
   options.stage_server = stage_options;
+  options.trainer_options = trainer_options;
   options.dht = dht_options;
   options.averager = averager_options;
   options.state_transfer = state_transfer_options;
@@ -189,10 +195,11 @@ Swarm::StageMaker Swarm::stage_maker(const std::string& name, const Node& node) 
                                                     const StageNote& note) {
     if (*running && observer.noted) observer.noted(name, stage, note);
   };
-  return [this, name, running = node.running, changed, noted, noise = ids_ * 7919](
+  return [this, name, running = node.running, changed, noted, noise = numbers_.ids * 7919,
+          size = node.times.parameters](
              const tensor::StageOptions& options) -> Result<std::unique_ptr<tensor::Stage>> {
     auto made = std::make_unique<ArithmeticStage>(static_cast<uint32_t>(options.stage), changed,
-                                                  noise, noted);
+                                                  noise, noted, size);
     if (*running) nodes[name].arithmetic = made.get();
     return std::unique_ptr<tensor::Stage>(std::move(made));
   };
@@ -234,7 +241,7 @@ void Swarm::restart_role(const std::string& name) {
   Node& node = nodes.at(name);
   const bool trains = node.stage < 0;
   if (!trains) node.store->close();
-  while (node.actors.size() > (trains ? 2 : 1)) {  // behind the DHT's, and the coordinator's
+  while (node.actors.size() > (trains ? 3 : 2)) {  // behind the DHT's, and the coordinator's
     caf::anon_send_exit(node.actors.back(), caf::exit_reason::kill);
     node.actors.pop_back();
   }
@@ -273,6 +280,12 @@ void Swarm::set_rates(const std::string& name, const LinkRates& rates) {
   Node& node = nodes.at(name);
   node.rates = rates;
   if (node.alive) net.set_rates(node.id, rates);
+}
+
+void Swarm::set_distance(const std::string& name, std::chrono::nanoseconds away) {
+  Node& node = nodes.at(name);
+  node.away = away;
+  if (node.alive) net.set_distance(node.id, away);
 }
 
 void Swarm::set_pair_rate(const std::string& from, const std::string& to, double bytes_per_s) {

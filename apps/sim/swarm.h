@@ -20,10 +20,11 @@
 
 namespace swarm::sim {
 
-/// What each simulated machine costs in virtual time.
+/// What each simulated machine costs in virtual time, and what it computes.
 struct MachineTimes {
   std::chrono::nanoseconds compute = std::chrono::milliseconds(1);  ///< Per job of a stage.
   std::chrono::nanoseconds fsync{0};  ///< From a write to its acknowledgement.
+  uint64_t parameters = kParameters;  ///< Of its stage; the same for all replicas.
 };
 
 /// Told of everything that can be seen from outside. Called from within actors: do not act on the
@@ -62,8 +63,9 @@ class Swarm {
     ArithmeticStage* arithmetic = nullptr;  ///< Owned by the compute actor.
     DeterministicSystem::Owner owner = DeterministicSystem::kNobody;
     MachineTimes times;
-    LinkRates rates;                ///< Of the machine: they outlive its processes.
-    std::shared_ptr<bool> running;  ///< False when this process of the node is gone.
+    LinkRates rates;                   ///< Of the machine: they outlive its processes.
+    std::chrono::nanoseconds away{0};  ///< Likewise.
+    std::shared_ptr<bool> running;     ///< False when this process of the node is gone.
     std::shared_ptr<DiskStore> store;
     std::shared_ptr<actors::RoleContext> context;  ///< Of this process.
     int restarts = 0;                              ///< Of the role's actors, in this process.
@@ -77,6 +79,7 @@ class Swarm {
   actors::CheckpointOptions checkpoint;
   actors::DhtOptions dht_options;
   actors::StageServerOptions stage_options;
+  actors::TrainerOptions trainer_options;
   actors::AveragerOptions averager_options;
   actors::StateTransferOptions state_transfer_options;
   actors::FaultOptions faults;
@@ -102,7 +105,9 @@ class Swarm {
   void cut(const std::string& from, const std::string& to);
   /// What the machine sends and receives takes time from now on. Needs a model of the network.
   void set_rates(const std::string& name, const LinkRates& rates);
-  /// The same for what `from` sends to `to`.
+  /// The machine is so much further away from all others, one way. Needs a model of the network.
+  void set_distance(const std::string& name, std::chrono::nanoseconds away);
+  /// As set_rates(), for what `from` sends to `to`.
   void set_pair_rate(const std::string& from, const std::string& to, double bytes_per_s);
   /// Bytes take no time any more.
   void lift_rates();
@@ -130,9 +135,12 @@ class Swarm {
   void stop(Node& node);
 
   std::map<std::pair<std::string, std::string>, double> pair_rates_;
-  uint64_t ids_ = 0;
-  uint16_t next_port_ = 1000;
-  DeterministicSystem::Owner next_owner_ = 1;
+  struct Numbers {  ///< Drawn so far, or next.
+    uint64_t ids = 0;
+    uint16_t port = 1000;
+    DeterministicSystem::Owner owner = 1;
+  };
+  Numbers numbers_;
 };
 
 }  // namespace swarm::sim

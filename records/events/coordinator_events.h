@@ -163,6 +163,35 @@ struct MemberFailed {
   }
 };
 
+struct PeerSetAside {
+  static constexpr EventInfo kInfo{
+      "set_aside", Level::kWarn, Place::kTrouble, kNeedsReason,
+      "A peer takes no part for a while: it cannot reach another one of "
+      "its stage."};
+  std::string peer;
+  Millis retry_in{};
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("peer", peer, "name of its node");
+    v("retry_in_ms", retry_in, "until it is tried again");
+    v("reason", reason, "whom it cannot reach");
+  }
+};
+
+struct PartsRelayed {
+  static constexpr EventInfo kInfo{
+      "parts_relayed", Level::kInfo, Place::kTrouble, kPlain,
+      "Two peers that cannot reach each other average through a third."};
+  std::string a, b, via;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("a", a, "name of one's node");
+    v("b", b, "name of the other's node");
+    v("via", via, "name of the node between them");
+  }
+};
+
 struct AveragesDiffer {
   static constexpr EventInfo kInfo{"averages_differ", Level::kError, Place::kNone, kPlain,
                                    "A member reports another average than the first to answer."};
@@ -298,8 +327,8 @@ struct RunFinished {
 using CoordinatorEvents =
     EventList<CoordinatorActive, SteppedDown, TrainerJoined, OtherText, TrainerLost, PeerAdmitted,
               PeerLost, Recompute, LeaseExpired, AttemptFailed, SlotSkipped, Diverged,
-              MemberAskedAgain, MemberFailed, AveragesDiffer, StageAveraged, MemberAveraged,
-              AveragingSkipped, RoundAbandoned, CommitFailed, ReplicasEqual, ReplicasDiffer,
-              Recovered, CannotGoOn, RunFinished>;
+              MemberAskedAgain, MemberFailed, PeerSetAside, PartsRelayed, AveragesDiffer,
+              StageAveraged, MemberAveraged, AveragingSkipped, RoundAbandoned, CommitFailed,
+              ReplicasEqual, ReplicasDiffer, Recovered, CannotGoOn, RunFinished>;
 
 }  // namespace swarm::records

@@ -53,6 +53,33 @@ struct LoadFailed {
   }
 };
 
+struct Learns {
+  static constexpr EventInfo kInfo{"learns", Level::kInfo, Place::kRecovery, kPlain,
+                                   "The peer takes the state from neighbours that train on."};
+  std::string from;
+  uint64_t bytes = 0;
+  bool has_state = false;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("from", from, "the neighbours that it may ask");
+    v("bytes", bytes, "of the whole state");
+    v("has_state", has_state,
+      "it has an older state: if that is young enough the updates since will do");
+  }
+};
+
+struct LearnerTooSlow {
+  static constexpr EventInfo kInfo{"learner_too_slow", Level::kWarn, Place::kTrouble, kRemarkable,
+                                   "The peer's links do not carry the updates that the others "
+                                   "make; it rests, then tries again."};
+  double needs_bytes_per_s = 0, has_bytes_per_s = 0;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("needs_bytes_per_s", needs_bytes_per_s, "the means: 4 bytes a parameter a step");
+    v("has_bytes_per_s", has_bytes_per_s, "what came from the neighbours while it was asked for");
+  }
+};
+
 struct Joined {
   static constexpr EventInfo kInfo{"joined", Level::kInfo, Place::kJoin, kPlain,
                                    "The peer serves its stage for the first time."};
@@ -209,8 +236,9 @@ struct ReroutedServed {
   }
 };
 
-using PeerEvents = EventList<PeerFailed, Initialized, Restored, LoadFailed, Joined, Resumed,
-                             Suspended, Averaged, RoundFailed, SumDropped, Collapsed, Checkpointed,
-                             CheckpointFailed, NonFinite, UpdateRefused, Rerouted, ReroutedServed>;
+using PeerEvents =
+    EventList<PeerFailed, Initialized, Restored, LoadFailed, Learns, LearnerTooSlow, Joined,
+              Resumed, Suspended, Averaged, RoundFailed, SumDropped, Collapsed, Checkpointed,
+              CheckpointFailed, NonFinite, UpdateRefused, Rerouted, ReroutedServed>;
 
 }  // namespace swarm::records

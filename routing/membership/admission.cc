@@ -42,7 +42,8 @@ Admission admit_one_elsewhere(const PeerId& id, const Roster& roster, const Wher
         {}, Then::kGather, fmt::format("stage {} has no peer at step {}", peer.stage, where.step)};
   const bool ahead = peer.has_state && peer.step > where.applied;
   if (ahead && !where.finished) return admit_one_ahead(id, roster, where, now);
-  if (where.step != where.applied)  // it could not apply the update under way: the step after may
+  const bool waits = peer.has_state && peer.step == where.applied && !peer.learns();
+  if (where.step != where.applied && waits)  // it has no part in the update under way
     return {wait_verdict(milliseconds(100), "an update is under way"), Then::kLeaves};
   const std::string reason =
       peer.has_state ? fmt::format("behind, at step {}", peer.step) : "no state yet";
@@ -72,7 +73,7 @@ Verdict fetch_verdict(const PeerId& id, const Roster& roster, const Whereabouts&
                       const std::string& reason) {
   const PeerFacts& peer = roster.peers().at(id);
   Verdict verdict = wait_verdict(milliseconds(200), reason);
-  verdict.step = where.step;
+  verdict.step = where.applied;
   for (const PeerId& source : roster.serving(peer.stage))
     if (source != id) verdict.sources.push_back(source);
   if (!verdict.sources.empty())

@@ -6,19 +6,31 @@
 #include <optional>
 #include <utility>
 
+#include "routing/membership/term.h"
+
 namespace swarm::routing {
+namespace {
+
+/// Of these the first is to take over.
+auto line(const Candidate& candidate) { return std::make_pair(candidate.yields, candidate.node); }
+
+}  // namespace
+
+Term highest_term(const Candidate& self, const std::vector<Candidate>& candidates) {
+  Term highest = self.term;
+  for (const Candidate& other : candidates) highest = std::max(highest, other.term);
+  return highest;
+}
 
 ElectionDecision elect(const Candidate& self, const std::vector<Candidate>& candidates,
                        const std::set<NodeId>& dead) {
   std::optional<Candidate> leader;
   if (self.active) leader = self;
-  NodeId smallest = self.node;
-  Term highest_term = self.term;
+  Candidate next = self;
   auto rank = [](const Candidate& c) { return std::make_pair(c.term, c.node); };
   for (const Candidate& other : candidates) {
-    highest_term = std::max(highest_term, other.term);
     if (other.node == self.node || dead.count(other.node) != 0) continue;
-    smallest = std::min(smallest, other.node);
+    if (line(other) < line(next)) next = other;
     if (other.active && (!leader || rank(*leader) < rank(other))) leader = other;
   }
   using Kind = ElectionDecision::Kind;
@@ -26,10 +38,11 @@ ElectionDecision elect(const Candidate& self, const std::vector<Candidate>& cand
     return {Kind::kLead, self.node, self.term, "this node has the highest term"};
   if (leader)
     return {self.active ? Kind::kStepDown : Kind::kFollow, leader->node, leader->term,
-            fmt::format("node {} leads term {}", leader->node.brief(), leader->term)};
-  if (smallest == self.node)
-    return {Kind::kTakeOver, self.node, highest_term + 1, "no coordinator lives"};
-  return {Kind::kWait, smallest, highest_term, "node " + smallest.brief() + " is to take over"};
+            fmt::format("node {} leads term {}", leader->node.brief(), term_number(leader->term))};
+  const Term highest = highest_term(self, candidates);
+  if (next.node == self.node)
+    return {Kind::kTakeOver, self.node, next_term(highest, self.node), "no coordinator lives"};
+  return {Kind::kWait, next.node, highest, "node " + next.node.brief() + " is to take over"};
 }
 
 }  // namespace swarm::routing

@@ -15,8 +15,13 @@ namespace swarm::routing {
 /// What a trainer node says of itself.
 struct Candidate {
   NodeId node;
-  Term term;            ///< The highest it has seen; its own if active.
-  bool active = false;  ///< It coordinates.
+  Term term;             ///< The highest it has seen; its own if active.
+  bool active = false;   ///< It coordinates.
+  uint64_t version = 0;  ///< Of its record; grows while it lives.
+  /// Not 0: it has led and could not reach all stages: others first. Grows with each that resigns, so
+  /// of those that have the one that tried longest ago is the first to try again.
+  uint32_t yields = 0;
+  uint32_t vain = 0;  ///< Reigns in a row that have opened no step, as far as it knows.
 };
 
 struct ElectionDecision {
@@ -29,13 +34,17 @@ struct ElectionDecision {
   };
   Kind kind = Kind::kWait;
   NodeId leader;
-  Term term;
+  Term term;  ///< With kTakeOver the new one, else the leader's or the highest seen.
   std::string reason;
 };
 
+/// The highest term that any of these has seen.
+Term highest_term(const Candidate& self, const std::vector<Candidate>& candidates);
+
 /// `self` is this node (its own record may be missing from `candidates`); `dead` are nodes whose
-/// link was lost. The active candidate with the highest (term, node) leads; without one the
-/// smallest living node takes over with a term above all seen.
+/// link was lost and that have not shown since that they live. The active candidate with the highest
+/// (term, node) leads; without one the living node of the smallest (yields, node) takes over, with a
+/// term above all seen.
 ElectionDecision elect(const Candidate& self, const std::vector<Candidate>& candidates,
                        const std::set<NodeId>& dead);
 

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "routing/membership/term.h"
+
 namespace swarm::routing {
 namespace {
 
@@ -26,7 +28,8 @@ NewestCommit newest_commit(const Roster& roster) {
   for (const auto& [id, peer] : roster.peers()) {
     if (!peer.has_state || peer.step != newest.step) continue;
     newest.stages.insert(peer.stage);
-    newest.terms.insert(Term(peer.round.value() >> 32));
+    if (peer.state_came) continue;
+    newest.terms.insert(term_of(peer.round));
     newest.gradient_norm = peer.last_gradient_norm;
   }
   return newest;
@@ -195,7 +198,7 @@ bool Gathering::half_committed(Orders& out) {
   if (newest.step == Step(0) || newest.stages.size() == roster_.num_stages()) return false;
   std::map<Stage, Round> last_round;  // of the stages that are one behind
   for (const auto& [id, peer] : roster_.peers())
-    if (one_behind(peer, newest) && newest.terms.count(Term(peer.round.value() >> 32)) != 0)
+    if (one_behind(peer, newest) && newest.terms.count(term_of(peer.round)) != 0)
       last_round[peer.stage] = std::max(last_round[peer.stage], peer.round);
   bool under_way = false;
   for (auto& [id, peer] : roster_.peers()) {
@@ -242,6 +245,18 @@ Verdict Gathering::admit(const PeerId& id) {
   return load;
 }
 
+/// Those that are here; with `in_memory` those that need read no disk: they go on with the state,
+/// which may be learned meanwhile.
+std::vector<PeerId> Gathering::sources_of(const RecoveryAction& action, bool in_memory) const {
+  std::vector<PeerId> found;
+  for (const PeerId& id : action.sources) {
+    const PeerFacts* source = roster_.find(id);
+    if (source == nullptr) continue;
+    if (!in_memory || (source->has_state && source->step == action.step)) found.push_back(id);
+  }
+  return found;
+}
+
 Verdict Gathering::load_verdict(const PeerFacts& peer, const RecoveryAction& action) {
   using Kind = RecoveryAction::Kind;
   Verdict verdict = wait_verdict(milliseconds(100), "the swarm gathers: " + reason_);
@@ -261,9 +276,9 @@ Verdict Gathering::load_verdict(const PeerFacts& peer, const RecoveryAction& act
       plan_.reset();  // it was at the step and no longer is: plan anew
       break;
     case Kind::kFetch:
-      for (const PeerId& source : action.sources)
-        if (roster_.find(source) != nullptr) verdict.sources.push_back(source);
-      verdict.exact = true;
+      verdict.sources = sources_of(action, /*in_memory=*/same_bits());
+      verdict.exact = verdict.sources.empty();
+      if (verdict.exact) verdict.sources = sources_of(action, /*in_memory=*/false);
       verdict.kind = Verdict::Kind::kFetch;
       break;
   }

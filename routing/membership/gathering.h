@@ -94,6 +94,7 @@ class Gathering {
   std::optional<std::string> too_few(const Supplies& supplies, Time now);
   std::optional<std::string> not_yet(const Supplies& supplies, Time now) const;
   std::optional<facts::Recovered> recovery(size_t present) const;
+  std::vector<PeerId> sources_of(const RecoveryAction& action, bool in_memory) const;
   Verdict load_verdict(const PeerFacts& peer, const RecoveryAction& action);
 
   Time last_newcomer_at_{};

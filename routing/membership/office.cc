@@ -2,7 +2,17 @@
 
 #include <algorithm>
 
+#include "routing/membership/term.h"
+
 namespace swarm::routing {
+namespace {
+
+/// A record that was on its way when its node died may still come; a second one is not of the dead.
+constexpr int kProof = 2;
+/// Without a further record a node that has shown that it lives counts as dead after so many.
+constexpr int kSilentRecords = 3;
+
+}  // namespace
 
 Office::Office(const OfficeOptions& options, Time now, uint64_t first_version)
     : options_(options),
@@ -25,16 +35,16 @@ uint64_t Office::publish(Time now) {
 
 std::vector<NodeId> Office::heard(const std::vector<Candidate>& candidates, Time now) {
   asking_ = false;
-  std::vector<NodeId> unknown;
+  std::vector<NodeId> others;
   const auto watched = watched_of(candidates);
   for (const Candidate& one : candidates) {
-    if (auto dead = dead_.find(one.node); dead != dead_.end()) dead->second = now;
+    if (auto dead = dead_.find(one.node); dead != dead_.end()) renewed(dead->second, one, now);
     if (watched.count(one.node) == 0) continue;
-    const bool is_new = candidates_.insert_or_assign(one.node, now).second;
-    if (is_new && one.node != options_.self) unknown.push_back(one.node);
+    candidates_.insert_or_assign(one.node, Heard{now, one.version, one.term});
+    if (one.node != options_.self) others.push_back(one.node);
   }
   forget(now);
-  return unknown;
+  return others;
 }
 
 /// The dead among the smallest take no place.
@@ -51,18 +61,53 @@ std::set<NodeId> Office::watched_of(const std::vector<Candidate>& candidates) co
 }
 
 void Office::forget(Time now) {
-  for (auto* nodes : {&candidates_, &dead_})
-    for (auto it = nodes->begin(); it != nodes->end();)
-      it = now - it->second > options_.forget_after ? nodes->erase(it) : std::next(it);
+  for (auto it = candidates_.begin(); it != candidates_.end();)
+    it = now - it->second.named > options_.forget_after ? candidates_.erase(it) : std::next(it);
+  for (auto it = dead_.begin(); it != dead_.end();)
+    it = now - it->second.last.named > options_.forget_after ? dead_.erase(it) : std::next(it);
+}
+
+void Office::renewed(Death& death, const Candidate& record, Time now) const {
+  death.last.named = now;
+  if (record.version <= death.last.version) return;
+  death.last.version = record.version;
+  ++death.renewals;
+  if (death.renewals >= kProof || (record.active && record.term > death.last.term))
+    death.lives_until = now + kSilentRecords * options_.announce_every;
+}
+
+void Office::bury(const NodeId& node, Time now) {
+  if (auto known = dead_.find(node); known != dead_.end()) {  // what it has shown since stands
+    known->second.last.named = now;
+    candidates_.erase(node);
+    return;
+  }
+  Death death;
+  if (auto known = candidates_.find(node); known != candidates_.end()) death.last = known->second;
+  death.last.named = now;
+  dead_[node] = death;
+  candidates_.erase(node);
 }
 
 Office::Decision Office::decide(const std::vector<Candidate>& candidates, Time now) {
   using Kind = ElectionDecision::Kind;
   std::set<NodeId> dead;
-  for (const auto& [node, named] : dead_) dead.insert(node);
-  const auto decision = elect({options_.self, term_, active_}, candidates, dead);
-  if (!active_)
-    term_ = std::max(term_, decision.kind == Kind::kTakeOver ? decision.term - 1 : decision.term);
+  for (const auto& [node, death] : dead_)
+    if (now >= death.lives_until) dead.insert(node);
+  const Candidate self{options_.self, term_, active_, versions_, yields(), vain_};
+  const auto decision = elect(self, candidates, dead);
+  rivals_ = 0;
+  uint32_t vain = vain_;
+  for (const Candidate& one : candidates) {
+    if (one.node == options_.self || dead.count(one.node) != 0) continue;
+    ++rivals_;
+    vain = std::max(vain, one.vain);
+    if (decision.kind != Kind::kFollow || one.node != decision.leader) continue;
+    vain_ = one.vain;
+    if (vain_ == 0)
+      yields_ = 0;  // it trains: what was in vain before says nothing of the next time
+  }
+  if (!active_) term_ = std::max(term_, highest_term(self, candidates));
   switch (decision.kind) {
     case Kind::kFollow:
       leader_ = decision.leader;
@@ -74,6 +119,8 @@ Office::Decision Office::decide(const std::vector<Candidate>& candidates, Time n
       // A newcomer first learns who is there; a standby whose leader died does not wait.
       if (dead_.empty() && now - started_at_ < options_.patience) return {};
       active_ = true;
+      yields_ = 0;
+      vain_ = vain + 1;
       term_ = decision.term;
       leader_ = options_.self;
       return {Ruling::kTakeOver, decision.reason};
@@ -82,14 +129,19 @@ Office::Decision Office::decide(const std::vector<Candidate>& candidates, Time n
   }
 }
 
-void Office::unreachable(const NodeId& node, Time now) {
-  dead_[node] = now;
-  candidates_.erase(node);
+void Office::raise_term(Term seen) { term_ = next_term(seen, options_.self); }
+
+void Office::resign() {
+  active_ = false;
+  yields_ = std::max(vain_, 1u);
+  leader_.reset();
 }
 
+void Office::unreachable(const NodeId& node, Time now) { bury(node, now); }
+
 bool Office::link_down(const NodeId& node, Time now) {
-  if (candidates_.erase(node) == 0) return false;  // it is dialled again while its record lives
-  dead_[node] = now;
+  if (candidates_.count(node) == 0) return false;  // it is dialled again while its record lives
+  bury(node, now);
   if (leader_ == node) leader_.reset();
   return true;
 }

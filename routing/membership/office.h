@@ -5,6 +5,7 @@
 /// Pure: time is an argument. One owner: the Coordinator.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -54,41 +55,72 @@ class Office {
   /// Of those that stand by, the smallest are watched: they are next to take over.
   static constexpr size_t kWatched = 8;
 
-  /// The DHT named these. Returns those not known yet that are to be watched, the active ones and
-  /// the kWatched smallest: a link to each is needed, so that its death is noticed at once.
+  /// The DHT named these. Returns the others that are to be watched, the active ones and the kWatched
+  /// smallest: a link to each is to be held, so that its death is noticed at once, and to no other.
   std::vector<NodeId> heard(const std::vector<Candidate>& candidates, Time now);
   /// What follows from them. kTakeOver: active() holds and term() is the new one. kStepDown: active()
   /// holds no more.
   Decision decide(const std::vector<Candidate>& candidates, Time now);
 
   void link_up(const NodeId& node) { dead_.erase(node); }
-  /// No link could be made.
+  /// No link could be made. It counts as dead until its records show that it lives: published twice
+  /// since, or with a term that it has taken since. Whoever cannot be reached from here and leads
+  /// others is not fought over the office.
   void unreachable(const NodeId& node, Time now);
   /// The link was lost. True if it was a candidate: look again at once.
   bool link_down(const NodeId& node, Time now);
 
   /// All who knew of earlier terms were gone when this one took over, and a peer has followed
   /// `seen`: numbers of rounds and attempts must not be those of that term. Requires active().
-  void raise_term(Term seen) { term_ = seen + 1; }
+  void raise_term(Term seen);
   void step_down() { active_ = false; }
+  /// Steps down for others to try: this node takes over again only when all others have tried since, or
+  /// when somebody has opened a step.
+  void resign();
+  /// Others cannot dial this node: it leads only where nobody else would.
+  void hard_to_reach() { hard_to_reach_ = true; }
+  /// A step was opened by this coordinator.
+  void opened() { vain_ = 0; }
 
   bool active() const { return active_; }
+  /// As Candidate.yields.
+  uint32_t yields() const { return hard_to_reach_ ? std::max(yields_, 1u) : yields_; }
+  /// Reigns in a row that have opened no step, the present one included.
+  uint32_t vain() const { return vain_; }
+  /// Other candidates that live, by the last decision.
+  size_t rivals() const { return rivals_; }
   /// Own when active, else the highest seen.
   Term term() const { return term_; }
   /// Nodes that are remembered; for tests of what is forgotten.
   size_t remembered() const { return dead_.size() + candidates_.size(); }
 
  private:
+  /// What a record said last.
+  struct Heard {
+    Time named{};
+    uint64_t version = 0;
+    Term term;
+  };
+  struct Death {
+    Heard last;        ///< By the record; its `version` goes on.
+    int renewals = 0;  ///< Of the record since.
+    Time lives_until{};
+  };
+  void bury(const NodeId& node, Time now);
+  void renewed(Death& death, const Candidate& record, Time now) const;
   std::set<NodeId> watched_of(const std::vector<Candidate>& candidates) const;
   void forget(Time now);
 
   OfficeOptions options_;
   Time started_at_{};
   uint64_t versions_ = 0;
-  bool active_ = false;
+  bool active_ = false, hard_to_reach_ = false;
+  uint32_t yields_ = 0, vain_ = 0;
+  size_t rivals_ = 0;
   Term term_;
   std::optional<NodeId> leader_;
-  std::map<NodeId, Time> candidates_, dead_;  ///< -> when a record named it last
+  std::map<NodeId, Heard> candidates_;
+  std::map<NodeId, Death> dead_;
   std::optional<Time> last_asked_;
   Time last_published_;
   bool asking_ = false;

@@ -12,6 +12,8 @@ const char* PeerPhase::name(At at) {
       return "registering";
     case At::kLoading:
       return "loading";
+    case At::kLearning:
+      return "learning";
     case At::kServing:
       return "serving";
     case At::kDraining:

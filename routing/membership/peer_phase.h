@@ -9,14 +9,15 @@
 
 namespace swarm::routing {
 
-/// kStarting -> kRegistering -> (kLoading ->) kServing; back to kRegistering when a commit was
-/// missed or the swarm goes back. kDraining comes from anywhere and is final: what ends afterwards,
+/// kStarting -> kRegistering -> (kLoading or kLearning ->) kServing; back to kRegistering when a
+/// commit was missed or the swarm goes back. kLearning may last: the coordinator goes on to hear of
+/// the peer. kDraining comes from anywhere and is final: what ends afterwards,
 /// such as a loading, changes nothing.
 ///
 /// Pure; not thread-safe; one owner.
 class PeerPhase {
  public:
-  enum class At { kStarting, kRegistering, kLoading, kServing, kDraining };
+  enum class At { kStarting, kRegistering, kLoading, kLearning, kServing, kDraining };
   enum class Leaving {
     kSave,  ///< Write the last snapshot, then say saved().
     kWait,  ///< It is being written; answer when it is.
@@ -27,7 +28,10 @@ class PeerPhase {
   bool serves() const { return at_ == At::kServing; }
   bool leaves() const { return at_ == At::kDraining; }
   /// The coordinator is to hear of the peer, and its verdict counts.
-  bool registers() const { return at_ == At::kRegistering || at_ == At::kServing; }
+  bool registers() const {
+    return at_ == At::kRegistering || at_ == At::kLearning || at_ == At::kServing;
+  }
+  bool learns() const { return at_ == At::kLearning; }
   /// "serving".
   const char* name() const { return name(at_); }
   static const char* name(At at);

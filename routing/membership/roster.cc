@@ -73,7 +73,20 @@ std::optional<Stage> Roster::unserved_stage() const {
   return Stage(static_cast<uint32_t>(empty - counts.begin()));
 }
 
-bool Roster::newcomers_wait() const { return serving_in_all() < peers_.size(); }
+std::optional<Stage> Roster::silent_stage() const {
+  std::set<Stage> heard;
+  for (const auto& [id, peer] : peers_)
+    if (peer.reported) heard.insert(peer.stage);
+  for (Stage stage; stage.value() < num_stages_; ++stage)
+    if (heard.count(stage) == 0) return stage;
+  return std::nullopt;
+}
+
+bool Roster::newcomers_wait() const {
+  return std::any_of(peers_.begin(), peers_.end(), [](const auto& one) {
+    return !one.second.serving && !one.second.set_aside && one.second.ready();
+  });
+}
 
 uint32_t Roster::reported() const {
   return static_cast<uint32_t>(std::count_if(peers_.begin(), peers_.end(),

@@ -37,8 +37,15 @@ struct PeerReport {
   bool has_average = false;
   Round round;
   double last_gradient_norm = 0;
+  bool state_came = false;   ///< From elsewhere: `round` and the norm are not those of its step.
   uint64_t checksum = 0;     ///< Of the parameters; 0: has trained since it was computed.
   uint32_t swarm_peers = 0;  ///< That were here when it was told to serve last.
+  /// Of a learner: how much of its state it has. It has no part in anything until it has a state.
+  uint64_t learned_bytes = 0, state_bytes = 0;
+
+  bool learns() const { return state_bytes > 0; }
+  /// It needs a moment to come in: it has a state, or all of one but the last updates.
+  bool ready() const { return learns() ? learned_bytes >= state_bytes : has_state; }
 };
 
 /// A checksum of the parameters that a round of averaging left.
@@ -54,6 +61,7 @@ struct PeerFacts : PeerReport {
   bool reported = false;              ///< Registered since the gathering began.
   bool serving = false;               ///< Member at the open step.
   bool commit_pending = false;        ///< A commit is under way to it.
+  bool set_aside = false;             ///< It is parted from others of its stage, for now.
   bool late_save = false;             ///< Was asked for the last snapshot after the end.
   std::optional<Step> checksum_step;  ///< Whose parameters `checksum` is of, if known.
   /// Asynchronous: of the parameters that its last round left.
@@ -98,7 +106,9 @@ class Roster {
   size_t serving_in_all() const;
   /// The first stage that nobody serves.
   std::optional<Stage> unserved_stage() const;
-  /// Somebody is here and does not serve.
+  /// The first stage of which nobody has registered since the gathering began.
+  std::optional<Stage> silent_stage() const;
+  /// Somebody is ready and does not serve.
   bool newcomers_wait() const;
   uint32_t reported() const;
   /// Every stage has a serving peer with a durable snapshot of this step or a later one.

@@ -87,6 +87,12 @@ class DownloadPlan {
   /// What is being read; none while sources are asked.
   const std::optional<StateOffer>& taken() const { return taken_; }
   uint64_t chunks_missing() const { return missing_; }
+  /// Asked for and not here yet, at most.
+  uint64_t bytes_in_flight() const {
+    uint64_t reads = 0;
+    for (const Source& source : sources_) reads += source.in_flight;
+    return reads * options_.chunk_bytes;
+  }
   /// Bytes of the present download that `source` gave.
   uint64_t supplied(size_t source) const { return sources_[source].supplied; }
 

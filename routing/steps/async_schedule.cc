@@ -9,8 +9,10 @@ namespace {
 using At = StageRound::At;
 
 /// The last averaging makes replicas equal: it is tried this often, at this distance.
-constexpr int kLastRounds = 5;
-constexpr Time kLastRoundPause = std::chrono::milliseconds(200);
+/// For longer than it takes to know that two members cannot reach each other.
+constexpr int kLastRounds = 12;
+constexpr Time kLastRoundPause = std::chrono::milliseconds(500);
+static_assert(kLastRounds * kLastRoundPause > Reach::kCertain);
 
 }  // namespace
 
@@ -137,11 +139,14 @@ void AsyncSchedule::end_period(Stage stage, Step period, bool average, bool save
   orders::EndPeriod message;
   message.stage = stage;
   message.period = period;
+  const bool busy = frame_.open.stages[stage.value()].runs();
+  while (average && !busy && frame_.set_aside(stage, message.relays)) {
+  }
   message.members = frame_.roster.serving(stage);
   message.save = save;
   message.blocking =
       !frame_.options.background_averaging || period + 1 == Step(frame_.options.steps);
-  if (average && frame_.open.stages[stage.value()].runs())
+  if (average && busy)
     frame_.note(facts::AveragingSkipped{"the one before still runs"}, stage);
   else if (average)
     begin_round(stage, message);
@@ -154,8 +159,12 @@ void AsyncSchedule::begin_round(Stage stage, orders::EndPeriod& message) {
   round = StageRound{};
   round.at = At::kAveraging;
   round.round = message.round = frame_.next_round();
-  for (const PeerId& id : message.members)
-    round.answers[id] = frame_.roster.peers().at(id).reachable ? Kind::kPending : Kind::kFailed;
+  round.relays = message.relays;
+  for (const PeerId& id : message.members) {
+    const PeerFacts& peer = frame_.roster.peers().at(id);
+    round.answers[id] = peer.reachable ? Kind::kPending : Kind::kFailed;
+    round.members.push_back({id, peer.node_name, {}, {}});
+  }
   if (round.any_pending()) return;
   frame_.order(orders::Later{orders::Later::What::kRoundOver, Time(0), stage, round.round});
 }
@@ -169,18 +178,21 @@ Orders AsyncSchedule::period_answered(const RoundMember& member, const Result<Pe
     frame_.order(orders::StepDown{"a peer follows a newer term"});
     return done();
   }
-  if (answer) take(member, *answer);
+  const bool averaged = answer && !answer->failed;
+  if (averaged) take(member, *answer);
   StageRound& round = frame_.open.stages[member.stage.value()];
   const auto found = round.answers.find(member.peer);
   const bool expected = member.round != Round() && round.round == member.round &&
                         found != round.answers.end() && round.runs();
   if (!expected) return done();
-  found->second = answer ? Kind::kAveraged : Kind::kFailed;
-  if (answer)
+  found->second = averaged ? Kind::kAveraged : Kind::kFailed;
+  if (averaged)
     frame_.note(facts::MemberAveraged{member.peer, answer->took_s, answer->stalled_s},
                 member.stage);
   else
-    frame_.note(facts::MemberFailed{member.peer, answer.error()}, member.stage);
+    frame_.note(facts::MemberFailed{member.peer, answer ? answer->failed->error : answer.error()},
+                member.stage);
+  if (answer && answer->failed) frame_.unreached(member, round.in_order(), *answer->failed);
   if (!round.any_pending()) round_over(member.stage);
   return done();
 }
@@ -214,6 +226,7 @@ void AsyncSchedule::round_over(Stage stage) {
     return frame_.order(
         orders::Later{orders::Later::What::kLastRound, kLastRoundPause, stage, round.round});
   }
+  if (round.all_averaged()) frame_.reach.reached(round.in_order(), round.relays);
   round.at = At::kFilling;
   frame_.note_replicas(stage, frame_.open.step,
                        frame_.roster.replicas_after(round.round, round.averaged()));

@@ -50,11 +50,11 @@ bool DelayedSchedule::update_under_way(Stage stage) const {
   return of_pending || SyncSchedule::update_under_way(stage);
 }
 
-/// The pipeline is to run dry: the last step, one after a failed round, or somebody needs a moment
-/// without an update under way to come in.
+/// The pipeline is to run dry: the last step, one after a failed round, two that were parted are to be
+/// tried again, or somebody needs a moment without an update under way to come in.
 bool DelayedSchedule::is_dry_run() const {
   return frame_.open.step == alone_ || frame_.open.step + 1 == Step(frame_.options.steps) ||
-         frame_.roster.newcomers_wait();
+         frame_.roster.newcomers_wait() || frame_.retry_due();
 }
 
 bool DelayedSchedule::hold_back() {
@@ -84,11 +84,16 @@ void DelayedSchedule::close_and_go_on() {
     frame_.send_back(id, fmt::format("it joined during the averaging of step {}", open.step));
   }
   if (!open.ledger->full()) return frame_.order(orders::ServeLeases{});
+  // After that loop: relays name members by their places in the list that is sent. Nobody is tried
+  // again: a round that fails here makes the swarm go back.
+  std::vector<std::vector<Relay>> relays(open.stages.size());
+  for (Stage stage; stage.value() < open.stages.size(); ++stage)
+    if (frame_.set_aside(stage, relays[stage.value()], /*retry=*/false)) return;
   std::optional<orders::CommitStep> commit;
   if (pending_) commit = decide_commit(*pending_);
   for (Stage stage; stage.value() < open.stages.size(); ++stage) {
     if (commit) commit->round = pending_->stages[stage.value()].round;
-    send_close(stage, !dry, commit ? &*commit : nullptr);
+    send_close(stage, !dry, commit ? &*commit : nullptr, relays[stage.value()]);
   }
   pending_.reset();
   if (dry) return;

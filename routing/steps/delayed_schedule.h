@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "common/strong_id.h"
 #include "routing/steps/sync_schedule.h"

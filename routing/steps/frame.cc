@@ -72,6 +72,70 @@ void Frame::send_back(const PeerId& id, const std::string& reason) {
   order(orders::AskToRegister{id, reason});
 }
 
+std::vector<Reach::Member> Frame::members_of(Stage stage) const {
+  std::vector<Reach::Member> members;
+  auto counted =
+      open.ledger ? open.ledger->counted(stage) : decltype(open.ledger->counted(stage)){};
+  for (const PeerId& id : roster.serving(stage)) members.push_back({id, counted[id].size()});
+  return members;
+}
+
+bool Frame::set_aside(Stage stage, std::vector<Relay>& relays, bool retry) {
+  const auto members = members_of(stage);
+  auto plan = reach.plan(members, now, retry);
+  for (const Reach::Aside& one : plan.aside) {
+    roster.peers().at(one.peer).set_aside = true;
+    send_back(one.peer, "it cannot reach another peer of its stage");
+    note(facts::SetAside{one.peer, one.from, one.retry_in}, stage);
+    if (open.ledger) open.ledger->peer_lost(one.peer, /*may_return=*/false);
+  }
+  if (!plan.aside.empty()) {
+    order(orders::ServeLeases{});
+    order(orders::Later{});
+    return true;
+  }
+  note_relays(stage, members, plan.relays);
+  relays = std::move(plan.relays);
+  return false;
+}
+
+bool Frame::retry_due() const {
+  for (Stage stage; stage.value() < roster.num_stages(); ++stage)
+    if (reach.retry_due(roster.serving(stage), now)) return true;
+  return false;
+}
+
+/// Once, not every round.
+void Frame::note_relays(Stage stage, const std::vector<Reach::Member>& members,
+                        const std::vector<Relay>& relays) {
+  if (said_relays_[stage] != relays.size())
+    for (const Relay& one : relays)
+      note(facts::PartsRelayed{members[one.a].peer, members[one.b].peer, members[one.via].peer},
+           stage);
+  said_relays_[stage] = relays.size();
+}
+
+void Frame::unreached(const RoundMember& member, const std::vector<PeerId>& members,
+                      const RoundFailure& failure) {
+  if (!failure.link) return;  // whoever hangs is missed by all: the others are not to part for it
+  auto is_here = [this](const PeerId& id) {
+    const PeerFacts* peer = roster.find(id);
+    return peer != nullptr && peer->reachable;
+  };
+  reach.keep([this](const PeerId& id) { return roster.find(id) != nullptr; });
+  for (const uint32_t place : failure.unreached)
+    if (place < members.size() && is_here(member.peer) && is_here(members[place]))
+      reach.unreached(member.peer, members[place], now);
+}
+
+std::optional<Reach::Aside> Frame::parted(const PeerId& id) const {
+  auto members = members_of(roster.peers().at(id).stage);
+  members.push_back({id, 0});
+  const auto plan = reach.plan(members, now);
+  if (plan.aside.empty()) return std::nullopt;
+  return plan.aside.front();
+}
+
 void Frame::dropped(const PeerId& id) {
   open.ledger->peer_lost(id, /*may_return=*/true);
   order(orders::ServeLeases{});

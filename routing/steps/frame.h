@@ -4,13 +4,18 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/strong_id.h"
+#include "routing/averaging/reach.h"
 #include "routing/membership/admission.h"
 #include "routing/membership/roster.h"
+#include "routing/membership/term.h"
 #include "routing/steps/open_step.h"
 #include "routing/steps/orders.h"
 #include "routing/steps/save_policy.h"
@@ -54,6 +59,7 @@ struct Frame {
   Reign reign;
   uint64_t rounds = 0;
   SavePolicy saves;
+  Reach reach;
   Time now{};  ///< Of the call under way.
   Orders orders;
 
@@ -66,7 +72,7 @@ struct Frame {
   /// Gives up what is open; the swarm is to gather.
   void gather(const std::string& reason);
   void close();
-  Round next_round() { return Round((reign.term.value() << 32) | ++rounds); }
+  Round next_round() { return round_of(reign.term, ++rounds); }
   std::unique_ptr<StepLedger> make_ledger(Step step) const;
   /// Begins `step`, without a ledger.
   void enter(Step step, Step computed_on);
@@ -76,6 +82,16 @@ struct Frame {
   bool diverged();
   /// A peer that must come in anew: it serves no more.
   void send_back(const PeerId& id, const std::string& reason);
+  /// The members of a stage's next round, and who relays between them. Those that cannot take part
+  /// are set aside; true if there were any: the round is not to begin. `retry`: see Reach::plan().
+  bool set_aside(Stage stage, std::vector<Relay>& relays, bool retry = true);
+  /// Of some stage two that were parted are to be tried again: in a round that can be repeated.
+  bool retry_due() const;
+  /// A member of a round says whom it could not reach.
+  void unreached(const RoundMember& member, const std::vector<PeerId>& members,
+                 const RoundFailure& failure);
+  /// Whether a peer that is not serving would have to be set aside if it were.
+  std::optional<Reach::Aside> parted(const PeerId& id) const;
   /// The peer's attempts leased before do not count.
   void dropped(const PeerId& id);
   void write_metrics(const OpenStep& closing, std::optional<double> gradient_norm);
@@ -91,8 +107,12 @@ struct Frame {
   void save_late(const PeerId& id);
 
  private:
+  std::vector<Reach::Member> members_of(Stage stage) const;
+  void note_relays(Stage stage, const std::vector<Reach::Member>& members,
+                   const std::vector<Relay>& relays);
   void end();
   bool said_diverged_ = false;
+  std::map<Stage, size_t> said_relays_;  ///< Pairs, by stage.
   facts::Finished finished_;
 };
 

@@ -42,6 +42,12 @@ std::vector<PeerId> StageRound::ids() const {
   return all;
 }
 
+std::vector<PeerId> StageRound::in_order() const {
+  std::vector<PeerId> all;
+  for (const Share& one : members) all.push_back(one.peer);
+  return all;
+}
+
 std::vector<PeerId> StageRound::averaged() const {
   std::vector<PeerId> have;
   for (const auto& [id, answer] : answers)
@@ -54,6 +60,10 @@ bool StageRound::take(const PeerId& member, const Result<CloseAnswer>& answer, T
   bool differs = false;
   if (!answer) {
     kind = is_lost(answer.code()) ? Kind::kLost : Kind::kFailed;
+  } else if (answer->failed) {
+    kind = Kind::kFailed;
+    if (answer->failed->link)
+      for (const uint32_t place : answer->failed->unreached) excuse(place);
   } else if (answer->holds_more) {
     kind = Kind::kHoldsMore;
   } else {
@@ -63,13 +73,26 @@ bool StageRound::take(const PeerId& member, const Result<CloseAnswer>& answer, T
     kind = differs ? Kind::kFailed : Kind::kAveraged;
   }
   if (kind != Kind::kAveraged && !first_failure) first_failure = now;
+  const bool link = answer && answer->failed && answer->failed->link;
+  if (link && !answer->failed->unreached.empty() && links_failed < 2) {
+    ++links_failed;
+    first_failure = now;
+  }
   return differs;
+}
+
+void StageRound::excuse(size_t place) {
+  if (place >= members.size()) return;
+  const auto found = answers.find(members[place].peer);
+  if (found != answers.end() && found->second == Kind::kPending) found->second = Kind::kFailed;
 }
 
 RoundVerdict StageRound::judge(Time now) const {
   std::vector<MemberAnswer> all;
   for (const auto& [id, answer] : answers) all.push_back({id, answer});
-  return judge_round(all, first_failure && now - *first_failure > kRoundGrace);
+  // The other end of a link that failed may notice later, and third members hear of it from there only.
+  const Time grace = links_failed > 0 ? 2 * kRoundGrace : kRoundGrace;
+  return judge_round(all, first_failure && now - *first_failure > grace);
 }
 
 bool OpenStep::all_averaged() const {

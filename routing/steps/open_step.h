@@ -27,10 +27,13 @@ struct StageRound {
   Round round;
   std::map<PeerId, Kind> answers;  ///< Of all members.
   std::vector<Share> members;      ///< As told to them; for the audit.
+  std::vector<Relay> relays;       ///< Likewise.
+  Time not_before{};               ///< The next try.
   /// It carries an update, or its step runs on: failure means recovery, not another try.
   bool overlapped = false;
-  std::optional<uint64_t> digest;  ///< Of the average, by the first member to answer.
-  std::optional<Time> first_failure;
+  std::optional<uint64_t> digest;     ///< Of the average, by the first member to answer.
+  std::optional<Time> first_failure;  ///< Or the last that began the grace again.
+  int links_failed = 0;               ///< Failures that began it: a link has two ends.
   double squared_norm = 0;
 
   bool runs() const { return at == At::kAveraging; }
@@ -38,12 +41,19 @@ struct StageRound {
   bool any_pending() const;
   bool all_averaged() const;
   std::vector<PeerId> ids() const;
+  /// As in the list that they were told.
+  std::vector<PeerId> in_order() const;
   /// Those that hold the average.
   std::vector<PeerId> averaged() const;
   /// Takes a member's answer to CloseStep. True if its average is another one than the first to
   /// answer reported: it counts as failed, and invariant I2 would break at the commit.
   bool take(const PeerId& member, const Result<CloseAnswer>& answer, Time now);
   RoundVerdict judge(Time now) const;
+
+ private:
+  /// A member says that its link to this one failed, which then may not know that the round has: it is not
+  /// at fault for its silence. If it is dead its link to the coordinator tells. Who is late is not excused.
+  void excuse(size_t place);
 };
 
 struct OpenStep {

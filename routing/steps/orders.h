@@ -11,6 +11,7 @@
 #include "common/ids.h"
 #include "common/result.h"
 #include "common/strong_id.h"
+#include "routing/averaging/reach.h"
 #include "routing/membership/roster.h"
 #include "routing/time.h"
 
@@ -44,6 +45,15 @@ struct Diverged {};
 struct MemberFailed {
   PeerId peer;
   Error error;
+};
+/// It takes no part for now: there is one of its stage that it cannot reach, and none between them.
+struct SetAside {
+  PeerId peer, from;
+  Time retry_in{};
+};
+/// Two members reach each other through a third.
+struct PartsRelayed {
+  PeerId a, b, via;
 };
 struct AveragesDiffer {
   PeerId peer;
@@ -88,12 +98,13 @@ struct Finished {
 };
 }  // namespace facts
 
-using Fact = std::variant<facts::PeerAdmitted, facts::PeerLost, facts::Recompute,
-                          facts::LeaseExpired, facts::AttemptFailed, facts::SlotSkipped,
-                          facts::Diverged, facts::MemberFailed, facts::AveragesDiffer,
-                          facts::StageAveraged, facts::MemberAveraged, facts::AveragingSkipped,
-                          facts::RoundAbandoned, facts::CommitFailed, facts::ReplicasCompared,
-                          facts::Recovered, facts::CannotGoOn, facts::SaveFailed, facts::Finished>;
+using Fact =
+    std::variant<facts::PeerAdmitted, facts::PeerLost, facts::Recompute, facts::LeaseExpired,
+                 facts::AttemptFailed, facts::SlotSkipped, facts::Diverged, facts::MemberFailed,
+                 facts::SetAside, facts::PartsRelayed, facts::AveragesDiffer, facts::StageAveraged,
+                 facts::MemberAveraged, facts::AveragingSkipped, facts::RoundAbandoned,
+                 facts::CommitFailed, facts::ReplicasCompared, facts::Recovered, facts::CannotGoOn,
+                 facts::SaveFailed, facts::Finished>;
 
 /// What a member brings into a round: `slots` ascending, `attempts` one for each.
 struct Share {
@@ -125,6 +136,7 @@ struct CloseStep {
   Round round;
   uint64_t samples = 0;                ///< Of the step without the skipped ones: the divisor.
   std::vector<Share> members;          ///< Those that are reachable are asked.
+  std::vector<Relay> relays{};         ///< Between members that cannot reach each other.
   bool go_on = false;                  ///< Go on with step + 1 meanwhile.
   std::optional<CommitStep> commit{};  ///< To be applied before; its `peer` is empty.
 };
@@ -141,6 +153,7 @@ struct EndPeriod {
   Step period;
   Round round;
   std::vector<PeerId> members;  ///< Those that are reachable are asked.
+  std::vector<Relay> relays{};  ///< As in CloseStep.
   bool blocking = false, save = false;
 };
 /// Write the line of a step's audit: what is committed next.
@@ -216,17 +229,25 @@ struct CommitAnswer {
   Step step;              ///< Updates applied.
   uint64_t checksum = 0;  ///< Of the parameters after it.
 };
+/// A member lives, but could not finish its round.
+struct RoundFailure {
+  std::vector<uint32_t> unreached;  ///< Members, by their places, that it could not reach.
+  Error error;
+  bool link = false;  ///< No link to them; else nothing came in time: they may hang.
+};
 /// A member's answer to CloseStep.
 struct CloseAnswer {
   bool holds_more = false;  ///< It has dropped its sum: it held slots that do not count.
   double squared_norm = 0;
   uint64_t digest = 0;  ///< Of the average.
   std::optional<CommitAnswer> committed;
+  std::optional<RoundFailure> failed;  ///< Then all else but `committed` says nothing.
 };
 /// A member's answer to EndPeriod.
 struct PeriodAnswer {
   uint64_t checksum = 0;  ///< Of the parameters that the round left; 0: not known.
   double took_s = 0, stalled_s = 0;
+  std::optional<RoundFailure> failed;  ///< Then all else says nothing.
 };
 /// Whose answer, in which round; `step` is the one that was to be closed.
 struct RoundMember {

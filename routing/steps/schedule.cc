@@ -5,6 +5,12 @@
 #include <algorithm>
 
 namespace swarm::routing {
+namespace {
+
+/// How often a peer that is set aside registers.
+constexpr Time kAsideRetry = std::chrono::seconds(1);
+
+}  // namespace
 
 void Schedule::start(Time now) {
   frame_.now = now;
@@ -117,11 +123,25 @@ Result<Orders> Schedule::slot_reported(const SlotReport& report, Time now) {
 
 // -- peers
 
+/// Only those who take part in rounds must reach one another.
+std::optional<Reach::Aside> Schedule::parted_from(const PeerId& id) {
+  PeerFacts& peer = frame_.roster.peers().at(id);
+  if (!frame_.is_open() || frame_.nothing_to_train() || peer.serving) return std::nullopt;
+  const auto parted = frame_.parted(id);
+  peer.set_aside = parted.has_value();
+  return parted;
+}
+
 Verdict Schedule::admit(const PeerId& id, Orders& out, Time now) {
   using Then = Admission::Then;
   start(now);
   frame_.save_late(id);
   PeerFacts& peer = frame_.roster.peers().at(id);
+  if (const auto parted = parted_from(id)) {
+    out = done();
+    return wait_verdict(std::min(parted->retry_in, kAsideRetry),
+                        "it cannot reach another peer of its stage");
+  }
   Admission admission = judge_admission(id);
   const Then then = admission.then;
   const bool ahead = then == Then::kIsAhead;

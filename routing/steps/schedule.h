@@ -103,6 +103,7 @@ class Schedule {
   /// Those of all open steps, oldest first.
   virtual std::vector<StepLedger*> ledgers();
 
+  std::optional<Reach::Aside> parted_from(const PeerId& id);
   void start(Time now);
   Orders done();
   Whereabouts whereabouts() const;

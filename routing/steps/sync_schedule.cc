@@ -8,6 +8,11 @@ namespace swarm::routing {
 
 using At = StageRound::At;
 
+namespace {
+/// Between rounds in which nobody was lost.
+constexpr Time kNextTry = std::chrono::milliseconds(300);
+}  // namespace
+
 // -- opening, closing
 
 void SyncSchedule::begin(Step step) { open_step(step, step); }
@@ -53,10 +58,14 @@ bool SyncSchedule::drop_unreachable_holder(Stage stage) {
 
 void SyncSchedule::start_round(Stage stage) {
   if (still_commits(stage)) return;  // commit_answered() comes back
-  if (!drop_unreachable_holder(stage)) send_close(stage, false, nullptr);
+  if (frame_.now < frame_.open.stages[stage.value()].not_before) return;  // the tick comes back
+  if (drop_unreachable_holder(stage)) return;
+  std::vector<Relay> relays;
+  if (!frame_.set_aside(stage, relays)) send_close(stage, false, nullptr, std::move(relays));
 }
 
-void SyncSchedule::send_close(Stage stage, bool go_on, const orders::CommitStep* commit) {
+void SyncSchedule::send_close(Stage stage, bool go_on, const orders::CommitStep* commit,
+                              std::vector<Relay> relays) {
   OpenStep& open = frame_.open;
   orders::CloseStep close;
   close.stage = stage;
@@ -64,6 +73,7 @@ void SyncSchedule::send_close(Stage stage, bool go_on, const orders::CommitStep*
   close.round = frame_.next_round();
   close.samples = uint64_t{open.ledger->counted_slots()} * frame_.options.microbatch;
   close.members = open.shares(stage, frame_.roster.serving(stage), frame_.roster);
+  close.relays = std::move(relays);
   close.go_on = go_on;
   if (commit != nullptr) close.commit = *commit;
   StageRound& round = open.stages[stage.value()];
@@ -72,6 +82,7 @@ void SyncSchedule::send_close(Stage stage, bool go_on, const orders::CommitStep*
   round.round = close.round;
   round.overlapped = go_on || commit != nullptr;
   round.members = close.members;
+  round.relays = close.relays;
   for (const Share& member : close.members) {
     PeerFacts& peer = frame_.roster.peers().at(member.peer);
     using Kind = StageRound::Kind;
@@ -167,6 +178,10 @@ Orders SyncSchedule::close_answered(const RoundMember& member, const Result<Clos
     return done();
   }
   if (!answer) frame_.note(facts::MemberFailed{member.peer, answer.error()}, member.stage);
+  if (answer && answer->failed) {
+    frame_.note(facts::MemberFailed{member.peer, answer->failed->error}, member.stage);
+    frame_.unreached(member, round->in_order(), *answer->failed);
+  }
   if (round->take(member.peer, answer, now))
     frame_.note(facts::AveragesDiffer{member.peer}, member.stage);
   judge(member.stage, *round);
@@ -193,6 +208,7 @@ void SyncSchedule::judge(Stage stage, StageRound& round) {
   if (verdict.kind == Kind::kWait) return;
   if (verdict.kind == Kind::kAveraged) {
     round.at = At::kAveraged;
+    frame_.reach.reached(round.in_order(), round.relays);
     const Time since_open = frame_.now - frame_.open.opened_at;
     frame_.note(facts::StageAveraged{round.answers.size(), since_open, round.overlapped}, stage);
     return advance();
@@ -211,8 +227,11 @@ void SyncSchedule::judge(Stage stage, StageRound& round) {
   if (frame_.roster.serving(stage).empty())
     return frame_.gather(fmt::format("stage {} has lost all its peers", stage));
   frame_.order(orders::ServeLeases{});
-  // Members that cannot reach one another would try without a pause: the tick begins the next one.
-  if (verdict.dropped.empty() && verdict.lost.empty()) return;
+  // Nobody is at fault: two members may not reach each other. The tick begins the next round.
+  if (verdict.dropped.empty() && verdict.lost.empty()) {
+    round.not_before = frame_.now + kNextTry;
+    return;
+  }
   // Not from within a loop over the stages: a new round is begun by the next event or tick.
   frame_.order(orders::Later{});
 }

@@ -43,7 +43,8 @@ class SyncSchedule : public Schedule {
   /// A holder that nobody could tell what counts: its share is computed again. True if there was
   /// one.
   bool drop_unreachable_holder(Stage stage);
-  void send_close(Stage stage, bool go_on, const orders::CommitStep* commit);
+  void send_close(Stage stage, bool go_on, const orders::CommitStep* commit,
+                  std::vector<Relay> relays);
   /// The decision is made: metrics and audit of `closing`, and the commit that its peers are to be
   /// told.
   orders::CommitStep decide_commit(const OpenStep& closing);

@@ -9,19 +9,16 @@ namespace swarm::routing {
 
 void InterleavedRoundRobin::upsert(const PeerId& peer, double samples_per_s) {
   SWARM_CHECK(samples_per_s > 0 && std::isfinite(samples_per_s));
-  auto it = entries_.find(peer);
-  if (it != entries_.end()) {
-    it->second.samples_per_s = samples_per_s;
-    return;
-  }
-  Entry entry;
+  const auto first = std::min_element(entries_.begin(), entries_.end(), [](auto& a, auto& b) {
+    return a.second.clock_s < b.second.clock_s;
+  });
+  const double first_s = first == entries_.end() ? 0 : first->second.clock_s;
+  auto [it, is_new] = entries_.try_emplace(peer, Entry{first_s, samples_per_s});
+  if (is_new) return;
+  // What it is ahead by are picks: they cost what a pick costs now, not what it was thought to.
+  Entry& entry = it->second;
+  entry.clock_s = first_s + (entry.clock_s - first_s) * entry.samples_per_s / samples_per_s;
   entry.samples_per_s = samples_per_s;
-  if (!entries_.empty()) {
-    entry.clock_s = std::min_element(entries_.begin(), entries_.end(), [](auto& a, auto& b) {
-                      return a.second.clock_s < b.second.clock_s;
-                    })->second.clock_s;
-  }
-  entries_.emplace(peer, entry);
 }
 
 void InterleavedRoundRobin::remove(const PeerId& peer) { entries_.erase(peer); }

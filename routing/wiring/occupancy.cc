@@ -10,7 +10,8 @@ constexpr double kDay_s = 86'400;
 }
 
 const std::vector<std::string>& wiring_cost_names() {
-  static const std::vector<std::string> names{"occupancy", "response", "compute"};
+  static const std::vector<std::string> names{"occupancy", "response", "compute", "random",
+                                              "fixed"};
   return names;
 }
 

@@ -12,6 +12,8 @@ enum class WiringCost : uint8_t {
   kOccupancy,  ///< Occupancy::seconds(): how long a microbatch keeps the peer from the next.
   kResponse,   ///< From request to reply, as the sender sees it (paper, Sec. 3.2).
   kCompute,    ///< The peer's compute alone.
+  kRandom,     ///< None: anybody, by lot.
+  kFixed,      ///< None: a microbatch's number decides, the same place at every stage.
 };
 /// In the order of WiringCost, as in an experiment file.
 const std::vector<std::string>& wiring_cost_names();

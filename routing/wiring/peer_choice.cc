@@ -11,12 +11,21 @@ namespace {
 constexpr double kAwaySmoothing = 0.02;
 /// A peer this many times busier than the least busy one is no worse a choice in the long run.
 constexpr double kLeastBusy = 2;
+/// Where slow peers only hold places (no steps), they may take so many times what the cheapest does.
+constexpr double kSlowest = 5;
+/// An estimate so many times above what the peer tells now and told before is no mean of answers.
+constexpr double kRaised = 2;
 
 }  // namespace
 
 PeerChoice::PeerChoice(const PeerEstimatesOptions& estimates, WiringCost cost, uint64_t seed,
                        double patience)
-    : cost_(cost), patience_(patience), router_(seed), round_trips_(estimates), costs_(estimates) {}
+    : cost_(cost),
+      patience_(patience),
+      router_(seed),
+      random_(seed),
+      round_trips_(estimates),
+      costs_(estimates) {}
 
 void PeerChoice::add(const PeerId& peer) { router_.upsert(peer, costs_.samples_per_s(peer)); }
 
@@ -36,6 +45,13 @@ bool PeerChoice::announced(const PeerId& peer, uint64_t announcement) {
   return round_trips_.announced(peer, announcement);
 }
 
+void PeerChoice::Work::saw_way(double seen_s) {
+  if (!(seen_s > away_s) || away_s < 0)
+    away_s = std::max(0.0, seen_s);
+  else if (std::isfinite(seen_s))
+    away_s += kAwaySmoothing * (seen_s - away_s);
+}
+
 double PeerChoice::busy_s(const PeerId& peer, int64_t samples) const {
   const double each_s = costs_.seconds_per_sample(peer);
   const double this_s = each_s * static_cast<double>(samples);
@@ -50,23 +66,37 @@ bool PeerChoice::passed_over(const PeerId& peer, int64_t samples, double bound_s
   if (busy_s(peer, samples) <= bound_s) return false;
   auto found = work_.find(peer);
   if (found == work_.end()) return false;  // to be measured
-  const double this_s = costs_.seconds_per_sample(peer) * static_cast<double>(samples);
-  return now_s - found->second.picked_at_s < std::max(kTryAgain_s, kTryAgain * this_s);
+  const Work& work = found->second;
+  // Silence is no cost: where there was nothing else, only the wait for it counts.
+  const double estimate_s = costs_.seconds_per_sample(peer) * static_cast<double>(samples);
+  const double this_s = std::min(estimate_s, work.last.seconds());
+  const double wait_s = work.silent ? round_trips_.deadline_s(peer, samples) : 0;
+  return now_s - work.picked_at_s <
+         std::max({kTryAgain_s, kTryAgain * this_s, kWaitAgain * wait_s});
+}
+
+Tries::Condition PeerChoice::busy(const Tries& tries, int64_t samples, double now_s) {
+  const auto peers = router_.peers();
+  if ((cost_ == WiringCost::kRandom || cost_ == WiringCost::kFixed) && !peers.empty()) {
+    const uint64_t place = cost_ == WiringCost::kRandom ? random_.next() : tries.number();
+    return [only = peers[place % peers.size()]](const PeerId& peer) { return peer != only; };
+  }
+  if (cost_ != WiringCost::kOccupancy || !measured_) return {};
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  double least_s = kNever, response_s = kNever, cheapest_s = kNever;
+  for (const PeerId& peer : peers) {
+    least_s = std::min(least_s, busy_s(peer, samples));
+    response_s = std::min(response_s, round_trips_.seconds_per_sample(peer));
+    cheapest_s = std::min(cheapest_s, costs_.seconds_per_sample(peer));
+  }
+  const auto n = static_cast<double>(samples);
+  double bound_s = std::max(patience_ * response_s * n, kLeastBusy * least_s);
+  if (patience_ >= 1) bound_s = std::max(bound_s, kSlowest * cheapest_s * n);
+  return [=](const PeerId& peer) { return passed_over(peer, samples, bound_s, now_s); };
 }
 
 std::optional<PeerId> PeerChoice::pick(Tries& tries, int64_t samples, double now_s) {
-  Tries::Condition busy;
-  if (cost_ == WiringCost::kOccupancy && measured_) {
-    double least_s = std::numeric_limits<double>::infinity(), response_s = least_s;
-    for (const PeerId& peer : router_.peers()) {
-      least_s = std::min(least_s, busy_s(peer, samples));
-      response_s = std::min(response_s, round_trips_.seconds_per_sample(peer));
-    }
-    response_s *= static_cast<double>(samples);
-    busy = [=, bound_s = std::max(patience_ * response_s, kLeastBusy * least_s)](
-               const PeerId& peer) { return passed_over(peer, samples, bound_s, now_s); };
-  }
-  auto picked = tries.next(router_, samples, busy);
+  auto picked = tries.next(router_, samples, busy(tries, samples, now_s));
   if (!picked) return picked;
   Work& work = work_[*picked];
   work.samples += samples;
@@ -81,22 +111,25 @@ void PeerChoice::ended(const PeerId& peer, int64_t samples) {
 }
 
 void PeerChoice::answered(const PeerId& peer, int64_t samples, double waited_s,
-                          const Occupancy& occupancy, double away_s) {
-  round_trips_.observe(peer, waited_s, samples);
+                          const Occupancy& occupancy, std::optional<double> away_s) {
+  if (away_s) round_trips_.observe(peer, waited_s, samples);
   measured_ = true;
   auto found = work_.find(peer);
   if (found != work_.end()) {
-    found->second.last = occupancy;
-    double& least_s = found->second.away_s;
-    if (!(away_s > least_s) || least_s < 0)
-      least_s = std::max(0.0, away_s);
-    else if (std::isfinite(away_s))
-      least_s += kAwaySmoothing * (away_s - least_s);
+    found->second.silent = false;
+    if (away_s) found->second.saw_way(*away_s);
   }
   const double cost_s = cost_ == WiringCost::kOccupancy  ? occupancy.seconds()
                         : cost_ == WiringCost::kResponse ? waited_s
                                                          : occupancy.compute_s;
   if (cost_s <= 0) return;  // it said nothing of use
+  // Silence is a long wait, no cost: what it raised the estimate to counts until there is an answer.
+  if (cost_ != WiringCost::kResponse && found != work_.end()) {
+    const double told_s = std::max(cost_s, found->second.last.seconds());
+    if (costs_.seconds_per_sample(peer) * static_cast<double>(samples) > kRaised * told_s)
+      costs_.forget(peer);
+  }
+  if (found != work_.end()) found->second.last = occupancy;
   costs_.observe(peer, cost_s, samples);
   share_anew(peer);
 }
@@ -104,6 +137,7 @@ void PeerChoice::answered(const PeerId& peer, int64_t samples, double waited_s,
 void PeerChoice::timed_out(const PeerId& peer, int64_t samples, double waited_s) {
   round_trips_.observe_timeout(peer, waited_s, samples);
   costs_.observe_timeout(peer, waited_s, samples);
+  if (auto found = work_.find(peer); found != work_.end()) found->second.silent = true;
   share_anew(peer);
 }
 

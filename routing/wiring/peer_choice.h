@@ -14,7 +14,8 @@
 
 namespace swarm::routing {
 
-/// Shares in proportion to 1 / cost by interleaved round-robin; deadlines from round trips.
+/// Shares in proportion to 1 / cost by interleaved round-robin; deadlines from round trips. kRandom and
+/// kFixed know no cost: they are what the others are compared with.
 ///
 /// With WiringCost::kOccupancy unfinished work bounds what a peer is given: where it would be done
 /// only after `patience` usual responses of the peer that answers soonest, and later than after
@@ -29,9 +30,11 @@ class PeerChoice {
   /// lasts longer than what is under way anyway; elsewhere a slow peer only holds a place.
   static constexpr double kPatienceOfSteps = 0.5;
   static constexpr double kPatience = 2;
-  /// A peer passed over is tried again after so long, and after kTryAgain times its own cost.
+  /// A peer passed over is tried again after so long, after kTryAgain times its own cost and, while
+  /// it is silent, after kWaitAgain times as long as it may be waited for.
   static constexpr double kTryAgain_s = 30;
   static constexpr double kTryAgain = 50;
+  static constexpr double kWaitAgain = 10;
 
   PeerChoice(const PeerEstimatesOptions& estimates, WiringCost cost, uint64_t seed,
              double patience = kPatience);
@@ -58,8 +61,9 @@ class PeerChoice {
   void ended(const PeerId& peer, int64_t samples);
 
   /// `away_s`: what of the wait was neither work nor queue of anybody, so the way there and back.
+  /// Nothing: the peer had the answer already, so the wait says nothing of it.
   void answered(const PeerId& peer, int64_t samples, double waited_s, const Occupancy& occupancy,
-                double away_s = 0);
+                std::optional<double> away_s = 0.0);
   void timed_out(const PeerId& peer, int64_t samples, double waited_s);
 
   double deadline_s(const PeerId& peer, int64_t samples) const;
@@ -72,9 +76,14 @@ class PeerChoice {
   struct Work {
     int64_t samples = 0;  // under way
     double picked_at_s = 0;
-    double away_s = -1;  // < 0: not known
+    double away_s = -1;   // < 0: not known
+    bool silent = false;  // since its last answer, if there was one
     Occupancy last;
+
+    void saw_way(double seen_s);
   };
+  /// Whom others go before, at this cost.
+  Tries::Condition busy(const Tries& tries, int64_t samples, double now_s);
   /// Until it would be done with what it has and `samples` more.
   double busy_s(const PeerId& peer, int64_t samples) const;
   bool passed_over(const PeerId& peer, int64_t samples, double bound_s, double now_s) const;
@@ -83,6 +92,7 @@ class PeerChoice {
   WiringCost cost_;
   double patience_;
   InterleavedRoundRobin router_;
+  SplitMix64 random_;
   PeerEstimates round_trips_;  // of the whole answer: gives the deadlines
   PeerEstimates costs_;        // gives the shares
   std::map<PeerId, Work> work_;

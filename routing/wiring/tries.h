@@ -16,7 +16,10 @@ namespace swarm::routing {
 class Tries {
  public:
   /// Peers in `avoid` are taken only when there is no other.
-  explicit Tries(std::set<PeerId> avoid = {}) : avoid_(std::move(avoid)) {}
+  /// `number`: of the microbatch, for WiringCost::kFixed.
+  explicit Tries(std::set<PeerId> avoid = {}, uint64_t number = 0)
+      : avoid_(std::move(avoid)), number_(number) {}
+  uint64_t number() const { return number_; }
 
   using Condition = std::function<bool(const PeerId&)>;
   /// A peer of `router` that was not asked in this round; it counts as asked. Nothing: all were.
@@ -34,6 +37,7 @@ class Tries {
   std::set<PeerId> avoid_;
   std::set<PeerId> tried_;
   double shortest_hint_s_ = 0;  // 0: none
+  uint64_t number_ = 0;
 };
 
 }  // namespace swarm::routing

@@ -51,13 +51,30 @@ void Optimizer::step(const float* gradient, uint64_t lr_position, double gradien
                      const float* from, float* to) {
   const auto position = static_cast<int64_t>(std::min<uint64_t>(lr_position, INT64_MAX));
   begin(learning_rate(options_, position), gradient_scale);
+  run_ranges(0, size_, gradient, from, to);
+}
+
+void Optimizer::step_range(uint64_t first, uint64_t count, const OptimizerCounters& before,
+                           const float* gradient, uint64_t lr_position, double gradient_scale,
+                           float* values) {
+  counters_ = before;
+  const auto position = static_cast<int64_t>(std::min<uint64_t>(lr_position, INT64_MAX));
+  begin(learning_rate(options_, position), gradient_scale);
+  run_ranges(first, count, gradient, values, values);
+}
+
+void Optimizer::run_ranges(uint64_t first, uint64_t count, const float* gradient, const float* from,
+                           float* to) {
   for (const Range& range : ranges_) {
+    const uint64_t start = std::max(range.offset, first);
+    const uint64_t stop = std::min(range.offset + range.size, first + count);
+    if (start >= stop) continue;
     const float decay = range.decayed ? static_cast<float>(options_.weight_decay) : 0;
-    parallel_(range.size, [&](size_t begin, size_t end) {
-      const uint64_t at = range.offset + begin;
+    parallel_(stop - start, [&](size_t begin, size_t end) {
+      const uint64_t at = start + begin;
       std::vector<float*> own;
       for (size_t i = 0; i < num_moments_; ++i) own.push_back(moments() + i * size_ + at);
-      run(decay, gradient + at, from + at, to + at, own.data(), end - begin);
+      run(decay, gradient + (at - first), from + at, to + at, own.data(), end - begin);
     });
   }
 }
@@ -67,9 +84,14 @@ void Optimizer::reset() {
   std::memset(moments_.data(), 0, moments_bytes());
 }
 
-Status Optimizer::restore(const OptimizerCounters& counters, const void* moments) {
+Status Optimizer::set_counters(const OptimizerCounters& counters) {
   if (Status status = check_counters(options_.kind, counters); !status) return status;
   counters_ = counters;
+  return {};
+}
+
+Status Optimizer::restore(const OptimizerCounters& counters, const void* moments) {
+  if (Status status = set_counters(counters); !status) return status;
   std::memcpy(moments_.data(), moments, moments_bytes());
   return {};
 }

@@ -50,6 +50,14 @@ class Optimizer {
   void step(const float* gradient, uint64_t lr_position, double gradient_scale, const float* from,
             float* to);
 
+  /// The update that step() makes of elements [first, first + count), for an optimizer that has
+  /// counted `before` so far. `gradient`: float32 [count]; `values`: float32 [size()]. Where all
+  /// ranges have been updated the bits are those of one step(), whatever the order. Moves
+  /// counters() on from `before`.
+  void step_range(uint64_t first, uint64_t count, const OptimizerCounters& before,
+                  const float* gradient, uint64_t lr_position, double gradient_scale,
+                  float* values);
+
   OptimizerKind kind() const { return options_.kind; }
   uint64_t size() const { return size_; }  ///< Parameters.
   const OptimizerCounters& counters() const { return counters_; }
@@ -62,6 +70,8 @@ class Optimizer {
 
   /// As before the first update.
   void reset();
+  /// The moments stay as they are. Errors: as check_counters(); then nothing has changed.
+  Status set_counters(const OptimizerCounters& counters);
   /// Goes on bit for bit from counters() and moments_bytes() of moments() (maybe unaligned) taken
   /// from an equal optimizer. Errors: as check_counters(); then nothing has changed.
   Status restore(const OptimizerCounters& counters, const void* moments);
@@ -84,6 +94,10 @@ class Optimizer {
     uint64_t offset = 0, size = 0;
     bool decayed = false;
   };
+  /// The elements of [first, first + count); pointers to element 0, gradient to element `first`.
+  void run_ranges(uint64_t first, uint64_t count, const float* gradient, const float* from,
+                  float* to);
+
   std::vector<Range> ranges_;  // neighbours that are treated alike, joined
   uint64_t size_ = 0;
   size_t num_moments_ = 0;

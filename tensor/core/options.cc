@@ -69,6 +69,15 @@ uint64_t most_samples(const ModelOptions& model, uint64_t sequence) {
   return kMaxTensorBytes / sizeof(float) / widest / sequence;
 }
 
+uint64_t graph_bytes_per_sample(const ModelOptions& model, int32_t blocks) {
+  const auto width = static_cast<uint64_t>(model.width), ffn = static_cast<uint64_t>(model.ffn);
+  const auto sequence = static_cast<uint64_t>(model.sequence);
+  // Inputs of both norms and of the four matrices, queries, keys and values; both sides of the GELU;
+  // the attention's weights.
+  const uint64_t per_token = 8 * width + 2 * ffn + static_cast<uint64_t>(model.heads) * sequence;
+  return static_cast<uint64_t>(blocks) * sequence * per_token * sizeof(float);
+}
+
 LayerRange stage_layers(const ModelOptions& model, int32_t stage, int32_t num_stages) {
   SWARM_CHECK(num_stages >= 1 && num_stages <= model.layers);
   SWARM_CHECK(stage >= 0 && stage < num_stages);

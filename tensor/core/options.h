@@ -50,6 +50,10 @@ struct ModelOptions {
 /// stage passes kMaxTensorBytes. Requires a valid model.
 uint64_t most_samples(const ModelOptions& model, uint64_t sequence);
 
+/// What a stage keeps of a sample between forward and backward where its graph is kept: the tensors of
+/// `blocks` blocks, in float32. An estimate, about right for a GPT. Requires a valid model.
+uint64_t graph_bytes_per_sample(const ModelOptions& model, int32_t blocks);
+
 /// Blocks [first, first + count) belong to `stage`. Requires valid arguments, num_stages <= layers.
 struct LayerRange {
   int32_t first = 0, count = 0;

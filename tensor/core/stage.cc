@@ -13,4 +13,16 @@ Status Stage::take_average(AveragedPart, const Buffer&, const Buffer&) {
   return not_asynchronous();
 }
 
+Error Stage::no_ranges() {
+  return {ErrorCode::kInvalidArgument, "this kind of stage has no ranges of a state", 0};
+}
+
+Result<Buffer> Stage::save_range(uint64_t, uint64_t) const { return no_ranges(); }
+Status Stage::load_range(uint64_t, uint64_t, const Buffer&) { return no_ranges(); }
+Result<OptimizerCounters> Stage::update_range(uint64_t, uint64_t, uint64_t,
+                                              const OptimizerCounters&, const Buffer&, double) {
+  return no_ranges();
+}
+Status Stage::settle(uint64_t, const OptimizerCounters&) { return no_ranges(); }
+
 }  // namespace swarm::tensor

@@ -16,6 +16,7 @@
 #include "common/microbatch_key.h"
 #include "common/result.h"
 #include "swarm/tensor.pb.h"
+#include "tensor/core/optimizer.h"
 #include "tensor/core/options.h"
 
 namespace swarm::tensor {
@@ -124,11 +125,32 @@ class Stage {
   /// All or nothing. Errors: kCorruptCheckpoint, kShapeMismatch (another model, stage or split).
   virtual Status load_state(const Buffer& state) = 0;
 
+  // ---- Ranges of a state, for peers that learn it while others train (docs/averaging.md). Between
+  // the first load_range() or update_range() and settle() the state is of no step.
+
+  /// What the optimizer has counted so far.
+  virtual OptimizerCounters counters() const { return {}; }
+  /// Elements [first, first + count) of the parameters, then of each moment: float32 [1 + moments,
+  /// count]. Errors: kInvalidArgument (outside).
+  virtual Result<Buffer> save_range(uint64_t first, uint64_t count) const;
+  /// Takes what save_range() gave elsewhere. Forgets kept forwards and the gradient sum. Errors:
+  /// kInvalidArgument, kShapeMismatch; then nothing has changed.
+  virtual Status load_range(uint64_t first, uint64_t count, const Buffer& range);
+  /// apply() of these elements alone, which are of `step` and `before`; `gradient`: float32
+  /// [count]. What the optimizer has counted afterwards. Errors: kInvalidArgument, kShapeMismatch,
+  /// kNonFinite, kCorruptCheckpoint (counters); then nothing has changed.
+  virtual Result<OptimizerCounters> update_range(uint64_t first, uint64_t count, uint64_t step,
+                                                 const OptimizerCounters& before,
+                                                 const Buffer& gradient, double clip_scale);
+  /// All elements are of `step` now. Errors: kCorruptCheckpoint, kInvalidArgument.
+  virtual Status settle(uint64_t step, const OptimizerCounters& counters);
+
   /// Parameters from the seed alone: equal for any split of the same model. step() becomes 0.
   virtual void initialize() = 0;
 
  protected:
   static Error not_asynchronous();
+  static Error no_ranges();
 };
 
 }  // namespace swarm::tensor

@@ -48,7 +48,7 @@ class TorchStage final : public ModelStage {
   Buffer parameters() const override { return parameters_.values(); }
   uint64_t checksum() const override { return parameters_.checksum(); }
   uint64_t step() const override { return parameters_.step(); }
-  uint64_t updates() const override { return parameters_.updates(); }
+  uint64_t updates() const override { return parameters_.counters().updates; }
   Buffer gradient_sum() const override { return parameters_.gradient_sum(); }
   void clear_gradients() override { parameters_.clear_gradients(); }
   Status apply(const Buffer& gradient, double clip_scale) override {
@@ -66,6 +66,21 @@ class TorchStage final : public ModelStage {
   }
   Buffer save_state() const override { return parameters_.save_state(); }
   Status load_state(const Buffer& state) override { return parameters_.load_state(state); }
+  OptimizerCounters counters() const override { return parameters_.counters(); }
+  Result<Buffer> save_range(uint64_t first, uint64_t count) const override {
+    return parameters_.save_range(first, count);
+  }
+  Status load_range(uint64_t first, uint64_t count, const Buffer& range) override {
+    return parameters_.load_range(first, count, range);
+  }
+  Result<OptimizerCounters> update_range(uint64_t first, uint64_t count, uint64_t step,
+                                         const OptimizerCounters& before, const Buffer& gradient,
+                                         double clip_scale) override {
+    return parameters_.update_range(first, count, step, before, gradient, clip_scale);
+  }
+  Status settle(uint64_t step, const OptimizerCounters& counters) override {
+    return parameters_.settle(step, counters);
+  }
   void initialize() override { parameters_.initialize(); }
 
  private:

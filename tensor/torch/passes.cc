@@ -35,7 +35,7 @@ Result<EncodedTensor> Passes::forward(const MicrobatchKey& key, const StageInput
   Kept kept;
   kept.batch = checked->batch;
   kept.sequence = checked->sequence;
-  kept.updates = parameters_.updates();
+  kept.updates = parameters_.counters().updates;
   if (graph) kept.version = parameters_.versions().current();
   if (graph && !part_.first) kept.leaf = checked->input.requires_grad_();
   Tensor output =

@@ -33,6 +33,11 @@ Status check_size(const char* what, const Buffer& buffer, uint64_t n) {
       fmt::format("{}: expected {} bytes (got {})", what, n * sizeof(float), buffer.size()));
 }
 
+Status check_range(uint64_t first, uint64_t count, uint64_t n) {
+  if (count > 0 && first < n && count <= n - first) return {};
+  return invalid(fmt::format("range: {} elements from {} on, of {}", count, first, n));
+}
+
 }  // namespace
 
 TrainedParameters::TrainedParameters(const StageOptions& options, torch::Device device,
@@ -111,7 +116,7 @@ Result<LocalUpdate> TrainedParameters::apply_local(uint64_t samples, uint64_t lr
     done.clip_scale = clip_scale(options_.optimizer, done.gradient_norm);
     update(g, lr_position, done.clip_scale);
     clear_gradients();
-    done.updates = updates();
+    done.updates = counters().updates;
     return done;
   });
 }
@@ -209,10 +214,68 @@ Status TrainedParameters::load_state(const Buffer& state) {
   forget();
   versions_.change([&](const float*, float* to) { std::memcpy(to, values, bytes); });
   step_ = view->head.step();
+  in_ranges_ = false;
+  return {};
+}
+
+// ---- ranges
+
+void TrainedParameters::change_some(const std::function<void(float* values)>& write) {
+  if (!in_ranges_) forget();
+  in_ranges_ = true;
+  versions_.change([&](const float* from, float* to) {
+    if (to != from) std::memcpy(to, from, size_ * sizeof(float));
+    write(to);
+  });
+}
+
+Result<Buffer> TrainedParameters::save_range(uint64_t first, uint64_t count) const {
+  if (Status status = check_range(first, count, size_); !status) return status.error();
+  const uint64_t vectors = 1 + moments_size() / size_, bytes = count * sizeof(float);
+  MutableBuffer out = MutableBuffer::allocate(vectors * bytes);
+  std::memcpy(out.data(), versions_.values() + first, bytes);
+  for (uint64_t i = 1; i < vectors; ++i)
+    std::memcpy(out.data() + i * bytes, optimizer_->moments() + (i - 1) * size_ + first, bytes);
+  return out.freeze();
+}
+
+Status TrainedParameters::load_range(uint64_t first, uint64_t count, const Buffer& range) {
+  if (Status status = check_range(first, count, size_); !status) return status;
+  const uint64_t vectors = 1 + moments_size() / size_, bytes = count * sizeof(float);
+  if (Status status = check_size("range", range, vectors * count); !status) return status;
+  change_some([&](float* values) { std::memcpy(values + first, range.data(), bytes); });
+  for (uint64_t i = 1; i < vectors; ++i)
+    std::memcpy(optimizer_->moments() + (i - 1) * size_ + first, range.data() + i * bytes, bytes);
+  return {};
+}
+
+Result<OptimizerCounters> TrainedParameters::update_range(uint64_t first, uint64_t count,
+                                                          uint64_t step,
+                                                          const OptimizerCounters& before,
+                                                          const Buffer& gradient,
+                                                          double clip_scale) {
+  if (Status status = check_range(first, count, size_); !status) return status.error();
+  if (Status status = check_size("gradient", gradient, count); !status) return status.error();
+  if (!std::isfinite(clip_scale) || clip_scale < 0) return invalid("clip_scale: must be >= 0");
+  if (Status status = check_counters(optimizer_->kind(), before); !status) return status.error();
+  const Buffer aligned = aligned_floats(gradient);
+  if (!all_finite(floats(aligned), count)) return non_finite("gradient: not finite");
+  change_some([&](float* values) {
+    optimizer_->step_range(first, count, before, floats(aligned), step, clip_scale, values);
+  });
+  return optimizer_->counters();
+}
+
+Status TrainedParameters::settle(uint64_t step, const OptimizerCounters& counters) {
+  if (Status status = check_counters(optimizer_->kind(), counters); !status) return status;
+  if (Status status = set_step(step); !status) return status;
+  if (Status status = optimizer_->set_counters(counters); !status) return status;
+  in_ranges_ = false;
   return {};
 }
 
 void TrainedParameters::initialize() {
+  in_ranges_ = false;
   forget();
   versions_.change([&](const float*, float* to) {
     for (const ParameterInfo& info : layout_) {

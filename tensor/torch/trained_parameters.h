@@ -38,7 +38,6 @@ class TrainedParameters {
   Buffer values() const { return copy(versions_.values()); }  ///< A copy, float32 [size()].
   uint64_t checksum() const;
   uint64_t step() const { return step_; }
-  uint64_t updates() const { return optimizer_->counters().updates; }
 
   /// Adds one gradient for each parameter, in the order of the layout, to the sum. More may follow
   /// behind them in `found`; they are not looked at.
@@ -53,6 +52,13 @@ class TrainedParameters {
   Status take_average(AveragedPart part, const Buffer& average, const Buffer& sent);
   Buffer save_state() const;
   Status load_state(const Buffer& state);
+  const OptimizerCounters& counters() const { return optimizer_->counters(); }
+  Result<Buffer> save_range(uint64_t first, uint64_t count) const;
+  Status load_range(uint64_t first, uint64_t count, const Buffer& range);
+  Result<OptimizerCounters> update_range(uint64_t first, uint64_t count, uint64_t step,
+                                         const OptimizerCounters& before, const Buffer& gradient,
+                                         double clip_scale);
+  Status settle(uint64_t step, const OptimizerCounters& counters);
   void initialize();
 
  private:
@@ -62,6 +68,8 @@ class TrainedParameters {
   void add_to_moments(const float* average, const float* sent);
   Status check_head(const proto::StageState& head) const;
   void forget();
+  /// `write` changes some elements; those that it leaves alone stay as they are.
+  void change_some(const std::function<void(float* values)>& write);
 
   const StageOptions options_;
   const std::vector<ParameterInfo> layout_;
@@ -71,6 +79,7 @@ class TrainedParameters {
   const std::unique_ptr<Optimizer> optimizer_;
   torch::Tensor gradients_;  // [size_], on the device
   uint64_t step_ = 0;
+  bool in_ranges_ = false;  ///< Not all elements are of step_, until settle().
 };
 
 }  // namespace swarm::tensor

@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_microbatch_must_fit_into_tensors_and_frames) {
       "[training]\nmicrobatch = 256\nbatch = 256\nvalidation_samples = 256\n[links]\n";
   BOOST_TEST(only(many).key == "links.max_head_bytes");
   BOOST_TEST(only(many + "max_head_bytes = 2000000\nmax_body_bytes = 1000\n"
-                         "[pipeline]\nstages = 2\n")
+                         "[pipeline]\nstages = 2\nbackward = \"recompute\"\n")
                  .key == "links.max_body_bytes");
 }
 
@@ -115,11 +115,49 @@ BOOST_AUTO_TEST_CASE(memory_must_have_room_for_two_microbatches) {
   const std::string wide =  // activations of 2 MiB
       "[model]\nsequence = 1024\nheads = 1\nwidth = 8\nffn = 8\n"
       "[training]\nmicrobatch = 64\nbatch = 64\nvalidation_samples = 64\n[pipeline]\nstages = 2\n";
-  const auto tight = only(wide + "[links]\nreceive_budget_bytes = 4194303\n");
+  const std::string again = wide + "backward = \"recompute\"\n";
+  const auto tight = only(again + "[links]\nreceive_budget_bytes = 4194303\n");
   BOOST_TEST(tight.key == "links.receive_budget_bytes");
   BOOST_TEST(tight.message.find("expected at least 4194304") != std::string::npos, tight.message);
-  BOOST_TEST(only(wide + "[stage_server]\nresident_bytes = 8388607\n").key ==
+  good(kMinimal + again + "[stage_server]\nresident_bytes = 8388608\n");
+  BOOST_TEST(only(again + "[stage_server]\nresident_bytes = 8388607\n").key ==
              "stage_server.resident_bytes");
+  // With the graph kept: 4 blocks of 64 samples x 1024 tokens x (8 * 8 + 2 * 8 + 1024) floats.
+  const auto kept = only(wide + "[stage_server]\nresident_bytes = 2000000000\n");
+  BOOST_TEST(kept.key == "stage_server.resident_bytes");
+  BOOST_TEST(kept.message.find("expected at least 2323644416") != std::string::npos, kept.message);
+}
+
+// Neither a split of its own nor the versions of parameters counted.
+BOOST_AUTO_TEST_CASE(the_stage_that_keeps_most_must_have_room) {
+  const std::string sizes =
+      "[model]\nsequence = 1024\nheads = 1\nwidth = 8\nffn = 8\nlayers_per_stage = [1, 5, 2]\n"
+      "[training]\nmicrobatch = 64\nbatch = 64\nvalidation_samples = 64\n[pipeline]\nstages = 3\n";
+  const auto split = only(sizes + "[stage_server]\nresident_bytes = 2500000000\n");
+  BOOST_TEST(split.key == "stage_server.resident_bytes");
+  // 2 x (2 x 2 MiB + 5 blocks of 64 samples x 1024 tokens x 1104 floats)
+  BOOST_TEST(contains(split.message, "expected at least 2902458368"), split.message);
+  const std::string large =  // parameters of a stage without embeddings: about 12 x 1024^2 x 4
+      "[model]\nsequence = 16\nheads = 1\nwidth = 1024\nffn = 4096\nlayers = 8\n"
+      "[training]\nmicrobatch = 1\nbatch = 4\nvalidation_samples = 4\nmode = \"async\"\n";
+  const std::string room = "[pipeline]\nstages = 2\n[stage_server]\nresident_bytes = 300000000\n";
+  const auto versions = only(large + room);
+  BOOST_TEST(versions.key == "stage_server.resident_bytes");
+  good(kMinimal + large + "local_update_every = 2\n" + room);
+}
+
+BOOST_AUTO_TEST_CASE(how_many_are_under_way_is_a_number_or_auto) {
+  BOOST_TEST(!good(kMinimal).base.trainer_options.max_in_flight.has_value());
+  const auto six = good(kMinimal + "[trainer]\nmax_in_flight = 6\n");
+  BOOST_TEST(six.base.trainer_options.max_in_flight.value() == 6u);
+  for (const char* automatic : {"trainer.max_in_flight=auto", "trainer.max_in_flight=\"auto\""})
+    BOOST_TEST(!good(kMinimal + "[trainer]\nmax_in_flight = 6\n", {automatic})
+                    .base.trainer_options.max_in_flight.has_value());
+  for (const char* wrong : {"0", "\"many\"", "1.5", "-1", "5000000000"}) {
+    const auto error = only(std::string("[trainer]\nmax_in_flight = ") + wrong + "\n");
+    BOOST_TEST(error.key == "trainer.max_in_flight");
+    BOOST_TEST(error.message.find("or \"auto\"") != std::string::npos, error.message);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_could_never_begin_is_refused) {

@@ -57,6 +57,8 @@ BOOST_AUTO_TEST_CASE(paths_are_checked) {
   BOOST_TEST(only("[[paths]]\nfrom=\"a-2\"\nto=\"t\"\ndelay_s=1\n").text() ==
              "x.toml:11:1: paths.from: there is no node \"a-2\"; did you mean \"a-0\"?");
   BOOST_TEST(only("[[paths]]\nfrom=\"t\"\nto=\"b*\"\ndelay_s=1\n").key == "paths.to");
+  BOOST_TEST(contains(only("[[paths]]\nfrom=\"t\"\nto=\"t\"\ndelay_s=1\n").message, "to itself"));
+  BOOST_TEST(only("link_delay_s=4\n").key == "nodes.link_delay_s");  // no hello arrives in time
   BOOST_TEST(contains(only("[[paths]]\nto=\"t\"\ndelay_s=1\n").message, "missing"));
   BOOST_TEST(contains(only("[[paths]]\nfrom=\"t\"\nto=\"*\"\n").message, "it says nothing"));
   BOOST_TEST(only("[[paths]]\nfrom=\"t\"\nto=\"*\"\nbytes_per_s=-1\n").key == "paths.bytes_per_s");

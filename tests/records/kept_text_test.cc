@@ -23,7 +23,11 @@ BOOST_AUTO_TEST_SUITE(KeptTextTest)
 BOOST_AUTO_TEST_CASE(what_was_kept_is_there_in_the_next_process_of_the_run) {
   Folder folder;
   const RunText text{0xfedcba9876543210, "/data/text \"a\".txt", "trainer-a"};
-  BOOST_TEST(KeptText(folder.path, "run").keep(text).ok());
+  KeptText kept(folder.path, "run");
+  kept.keep(text);
+  BOOST_TEST((kept.get() == text));
+  BOOST_TEST(!KeptText(folder.path, "run").get().known());  // nothing was learned from it yet
+  BOOST_TEST(kept.settle().ok());
   BOOST_TEST((KeptText(folder.path, "run").get() == text));
   BOOST_TEST(!KeptText(folder.path, "another run").get().known());
   BOOST_TEST(read_kept_text(folder.path)->fingerprint == text.fingerprint);
@@ -32,7 +36,8 @@ BOOST_AUTO_TEST_CASE(what_was_kept_is_there_in_the_next_process_of_the_run) {
 BOOST_AUTO_TEST_CASE(nothing_is_kept_of_nothing) {
   Folder folder;
   KeptText kept(folder.path, "run");
-  BOOST_TEST(kept.keep({}).ok());
+  kept.keep({});
+  BOOST_TEST(kept.settle().ok());
   BOOST_TEST(!kept.get().known());
   BOOST_TEST((read_kept_text(folder.path).code() == ErrorCode::kNotFound));
 }
@@ -49,7 +54,8 @@ BOOST_AUTO_TEST_CASE(a_damaged_file_does_not_count) {
 
 BOOST_AUTO_TEST_CASE(without_a_folder_it_is_kept_in_memory) {
   KeptText kept;
-  BOOST_TEST(kept.keep({1, "a", "b"}).ok());
+  kept.keep({1, "a", "b"});
+  BOOST_TEST(kept.settle().ok());
   BOOST_TEST(kept.get().fingerprint == 1u);
 }
 

@@ -90,4 +90,20 @@ BOOST_AUTO_TEST_CASE(a_folder_without_databases_is_said_to_be_empty) {
   BOOST_TEST(newest_common_step(run.directory.path(), 1).code() == ErrorCode::kNotFound);
 }
 
+BOOST_AUTO_TEST_CASE(a_database_that_cannot_be_opened_is_named_and_another_replica_is_read) {
+  RunFolder run;
+  run.add("a", 0, {2, 4});
+  run.add("b", 0, {2, 4});
+  for (const auto& file : fs::recursive_directory_iterator(run.node_folder("a")))
+    if (file.path().filename() == "CURRENT") std::ofstream(file.path()) << "nothing";
+  auto open = RunSnapshots::open(run.directory.path(), 1);
+  BOOST_REQUIRE(open.ok());
+  BOOST_REQUIRE(open->unopened().size() == 1u);
+  BOOST_TEST(open->unopened()[0].rfind("a: ", 0) == 0u, open->unopened()[0]);
+  const auto found = open->read(4);
+  BOOST_REQUIRE(found.found.size() == 1u);
+  BOOST_TEST(found.found[0].node == "b");
+  BOOST_TEST(found.unreadable.size() == 1u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct Outcome {  // exactly one of value and code
   std::optional<T> value;
   ErrorCode code = ErrorCode::kNone;
   std::string detail;
+  std::vector<uint32_t> unreached;  // with a code, of a round
 };
 
 /// A request under way; answer() must be called when it has been answered.
@@ -49,13 +51,25 @@ class Ask {
     receive_ = [request =
                     std::make_shared<decltype(self_->request(target, caf::infinite, args...))>(
                         self_->request(target, caf::infinite, args...))](Outcome<T>& out) {
-      request->receive([&](T& value) { out.value = std::move(value); },
+      request->receive([&](T& value) { take(out, value); },
                        [&](const caf::error& e) {
                          auto error = from_caf(e);
                          out.code = error.code;
                          out.detail = error.detail;
                        });
     };
+  }
+  /// A round that failed for a member out of reach says whom, too.
+  static void take(Outcome<T>& out, T& value) {
+    if constexpr (std::is_same_v<T, AverageResult>) {
+      if (!value.unreached.empty()) {
+        out.code = value.why.code;
+        out.detail = value.why.detail;
+        out.unreached = value.unreached;
+        return;
+      }
+    }
+    out.value = std::move(value);
   }
   bool answered() { return self_->has_next_message(); }
   Outcome<T> answer() {

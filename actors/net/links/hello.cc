@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "actors/net/links/session.h"
+#include "actors/net/links/handshake.h"
 #include "actors/net/links/settings.h"
 #include "common/printable.h"
 
@@ -13,7 +13,7 @@ Error refuse(std::string why) { return {ErrorCode::kRefused, std::move(why), 0};
 std::string mismatch(const proto::Hello& theirs, const LinksOptions& own) {
   const bool same = theirs.config_fingerprint() == own.config_fingerprint;
   const std::string differs = same ? "" : differences(theirs, own);
-  if (!differs.empty()) return differs + "; start all nodes with the same file";
+  if (!differs.empty()) return "start all nodes with the same file: " + differs;  // it may be cut
   if (theirs.run_id() != own.run_id)
     return fmt::format(
         "run '{}' of '{}' met run '{}' of '{}'; nodes of one swarm need the same run "
@@ -39,6 +39,8 @@ proto::Hello make_hello(const LinksOptions& own) {
   if (own.announce.port != 0) hello.set_listen(own.announce.text());
   hello.set_config_fingerprint(own.config_fingerprint);
   hello.set_is_tool(own.is_tool);
+  hello.set_demands_key(own.demands_key());
+  if (!own.is_tool) hello.set_roles(own.roles);
   if (!own.is_tool) add_settings(own.settings, hello);
   return hello;
 }

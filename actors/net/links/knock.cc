@@ -77,6 +77,7 @@ Result<NodeInfo> knock(const Endpoint& at, const LinksOptions& options) {
   if (!fd) return fd.error();
   auto own = std::make_shared<LinksOptions>(options);
   own->is_tool = true;
+  own->open = !options.demands_key();
   own->node_id = NodeId::random();
   own->announce = {};
   own->on_refused = nullptr;

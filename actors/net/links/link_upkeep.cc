@@ -65,12 +65,14 @@ bool LinkUpkeep::given_up(ConnId id, TimePoint now) {
   if (!asked && (!since || now - *since < IdleRules::kShortIdle / 2)) return false;
   conn.session->give_up();
   retire(id, conn, now);
-  return needed(conn.session->peer().id);
+  const NodeId& node = conn.session->peer().id;
+  return nodes_.find(node)->links.empty() && needed(node);
 }
 
 void LinkUpkeep::retire(ConnId id, Conn& conn, TimePoint now) {
   conn.retired_at = now;
-  nodes_.retired(conn.session->peer().id, id, now);
+  const ConnId carries = nodes_.retired(conn.session->peer().id, id, now);
+  if (carries != 0) conns_.at(carries).retired_at = TimePoint{};  // the other one was to go
 }
 
 bool LinkUpkeep::may_end(const Conn& conn, TimePoint now) const {

@@ -13,6 +13,8 @@
 ///   (subscribe_atom, actor)                     -           it gets (node_up_atom, NodeInfo) and
 ///                                                           (node_down_atom, NodeInfo, string why)
 ///   (stats_atom)                                LinksStats
+///   (unreached_atom, NodeId)                    -           a dial there has failed: the node is asked
+///                                                           to dial this one (kCallBackName)
 ///   (cut_atom, NodeId)                          -           closes the link (tests, console)
 ///   (shape_atom, ShapeOptions)                  -           slows links down (shape/options.h); from
 ///                                                           this node only: no Mail leads here
@@ -45,6 +47,7 @@ using connect_atom = caf::atom_constant<caf::atom("dial")>;
 using subscribe_atom = caf::atom_constant<caf::atom("subscribe")>;
 using node_up_atom = caf::atom_constant<caf::atom("nodeup")>;
 using node_down_atom = caf::atom_constant<caf::atom("nodedown")>;
+using unreached_atom = caf::atom_constant<caf::atom("unreached")>;
 using stats_atom = caf::atom_constant<caf::atom("stats")>;
 using cut_atom = caf::atom_constant<caf::atom("cut")>;
 using shape_atom = caf::atom_constant<caf::atom("shape")>;
@@ -61,6 +64,7 @@ struct LinkStats {
   std::array<uint64_t, kTrafficClasses> bytes_sent{};
   std::array<uint64_t, kTrafficClasses> bytes_received{};
   uint64_t queued_bytes = 0;
+  uint64_t queued_work_bytes = 0;  ///< Of these, microbatches' on their way there or back.
   uint32_t pending_requests = 0;
   double round_trip_s = 0;  ///< Moving average over heartbeats; 0: not known yet.
   double up_s = 0;

@@ -114,6 +114,7 @@ caf::message_handler links_handlers(Self* self, LinksCore* core) {
         self->monitor(subscriber);
         core->subscribe(subscriber);
       },
+      [core](unreached_atom, const NodeId& node) { core->unreached(node); },
       [core](stats_atom) { return core->stats(); },
       [core](cut_atom, const NodeId& node) { core->cut(node); },
       [core](shape_atom, const ShapeOptions& shape) { core->reshape(shape); },

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "actors/net/errors.h"
+#include "common/names.h"
+#include "swarm/wire.pb.h"
 
 namespace swarm::actors::links {
 namespace {
@@ -31,7 +33,7 @@ LinksCore::LinksCore(LinksHost& host, LinksOptions options, std::function<void()
       pauses_(options_->min_backoff, options_->max_backoff),
       random_(static_cast<uint32_t>(std::hash<NodeId>()(options_->node_id)) | 1u),
       shaper_(options_->node_name, options_->shape,
-              static_cast<uint32_t>(std::hash<NodeId>()(options_->node_id))),
+              static_cast<uint32_t>(std::hash<NodeId>()(options_->node_id)), options_->join_share),
       upkeep_(*options_, conns_, nodes_, proxies_, waiting_) {}
 
 // ---- mail from local actors ---------------------------------------------------------------------
@@ -55,6 +57,8 @@ ConnId LinksCore::linked(const Endpoint& endpoint) const {
 }
 
 void LinksCore::connect(const Endpoint& endpoint, Connected done) {
+  if (endpoint == options_->announce)  // it needs no link to itself
+    return done(NodeInfo{options_->node_id, options_->node_name, options_->announce, false});
   if (const ConnId conn = linked(endpoint)) return done(conns_.at(conn).session->peer());
   dial(endpoint).connects.push_back(std::move(done));
 }
@@ -70,6 +74,17 @@ void LinksCore::cut(const NodeId& id) {
   if (node == nullptr) return;
   for (const auto& link : std::vector<NodeTable::Link>(node->links))
     lose(link.conn, {ErrorCode::kLinkLost, "the link was cut on request", 0});
+}
+
+void LinksCore::unreached(const NodeId& node) {
+  const auto* known = nodes_.find(node);
+  const auto* actor = local_.find(kCallBackName);
+  if (actor == nullptr || node == options_->node_id || (known != nullptr && !known->links.empty()))
+    return;
+  proto::CallMe wish;
+  wish.set_node_id(node.raw());
+  wish.set_caller_id(options_->node_id.raw());
+  host_.deliver(0, 0, *actor, make_mail(std::move(wish)));
 }
 
 LinksStats LinksCore::stats() {
@@ -110,7 +125,9 @@ void LinksCore::send(const ActorId& to, const Mail& mail, caf::response_promise 
   if (const auto refusal = pauses_.refusal(node.endpoint, now)) return fail(promise, *refusal);
   if (!waiting_.push(to.node, {to.actor, mail, promise, now + mail.budget}))
     return fail(promise, {ErrorCode::kOverloaded, "too much mail waits for a dial", 100});
-  auto& nodes = dial(node.endpoint).nodes;
+  // A tool proves its key to the node that it was told of, or to nobody.
+  const auto meant = options_->is_tool ? std::optional<NodeId>(to.node) : std::nullopt;
+  auto& nodes = dial(node.endpoint, meant).nodes;
   if (std::find(nodes.begin(), nodes.end(), to.node) == nodes.end()) nodes.push_back(to.node);
 }
 
@@ -129,7 +146,7 @@ void LinksCore::send_on(ConnId id, const std::string& actor, const Mail& mail,
 
 // ---- dialling -----------------------------------------------------------------------------------
 
-LinksCore::Dial& LinksCore::dial(const Endpoint& endpoint) {
+LinksCore::Dial& LinksCore::dial(const Endpoint& endpoint, std::optional<NodeId> meant) {
   auto& dial = dials_[endpoint.text()];
   if (dial.conn != 0) return dial;
   ConnId id = next_conn_++;
@@ -137,7 +154,7 @@ LinksCore::Dial& LinksCore::dial(const Endpoint& endpoint) {
   Conn conn;
   conn.dialled = endpoint;
   conn.session = std::make_unique<Session>(options_, true, budget_, host_.now(), endpoint.text(),
-                                           &local_.admissions());
+                                           &local_.admissions(), meant);
   conns_.emplace(id, std::move(conn));
   shaper_.opened(id, host_.now());
   host_.open(id, endpoint);
@@ -153,7 +170,10 @@ void LinksCore::dial_failed(const Endpoint& endpoint, const Error& why) {
   const double uniform = std::uniform_real_distribution<double>(0, 1)(random_);
   const Error for_mail = pauses_.failed(endpoint, why, uniform, host_.now());
   for (auto& done : dial.connects) done(why);
-  for (const auto& id : dial.nodes) fail_all(waiting_.take(id), for_mail);
+  for (const auto& id : dial.nodes) {
+    fail_all(waiting_.take(id), for_mail);
+    unreached(id);
+  }
 }
 
 // ---- from the host ------------------------------------------------------------------------------

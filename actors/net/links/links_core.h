@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <unordered_map>
@@ -75,6 +76,8 @@ class LinksCore {
   void subscribe(caf::actor subscriber);
   LinksStats stats();
   void cut(const NodeId& node);
+  /// A dial to the node has failed, here or by address; its mail is told by itself.
+  void unreached(const NodeId& node);
   /// From now on the links are made to be like this; from the node itself, never from others.
   void reshape(ShapeOptions shape) { shaper_.reshape(std::move(shape), host_.now()); }
   /// From a proxy. Without a request (promise.async()) mail goes one way.
@@ -117,7 +120,7 @@ class LinksCore {
   void end(ConnId id);
   void lose(ConnId id, const Error& why);
   ConnId linked(const Endpoint& endpoint) const;
-  Dial& dial(const Endpoint& endpoint);
+  Dial& dial(const Endpoint& endpoint, std::optional<NodeId> meant = std::nullopt);
   void dial_failed(const Endpoint& endpoint, const Error& why);
   void send_on(ConnId id, const std::string& actor, const Mail& mail,
                caf::response_promise promise);

@@ -45,11 +45,12 @@ NodeTable::Up NodeTable::up(const NodeInfo& info, const Endpoint& dialled, ConnI
   return up;
 }
 
-void NodeTable::retired(const NodeId& id, ConnId conn, TimePoint now) {
+ConnId NodeTable::retired(const NodeId& id, ConnId conn, TimePoint now) {
   auto& links = use(id, now).links;
   links.erase(std::remove_if(links.begin(), links.end(),
                              [&](const Link& link) { return link.conn == conn; }),
               links.end());
+  return links.empty() ? 0 : links.front().conn;
 }
 
 NodeTable::Lost NodeTable::lost(const NodeId& id, ConnId conn, TimePoint now) {

@@ -55,7 +55,8 @@ class NodeTable {
   Up up(const NodeInfo& info, const Endpoint& dialled, ConnId conn, TimePoint now);
 
   /// Neither side has a use for the link any more: new mail dials anew. The node is not down.
-  void retired(const NodeId& id, ConnId conn, TimePoint now);
+  /// Returns the link that carries it instead; 0: there is none.
+  ConnId retired(const NodeId& id, ConnId conn, TimePoint now);
 
   struct Lost {
     bool last = false;   ///< The node is down.

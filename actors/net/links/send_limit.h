@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 namespace swarm::actors::links {
 
@@ -46,6 +47,10 @@ class SendLimit {
     may_send(now);
     return tokens_;
   }
+  /// How long until what has passed is paid for; 0: it is.
+  double owed_s(TimePoint now) { return may_send(now) ? 0 : -tokens_ / rate_; }
+  /// What a chunk of chunk_bytes() takes. Requires limited().
+  double chunk_s() const { return static_cast<double>(chunk_bytes(SIZE_MAX)) / rate_; }
   void sent(size_t bytes) {
     if (limited()) tokens_ -= static_cast<double>(bytes);
   }

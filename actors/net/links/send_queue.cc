@@ -11,10 +11,27 @@ void SendQueue::push(OutFrame frame) {
   queues_[static_cast<size_t>(frame.header.traffic)].push_back(std::move(frame));
 }
 
+uint64_t SendQueue::bytes(proto::MessageKind kind) const {
+  uint64_t sum = 0;
+  for (const auto& queue : queues_)
+    for (const OutFrame& frame : queue)
+      if (frame.header.kind == kind) sum += frame.size() - frame.sent;
+  return sum;
+}
+
 TrafficClass SendQueue::next_traffic() const {
-  size_t traffic = 0;
-  while (traffic + 1 < kTrafficClasses && queues_[traffic].empty()) ++traffic;
-  return static_cast<TrafficClass>(traffic);
+  auto next = TrafficClass::kState;
+  for (size_t i = kTrafficClasses; i-- > 0;) {
+    const auto traffic = static_cast<TrafficClass>(i);
+    const bool first = !waits(next) || share_.rank(traffic) < share_.rank(next);
+    if (waits(traffic) && first) next = traffic;
+  }
+  return next;
+}
+
+bool SendQueue::both_wait() const {
+  return waits(TrafficClass::kState) &&
+         (waits(TrafficClass::kGradients) || waits(TrafficClass::kActivations));
 }
 
 bool SendQueue::holds(proto::MessageKind kind) const {
@@ -29,8 +46,10 @@ bool SendQueue::next_chunk(std::vector<char>& out, uint32_t max_bytes) {
   auto& queue = queues_[traffic];
   const uint64_t before = queue.front().sent;
   const size_t size = out.size();
+  const bool both = both_wait();
   const bool last = append_chunk(queue.front(), max_bytes, out);
   sent_[traffic] += out.size() - size;
+  share_.sent(static_cast<TrafficClass>(traffic), out.size() - size, both);
   bytes_ -= queue.front().sent - before;
   if (last) {
     queue.pop_front();

@@ -1,5 +1,5 @@
 /// Frames of one link on their way out: a line for each class, cut into chunks, the most urgent
-/// class first. Pure; one owner.
+/// class first, but for the share that states have. Pure; one owner.
 #pragma once
 
 #include <array>
@@ -8,12 +8,15 @@
 #include <vector>
 
 #include "actors/net/links/frame.h"
+#include "actors/net/state_share.h"
 #include "actors/net/traffic.h"
 
 namespace swarm::actors::links {
 
 class SendQueue {
  public:
+  explicit SendQueue(double join_share = kJoinShare) : share_(join_share) {}
+
   void push(OutFrame frame);
 
   /// Appends the next chunk to `out`, of `max_bytes` at most (its header not counted); false when
@@ -32,12 +35,18 @@ class SendQueue {
   bool clear();
 
   size_t frames() const { return frames_; }
-  uint64_t bytes() const { return bytes_; }    ///< Not yet sent, heads included.
-  uint64_t pushed() const { return pushed_; }  ///< Frames since the beginning.
+  uint64_t bytes() const { return bytes_; }       ///< Not yet sent, heads included.
+  uint64_t bytes(proto::MessageKind kind) const;  ///< Of mail of one kind.
+  uint64_t pushed() const { return pushed_; }     ///< Frames since the beginning.
   /// Since the beginning, chunk headers included.
   const std::array<uint64_t, kTrafficClasses>& sent() const { return sent_; }
 
  private:
+  bool waits(TrafficClass traffic) const { return !queues_[static_cast<size_t>(traffic)].empty(); }
+  /// States and another class wait.
+  bool both_wait() const;
+
+  StateShare share_;
   std::array<std::deque<OutFrame>, kTrafficClasses> queues_;
   uint64_t bytes_ = 0;
   size_t frames_ = 0;

@@ -31,6 +31,7 @@ bool SendTurns::may_send(ConnId conn, TimePoint now) {
 
 void SendTurns::sent(ConnId conn, size_t bytes) {
   limit_.sent(bytes);
+  share_.sent(served_, bytes, both_wait_);
   const auto own = own_.find(conn);
   if (own != own_.end()) own->second.sent(bytes);
 }

@@ -1,7 +1,8 @@
 /// Whose turn it is to send one chunk where rates are limited (actors/net/links/shape/options.h):
-/// over all links the most urgent class first, of equals who has waited longest. A link whose own
-/// rate holds it back stands in no line, so that it takes nobody's turn. Without a limit everybody
-/// may send at any time. Pure; one owner.
+/// over all links the most urgent class first, but for the share that states have
+/// (actors/net/state_share.h), of equals who has waited longest. A link whose own rate holds it
+/// back stands in no line, so that it takes nobody's turn. Without a limit everybody may send at any
+/// time. Pure; one owner.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 
 #include "actors/net/links/node_table.h"
 #include "actors/net/links/send_limit.h"
+#include "actors/net/state_share.h"
 #include "actors/net/traffic.h"
 
 namespace swarm::actors::links {
@@ -20,7 +22,8 @@ class SendTurns {
  public:
   using TimePoint = SendLimit::TimePoint;
 
-  explicit SendTurns(double bytes_per_s) : limit_(bytes_per_s) {}
+  explicit SendTurns(double bytes_per_s, double join_share = kJoinShare)
+      : limit_(bytes_per_s), share_(join_share) {}
 
   /// Of all links together, and of `conn` alone, from now on; 0: no limit.
   void set_rate(double bytes_per_s, TimePoint now) { limit_.set_rate(bytes_per_s, now); }
@@ -40,13 +43,20 @@ class SendTurns {
   void serve(TimePoint now, Traffic traffic, Wake wake) {
     release(now);
     while (!waiting_.empty() && limit_.may_send(now)) {
-      auto first = std::min_element(waiting_.begin(), waiting_.end(),
-                                    [&](ConnId a, ConnId b) { return traffic(a) < traffic(b); });
+      auto first = std::min_element(waiting_.begin(), waiting_.end(), [&](ConnId a, ConnId b) {
+        return share_.rank(traffic(a)) < share_.rank(traffic(b));
+      });
+      const auto of_state = [&](ConnId conn) { return traffic(conn) == TrafficClass::kState; };
+      const auto contends = [&](ConnId conn) { return StateShare::contends(traffic(conn)); };
+      both_wait_ = std::any_of(waiting_.begin(), waiting_.end(), of_state) &&
+                   std::any_of(waiting_.begin(), waiting_.end(), contends);
+      served_ = traffic(*first);
       turn_ = Turn::kOne;
       whose_ = *first;
       waiting_.erase(first);
       wake(whose_);
       turn_ = Turn::kNobody;
+      both_wait_ = false;
     }
   }
   bool anybody_waits() const { return !waiting_.empty() || !held_.empty(); }
@@ -66,6 +76,9 @@ class SendTurns {
   std::set<ConnId> held_;            // for their own limit
   Turn turn_ = Turn::kNobody;
   ConnId whose_ = 0;
+  StateShare share_;
+  TrafficClass served_ = TrafficClass::kControl;  // whose turn it is
+  bool both_wait_ = false;                        // states and another class, in this turn
 };
 
 }  // namespace swarm::actors::links

@@ -4,6 +4,7 @@
 
 #include "actors/net/errors.h"
 #include "actors/net/links/body_rule.h"
+#include "actors/net/mail_roles.h"
 #include "common/check.h"
 #include "common/printable.h"
 
@@ -46,19 +47,24 @@ void report(const LinksOptions& options, const std::string& remote, bool dialled
 
 Session::Session(std::shared_ptr<const LinksOptions> options, bool dialled,
                  std::shared_ptr<ReceiveBudget> budget, TimePoint now, std::string remote,
-                 const Admissions* admissions)
+                 const Admissions* admissions, std::optional<NodeId> meant)
     : options_(std::move(options)),
       dialled_(dialled),
       remote_(std::move(remote)),
       admissions_(admissions),
+      handshake_(*options_, dialled),
       decoder_(limits(*options_), std::move(budget),
                [this](const FrameHeader& header, const std::string& actor) {
+                 const bool may = (senders_of(header.kind) & handshake_.roles()) != 0;
+                 if (header.flags != kReply && !may) return BodyRule::kSkip;
                  return body_rule(header, actor, requests_, admissions_);
                }),
+      output_(options_->join_share),
       created_(now),
       last_mail_(now),
       pulse_(options_->heartbeat_every, options_->silence_limit, now) {
-  if (dialled_) output_.push(control_frame(proto::KIND_HELLO, make_hello(*options_)));
+  if (meant) handshake_.expect(*meant);
+  if (dialled_) output_.push(handshake_.first());
 }
 
 // ---- receiving ----------------------------------------------------------------------------------
@@ -129,10 +135,11 @@ void Session::on_frame(InFrame frame, TimePoint now) {
     }
     return close(error, false);
   }
-  if (state_ == State::kHello) return on_hello(frame);
+  if (state_ == State::kHello) return on_greeting(frame);
   switch (frame.header.kind) {
     case proto::KIND_HELLO:
-      return break_off("a second hello");
+    case proto::KIND_PROOF:
+      return break_off("a second hello or proof");
     case proto::KIND_HEARTBEAT:
       return on_heartbeat(frame, now);
     case proto::KIND_CANCEL_REQUEST: {
@@ -148,19 +155,17 @@ void Session::on_frame(InFrame frame, TimePoint now) {
   }
 }
 
-void Session::on_hello(const InFrame& frame) {
-  proto::Hello hello;
-  if (frame.header.kind != proto::KIND_HELLO || !hello.ParseFromString(frame.head)) {
-    return break_off("the first frame is not a hello");
-  }
-  auto peer = check_hello(hello, *options_);
-  if (!peer) {
+void Session::on_greeting(const InFrame& frame) {
+  auto answer = handshake_.take(frame);
+  if (!answer && answer.code() != ErrorCode::kRefused) return break_off(answer.error().detail);
+  if (!answer) {
     complaints_.refused = true;
-    close(peer.error(), true);
+    close(answer.error(), true);
     return report(*options_, remote_, dialled_, reason_);
   }
-  if (!dialled_) output_.push(control_frame(proto::KIND_HELLO, make_hello(*options_)));
-  peer_ = *peer;
+  if (*answer) output_.push(std::move(**answer));
+  if (!handshake_.done()) return;
+  peer_ = handshake_.peer();
   state_ = State::kUp;
   decoder_.trust();
   events_.push_back({LinkEvent::Type::kUp, 0, {}, {}, {}});
@@ -207,12 +212,15 @@ void Session::on_mail(InFrame frame) {
   if (output_.frames() >= 2 * kMaxQueuedFrames)
     return break_off("it does not read what it asks for");
   uint64_t id = frame.header.flags == kRequest ? frame.header.request_id : 0;
-  if (frame.skipped) {
+  const bool known = senders_of(frame.header.kind) != 0;
+  std::string right = no_right(frame.header.kind, handshake_.roles(), handshake_.has_key());
+  if (known && (!right.empty() || frame.skipped)) {
     if (id == 0) return;
-    const Error full{ErrorCode::kOverloaded, "all places are taken",
-                     std::max(1u, admissions_->retry_after_ms(frame.actor))};
+    const Error why = right.empty() ? Error{ErrorCode::kOverloaded, "all places are taken",
+                                            std::max(1u, admissions_->retry_after_ms(frame.actor))}
+                                    : Error{ErrorCode::kRefused, std::move(right), 0};
     return output_.push(
-        make_frame(proto::KIND_ERROR, kReply, id, milliseconds(0), {}, short_error(full), {}));
+        make_frame(proto::KIND_ERROR, kReply, id, milliseconds(0), {}, short_error(why), {}));
   }
   auto head = parse_head(frame);
   if (id != 0 && !serving_.insert(id).second) return break_off("a request id used twice");
@@ -373,6 +381,8 @@ LinkStats Session::stats(TimePoint now) const {
   stats.bytes_sent = output_.sent();
   stats.bytes_received = decoder_.bytes();
   stats.queued_bytes = output_.bytes();
+  stats.queued_work_bytes =
+      output_.bytes(proto::KIND_FORWARD) + output_.bytes(proto::KIND_FORWARD_REPLY);
   stats.pending_requests = static_cast<uint32_t>(requests_.size());
   stats.round_trip_s = pulse_.round_trip_s();
   stats.up_s = std::chrono::duration<double>(now - created_).count();

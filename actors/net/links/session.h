@@ -1,6 +1,6 @@
 /// One link as a state machine: hello, priorities, requests with deadlines, heartbeats, counters.
 ///
-///   kHello --valid hello--> kUp --lost, malformed, silent--> kClosed
+///   kHello --handshake done--> kUp --lost, malformed, silent--> kClosed
 ///   kHello --refusal, malformed, too late--> kClosed
 ///
 /// Pure: bytes and times in; bytes, events and a closing reason out. The owner moves the bytes
@@ -16,6 +16,7 @@
 
 #include "actors/net/links/admission.h"
 #include "actors/net/links/frame.h"
+#include "actors/net/links/handshake.h"
 #include "actors/net/links/links.h"
 #include "actors/net/links/pulse.h"
 #include "actors/net/links/request_table.h"
@@ -41,22 +42,17 @@ struct LinkEvent {
   Error error;
 };
 
-/// Own hello, as every side sends it.
-proto::Hello make_hello(const LinksOptions& own);
-
-/// Whether a link to the sender of `theirs` is wanted. Errors: kRefused with the reason.
-Result<NodeInfo> check_hello(const proto::Hello& theirs, const LinksOptions& own);
-
 class Session {
  public:
   enum class State { kHello, kUp, kClosed };
 
   /// `dialled`: this side opened the connection and speaks first. `options` is shared by the
   /// node's links, `budget` too. `remote`: the other side's address, for people. `admissions`
-  /// outlives the session; null: all are let in.
+  /// outlives the session; null: all are let in. `meant`: the node that is dialled for; another one
+  /// is refused.
   Session(std::shared_ptr<const LinksOptions> options, bool dialled,
           std::shared_ptr<ReceiveBudget> budget, TimePoint now, std::string remote = {},
-          const Admissions* admissions = nullptr);
+          const Admissions* admissions = nullptr, std::optional<NodeId> meant = std::nullopt);
 
   /// Bytes from the other side, any cut. Ignored once closed.
   void receive(const void* data, size_t size, TimePoint now);
@@ -113,7 +109,7 @@ class Session {
  private:
   void drain(const uint8_t* data, size_t size, TimePoint now);
   void on_frame(InFrame frame, TimePoint now);
-  void on_hello(const InFrame& frame);
+  void on_greeting(const InFrame& frame);
   void on_heartbeat(const InFrame& frame, TimePoint now);
   void on_reply(InFrame frame);
   void on_mail(InFrame frame);
@@ -124,6 +120,7 @@ class Session {
   const bool dialled_;
   const std::string remote_;
   const Admissions* admissions_;
+  Handshake handshake_;
   FrameDecoder decoder_;
   State state_ = State::kHello;
   NodeInfo peer_;

@@ -120,10 +120,11 @@ Result<int> connect_now(const Endpoint& endpoint, std::chrono::milliseconds pati
     addresses = std::move(*found);
   }
   Error why;
+  const auto each = patience / static_cast<int>(addresses.size());
   for (const std::string& address : addresses) {
     const auto fd = start_connect({address, endpoint.port});
     const Status made =
-        fd ? wait_connected(*fd, Endpoint{address, endpoint.port}.text(), patience) : fd.error();
+        fd ? wait_connected(*fd, Endpoint{address, endpoint.port}.text(), each) : fd.error();
     if (made) return *fd;
     if (fd) close(*fd);
     why = made.error();

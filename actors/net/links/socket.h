@@ -28,7 +28,7 @@ Result<std::vector<std::string>> resolve_name(const std::string& name);
 std::string first_that_answers(const std::vector<std::string>& addresses, uint16_t port,
                                std::chrono::milliseconds patience);
 
-/// A connected socket, not blocking. Waits up to `patience` for each address of a name, and as long
+/// A connected socket, not blocking. Waits up to `patience` for all addresses of a name, and as long
 /// as the look-up of the name takes. Errors, in the system's words ("cannot resolve 'x': ...",
 /// "10.0.0.1:7000: Connection refused", "... no answer within 3000 ms"): kLinkLost.
 Result<int> connect_now(const Endpoint& endpoint, std::chrono::milliseconds patience);

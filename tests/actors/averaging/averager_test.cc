@@ -161,6 +161,99 @@ BOOST_AUTO_TEST_CASE(a_member_that_dies_in_the_round_fails_it_everywhere_and_not
   }
 }
 
+/// Members `a` and `b` reach each other only through `via`.
+std::vector<Outcome<AverageResult>> run_relayed(World& world, const RandomRound& round, uint32_t a,
+                                                uint32_t b, uint32_t via) {
+  google::protobuf::RepeatedPtrField<proto::PartRelay> relays;
+  auto* relay = relays.Add();
+  relay->set_a(a);
+  relay->set_b(b);
+  relay->set_via(via);
+  std::vector<std::unique_ptr<Ask<AverageResult>>> asks;
+  for (uint32_t i = 0; i < round.samples.size(); ++i) {
+    auto spec = round.spec(i);
+    BOOST_REQUIRE(add_relays(relays, i, spec.members).ok());
+    asks.push_back(std::make_unique<Ask<AverageResult>>(*world.system, world.averagers[i],
+                                                        average_atom::value, spec));
+  }
+  world.system.run();
+  std::vector<Outcome<AverageResult>> outcomes;
+  for (auto& ask : asks) outcomes.push_back(ask->answer());
+  return outcomes;
+}
+
+BOOST_AUTO_TEST_CASE(a_relay_changes_no_bit_of_the_mean) {
+  for (auto codec : {tensor::Codec::kNone, tensor::Codec::kBf16})
+    for (auto samples : std::vector<std::vector<uint64_t>>{{1, 2, 3}, {0, 4, 7}, {2, 5, 1, 9}}) {
+      auto options = World::small_chunks();
+      options.codec = codec;
+      World direct, gap;
+      for (World* world : {&direct, &gap})
+        world->add_many(static_cast<uint8_t>(samples.size()), options);
+      const RandomRound plain(direct, 1'003, samples), round(gap, 1'003, samples);
+      const auto expected = plain.run();
+      size_t passed = 0;
+      gap.network.set_filter([&](const NodeId& from, const ActorId& to, const Mail& mail) {
+        const bool cut =
+            (from == id_of(0) && to.node == id_of(2)) || (from == id_of(2) && to.node == id_of(0));
+        if (mail.kind == proto::KIND_AVERAGE_PART)
+          passed += mail.as<proto::AveragePart>().relay_to() != 0 ? 1 : 0;
+        return cut ? Fate::kLinkLost : Fate::kDeliver;
+      });
+      const auto outcomes = run_relayed(gap, round, 0, 2, 1);
+      BOOST_TEST(passed > 0u);
+      for (size_t i = 0; i < outcomes.size(); ++i) {
+        BOOST_REQUIRE_MESSAGE(outcomes[i].value, outcomes[i].detail);
+        BOOST_TEST((outcomes[i].value->mean.view() == expected[i].value->mean.view()));
+      }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(who_cannot_be_reached_is_named) {
+  World world;
+  world.add_many(3);
+  world.network.set_filter([&](const NodeId& from, const ActorId& to, const Mail&) {
+    const bool cut =
+        (from == id_of(0) && to.node == id_of(2)) || (from == id_of(2) && to.node == id_of(0));
+    return cut ? Fate::kLinkLost : Fate::kDeliver;
+  });
+  RandomRound round(world, 3'000, {1, 1, 1});
+  const auto outcomes = round.run();
+  BOOST_TEST((outcomes[0].unreached == std::vector<uint32_t>{2}));
+  BOOST_TEST(!outcomes[1].value);
+  BOOST_TEST(outcomes[1].unreached.empty());  // it reaches both, and blames nobody
+}
+
+BOOST_AUTO_TEST_CASE(a_relay_that_loses_its_own_way_is_named_by_itself) {
+  World world;
+  world.add_many(3);
+  world.network.set_filter([&](const NodeId& from, const ActorId& to, const Mail&) {
+    const bool to_last = to.node == id_of(2) || from == id_of(2);
+    return to_last && from != to.node ? Fate::kLinkLost : Fate::kDeliver;
+  });
+  RandomRound round(world, 3'000, {1, 1, 1});
+  const auto outcomes = run_relayed(world, round, 0, 2, 1);
+  BOOST_TEST(outcomes[0].unreached.empty());
+  BOOST_TEST((outcomes[1].unreached == std::vector<uint32_t>{2}));
+}
+
+BOOST_AUTO_TEST_CASE(relays_that_make_no_sense_are_refused) {
+  World world;
+  world.add_many(3);
+  RandomRound round(world, 100, {1, 1, 1});
+  const std::vector<std::vector<uint32_t>> bad{
+      {0, 1, 3}, {0, 3, 1}, {0, 0, 1}, {0, 1, 1}, {1, 2, 1}};
+  for (const auto& one : bad) {
+    google::protobuf::RepeatedPtrField<proto::PartRelay> relays;
+    auto* relay = relays.Add();
+    relay->set_a(one[0]);
+    relay->set_b(one[1]);
+    relay->set_via(one[2]);
+    auto members = round.spec(0).members;
+    BOOST_TEST((add_relays(relays, 0, members).code() == ErrorCode::kInvalidArgument));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_failed_round_lets_go_of_the_gradient) {
   World world;
   world.add_many(2);

@@ -195,6 +195,21 @@ BOOST_AUTO_TEST_CASE(a_late_request_that_never_left_is_not_sent) {
   BOOST_TEST(pair.a.stats(kStart).queued_bytes == 0u);
 }
 
+// Parts of averages, of the same class as gradients of activations, were counted too.
+BOOST_AUTO_TEST_CASE(only_microbatches_are_queued_work) {
+  Pair pair;
+  pair.up();
+  const auto body = Buffer::from_string(std::string(10'000, 'x'));
+  BOOST_REQUIRE(pair.a.send("echo", make_mail(proto::AveragePart(), body)).ok());
+  BOOST_TEST(pair.a.stats(kStart).queued_bytes > 10'000u);
+  BOOST_TEST(pair.a.stats(kStart).queued_work_bytes == 0u);
+  BOOST_REQUIRE(pair.a.send("echo", make_mail(proto::ForwardRequest(), body)).ok());
+  BOOST_REQUIRE(pair.a.send("echo", make_mail(proto::ForwardReply(), body)).ok());
+  const uint64_t work = pair.a.stats(kStart).queued_work_bytes;
+  BOOST_TEST(work >= 20'000u);
+  BOOST_TEST(work < 21'000u);
+}
+
 BOOST_AUTO_TEST_CASE(a_late_request_that_has_half_left_is_broken_off) {
   Pair pair;
   pair.up();

@@ -304,10 +304,11 @@ BOOST_AUTO_TEST_CASE(a_node_reads_at_its_rate_and_each_connection_in_its_turn) {
     const std::string bytes(inlet.read_bytes(256 << 10), 'x');
     for (auto now = kStart; now < kStart + 60s; now += 20ms) {
       static_cast<void>(inlet.next_turns(now));
+      static_cast<void>(take_all(inlet, now));
       while (inlet.may_read(kA) || inlet.may_read(kB)) {
         for (const ConnId conn : {kA, kB}) {
           if (!inlet.may_read(conn)) continue;
-          BOOST_TEST(!push(inlet, conn, bytes, now));  // nothing is kept
+          push(inlet, conn, bytes, now);
           read[conn] += static_cast<double>(bytes.size());
         }
       }
@@ -315,6 +316,24 @@ BOOST_AUTO_TEST_CASE(a_node_reads_at_its_rate_and_each_connection_in_its_turn) {
     BOOST_TEST((read[kA] + read[kB]) / 60 == rate, boost::test_tools::tolerance(0.05));
     BOOST_TEST(read[kA] == read[kB], boost::test_tools::tolerance(0.05));
   }
+}
+
+// A socket gives about a megabyte before it can be stopped; all of it was there at once.
+BOOST_AUTO_TEST_CASE(what_was_read_beyond_the_rate_comes_when_the_rate_lets_it) {
+  Inlet inlet(1);
+  inlet.set_rate(1e6, kStart);
+  inlet.shape(kA, {}, false);
+  const std::string chunk(50'000, 'x');
+  size_t passed = 0;
+  for (int i = 0; i < 20; ++i) passed += push(inlet, kA, chunk, kStart) ? 0 : chunk.size();
+  const size_t at_once = 100'000 + chunk.size();  // what was saved up, and a chunk
+  BOOST_TEST(passed <= at_once);
+  for (int ms = 10; ms <= 1'000; ms += 10) {
+    passed += take_all(inlet, kStart + std::chrono::milliseconds(ms)).size();
+    BOOST_REQUIRE_LE(passed, at_once + static_cast<size_t>(ms) * 1'000);
+    BOOST_REQUIRE_GE(passed + 2 * chunk.size(), static_cast<size_t>(ms) * 1'000);
+  }
+  BOOST_TEST(passed == 1'000'000u);
 }
 
 BOOST_AUTO_TEST_CASE(a_quiet_connection_is_read_at_once_beside_a_busy_one) {

@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 #include <caf/scoped_actor.hpp>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "actors/net/requests.h"
@@ -44,6 +46,16 @@ struct WithConsole : testing::SimSwarm {
   std::pair<std::string, bool> type(const std::string& line) {
     proto::ConsoleRequest request;
     request.set_line(line);
+    return send(std::move(request));
+  }
+  /// The same from who has proven the run's key.
+  std::pair<std::string, bool> order(const std::string& line) {
+    proto::ConsoleOrder request;
+    request.set_line(line);
+    return send(std::move(request));
+  }
+  template <class Message>
+  std::pair<std::string, bool> send(Message request) {
     std::pair<std::string, bool> result{"", true};
     caf::scoped_actor self(*system);
     auto handle = self->request(console, caf::infinite, actors::make_mail(std::move(request)));
@@ -92,6 +104,18 @@ BOOST_FIXTURE_TEST_CASE(help_lists_every_command_by_its_first_word, WithConsole)
   }
 }
 
+BOOST_AUTO_TEST_CASE(the_page_lists_every_command) {
+  std::ifstream file(std::string(SWARM_SOURCE) + "/docs/console.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  for (const auto& command : actors::console_commands()) {
+    const std::string argument = command.argument;
+    const std::string row = std::string("| `") + command.name +
+                            (argument.empty() ? "" : " " + argument) + "` | " + command.help +
+                            " | " + (command.acts ? "yes |" : "|");
+    BOOST_TEST(contains(page, row), "docs/console.md lacks: " << row);
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(bad_lines_get_one_clear_error, WithConsole) {
   for (const char* line : {"frobnicate", "actor", "actor nobody", "kill", "kill nobody",
                            "nodes extra", "dht stage/0 stage/1"}) {
@@ -103,8 +127,19 @@ BOOST_FIXTURE_TEST_CASE(bad_lines_get_one_clear_error, WithConsole) {
 
 BOOST_FIXTURE_TEST_CASE(checkpoint_writes_a_snapshot_of_every_peer_now, WithConsole) {
   size_t before = events->count("checkpointed");
-  BOOST_TEST(!type("checkpoint").second);
+  BOOST_TEST(!order("checkpoint").second);
   BOOST_TEST(events->count("checkpointed") >= before + 4);
+}
+
+BOOST_FIXTURE_TEST_CASE(commands_that_act_need_the_runs_key, WithConsole) {
+  for (const char* line : {"checkpoint", "kill stage0a", "kill trainer-a"}) {
+    const auto [text, failed] = type(line);
+    BOOST_TEST(failed, line);
+    BOOST_TEST(contains(text, "needs the run's key"), text);
+  }
+  BOOST_TEST(contains(type("stages").first, "stage0a"));  // it lives
+  BOOST_TEST(contains(order("stages").first, "stage0a"));
+  BOOST_TEST(contains(order("kill nobody").first, "no link to a node 'nobody'"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

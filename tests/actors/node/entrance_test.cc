@@ -28,6 +28,7 @@ struct Machines {
     std::shared_ptr<MemoryEventLog> events = std::make_shared<MemoryEventLog>();
     std::vector<std::string> lines;
     bool admitted = false, turned_away = false;
+    int alive = 0;
   };
 
   ~Machines() {
@@ -73,6 +74,7 @@ struct Machines {
     deps.knock = knock();
     deps.detached = false;
     deps.say = [&node](const std::string& line) { node.lines.push_back(line); };
+    deps.alive = [&node] { ++node.alive; };
     deps.admitted = [&node] { node.admitted = true; };
     deps.turned_away = [&node] { node.turned_away = true; };
     node.entrance = spawn_entrance(*system, std::move(deps));
@@ -103,13 +105,27 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_is_told_to_join_nobody_is_in_at_once, Machin
   const Node& first = start(1, "a", {});
   system.advance(100ms);
   BOOST_TEST(first.admitted);
-  BOOST_TEST(first.lines.empty());
+  BOOST_REQUIRE_EQUAL(first.lines.size(), 1u);
+  BOOST_TEST(first.lines[0].find("has begun a swarm") != std::string::npos);
 }
 
 BOOST_FIXTURE_TEST_CASE(its_own_address_is_nobody_to_wait_for, Machines) {
   const Node& first = start(1, "a", {{"127.0.0.1", 7001}});
   system.advance(100ms);
   BOOST_TEST(first.admitted);
+  BOOST_REQUIRE_EQUAL(first.lines.size(), 2u);  // it said nothing, and trained alone
+  BOOST_TEST(first.lines[0].find("127.0.0.1:7001: --join names this node itself") == 0u,
+             first.lines[0]);
+  BOOST_TEST(first.events->count("waits_to_join") == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_has_joined_says_so, Machines) {
+  start(1, "a", {});
+  const Node& second = start(2, "b", {{"127.0.0.1", 7002}, {"127.0.0.1", 7001}});
+  system.advance(1s);
+  BOOST_REQUIRE_EQUAL(second.lines.size(), 2u);
+  BOOST_TEST(second.lines[0].find("left out") != std::string::npos, second.lines[0]);
+  BOOST_TEST(second.lines[1] == "has joined the swarm as 'b'");
 }
 
 // It elected itself coordinator, and trained alone or said nothing for ever.
@@ -120,9 +136,11 @@ BOOST_FIXTURE_TEST_CASE(who_meets_nobody_is_not_let_in_and_says_why, Machines) {
   BOOST_REQUIRE_EQUAL(node.lines.size(), 1u);
   BOOST_TEST(node.lines[0].find("127.0.0.1:1: Connection refused") != std::string::npos,
              node.lines[0]);
+  BOOST_TEST(node.alive == 1);
   system.advance(10s);
   BOOST_TEST(node.lines.size() == 3u);
   BOOST_TEST(node.events->count("waits_to_join") == 3u);
+  BOOST_TEST(node.alive == 3);  // whoever watches over the process is told while it waits
   system.advance(2min);
   BOOST_TEST(!node.admitted);
 }

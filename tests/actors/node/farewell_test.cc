@@ -20,7 +20,7 @@ namespace {
 
 /// A node whose DHT says what the test wants.
 struct Leaving {
-  explicit Leaving(bool stays = false) {
+  explicit Leaving(bool stays = false, bool collects = false) {
     auto dht = system.own(system->spawn([this](caf::event_based_actor*) -> caf::behavior {
       return {[this](dht_get_atom, const std::string&) { return records; }};
     }));
@@ -28,26 +28,41 @@ struct Leaving {
     deps.dht = dht;
     deps.linger_s = 60;
     deps.stays = stays;
+    deps.collects = collects;
+    deps.records = "runs/x";
+    deps.finished = [this] { ++finished; };
     deps.say = [this](const std::string& line) { lines.push_back(line); };
     deps.leave = [this] { left = true; };
-    auto actor = system.own(spawn_farewell(*system, std::move(deps)));
+    actor = system.own(spawn_farewell(*system, std::move(deps)));
     caf::anon_send(actor, begin_atom::value);
     system.run();
   }
-  void publish(uint64_t term, uint32_t node, bool finished) {
+  void publish(uint64_t term, uint32_t node, bool finished, const std::string& phase = {},
+               uint64_t step = 0) {
     proto::CoordinatorRecord one;
     one.set_node_id(testing::node(node).raw());
     one.set_term(term);
     one.set_active(true);
     one.set_finished(finished);
+    one.set_phase(phase);
+    one.set_step(step);
+    one.set_max_steps(300);
+    if (step > 0) one.set_last_loss(2.5);
+    one.set_vain(finished || phase == "open" ? 0 : 1);
     records = {{"subkey", one.SerializeAsString(), 1, 1s}};
   }
 
   DhtRecords records;
   sim::DeterministicSystem system;
   std::vector<std::string> lines;
+  caf::actor actor;
   bool left = false;
+  int finished = 0;
 };
+
+bool has(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
 
 }  // namespace
 
@@ -67,6 +82,87 @@ BOOST_AUTO_TEST_CASE(a_node_leaves_a_while_after_training_is_finished) {
   BOOST_TEST(node.left);
 }
 
+BOOST_AUTO_TEST_CASE(it_tells_how_far_training_is_and_what_came_of_it) {
+  Leaving node;
+  node.publish(1, 1, false, "gathering: stage 1 has no peer");
+  node.system.advance(30s);
+  BOOST_REQUIRE_EQUAL(node.lines.size(), 1u);  // once: nothing new
+  BOOST_TEST(node.lines[0] == "gathering: stage 1 has no peer");
+  for (int step = 1; step <= 12; ++step) {
+    node.publish(1, 1, false, "open", static_cast<uint64_t>(step));
+    node.system.advance(5s);
+  }
+  BOOST_TEST(node.lines.size() <= 8u);  // every ten seconds
+  BOOST_TEST(has(node.lines.back(), "of 300, loss 2.5"), node.lines.back());
+  node.publish(1, 1, true, "finished", 300);
+  node.system.advance(10s);
+  BOOST_TEST(has(node.lines.back(), "training is finished: 300 steps, loss 2.5"));
+  BOOST_TEST(has(node.lines.back(), "records in runs/x"));
+  BOOST_TEST(node.finished == 1);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_who_coordinates_is_said) {
+  Leaving node;
+  node.system.advance(1min);
+  BOOST_REQUIRE_EQUAL(node.lines.size(), 1u);
+  BOOST_TEST(has(node.lines[0], "trainer = true"));
+}
+
+BOOST_AUTO_TEST_CASE(it_leaves_at_once_when_somebody_holds_its_records) {
+  Leaving node;
+  node.publish(1, 1, false, "open", 3);
+  node.system.advance(10s);
+  caf::anon_send(node.actor, collected_atom::value, false);  // in the middle of training: a look
+  node.system.advance(10s);
+  BOOST_TEST(!node.left);
+  node.publish(1, 1, true, "finished", 300);
+  node.system.advance(10s);
+  BOOST_TEST(!node.left);
+  caf::anon_send(node.actor, collected_atom::value, false);
+  node.system.run();
+  BOOST_TEST(node.left);
+}
+
+BOOST_AUTO_TEST_CASE(who_collects_knows_that_training_is_finished) {
+  Leaving node;
+  node.publish(1, 1, false, "open", 299);
+  node.system.advance(10s);  // it has not asked since
+  caf::anon_send(node.actor, collected_atom::value, true);
+  node.system.run();
+  BOOST_TEST(node.left);
+  for (const bool stays : {false, true}) {
+    Leaving kept(stays, !stays);
+    caf::anon_send(kept.actor, collected_atom::value, true);
+    kept.system.run();
+    BOOST_TEST(!kept.left);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(it_stays_while_somebody_reads_its_records) {
+  Leaving node;
+  node.publish(1, 1, true, "finished", 300);
+  for (int i = 0; i < 100; ++i) {
+    caf::anon_send(node.actor, reading_atom::value);
+    node.system.advance(3s);
+  }
+  BOOST_TEST(!node.left);
+  node.system.advance(50s);
+  BOOST_TEST(!node.left);
+  node.system.advance(20s);
+  BOOST_TEST(node.left);
+}
+
+BOOST_AUTO_TEST_CASE(who_collects_stays_until_its_caller_ends_it) {
+  Leaving node(/*stays=*/false, /*collects=*/true);
+  node.publish(1, 1, true, "finished", 300);
+  node.system.advance(10s);
+  BOOST_TEST(node.finished == 1);
+  caf::anon_send(node.actor, collected_atom::value, false);
+  node.system.advance(1h);
+  BOOST_TEST(!node.left);
+  BOOST_TEST(node.finished == 1);
+}
+
 BOOST_AUTO_TEST_CASE(it_leaves_though_the_coordinator_has_left_before) {
   Leaving node;
   node.publish(1, 1, true);
@@ -74,6 +170,24 @@ BOOST_AUTO_TEST_CASE(it_leaves_though_the_coordinator_has_left_before) {
   node.publish(2, 2, false);  // a successor gathers
   node.system.advance(60s);
   BOOST_TEST(node.left);
+}
+
+BOOST_AUTO_TEST_CASE(it_leaves_though_a_successor_validates_again) {
+  Leaving node;
+  node.publish(1, 1, true, "finished", 300);
+  node.system.advance(10s);
+  node.publish(2, 2, false, "open", 300);
+  node.system.advance(60s);
+  BOOST_TEST(node.left);
+}
+
+BOOST_AUTO_TEST_CASE(a_successor_that_trains_on_keeps_it) {
+  Leaving node;
+  node.publish(1, 1, true, "finished", 300);
+  node.system.advance(10s);
+  node.publish(2, 2, false, "open", 299);
+  node.system.advance(1h);
+  BOOST_TEST(!node.left);
 }
 
 BOOST_AUTO_TEST_CASE(a_swarm_that_goes_back_keeps_it) {

@@ -40,4 +40,11 @@ BOOST_AUTO_TEST_CASE(faults_of_links_are_dealt_to_seeds_beyond_the_recorded_ones
   BOOST_TEST(std::string(dealt.back()->name) == "links");
 }
 
+BOOST_AUTO_TEST_CASE(faults_that_last_are_dealt_to_seeds_beyond_those) {
+  const auto dealt = FaultInjector::dealt_to(3'000'000);
+  BOOST_REQUIRE(dealt.size() == 7u);
+  BOOST_TEST(std::string(dealt.back()->name) == "lasting");
+  BOOST_TEST(FaultInjector::dealt_to(2'999'999).size() == 6u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(what_is_right_is_not_complained_of) {
   average(a, mean);
   BOOST_TEST(b.parameters()[0] == other);
   average(b, mean);
-  checks.at_end();
+  checks.at_end({});
   BOOST_TEST(found() == "");
 }
 
@@ -192,14 +192,14 @@ BOOST_AUTO_TEST_CASE(a_period_that_never_closes_is_found) {
   train(a, 0, 0);
   train(b, 0, 1);
   close(0);
-  checks.at_end();
+  checks.at_end({});
   BOOST_TEST(contains(found(), "I7 period 1 was never closed"));
 }
 
 BOOST_AUTO_TEST_CASE(an_update_that_is_lost_while_nothing_fails_is_found) {
   train_all();
   b.initialize();
-  checks.at_end();
+  checks.at_end({});
   BOOST_TEST(contains(found(), "I1 nothing failed, but the replicas of stage 0"));
 }
 
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(an_update_may_be_lost_in_a_round_that_fails) {
   train_all();
   event(records::RoundFailed{});
   b.initialize();
-  checks.at_end();
+  checks.at_end({});
   BOOST_TEST(found() == "");
 }
 

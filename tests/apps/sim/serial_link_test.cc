@@ -1,5 +1,6 @@
 #include "apps/sim/serial_link.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
@@ -81,8 +82,17 @@ BOOST_AUTO_TEST_CASE(the_more_urgent_class_goes_first) {
   link.push(piece(3, 100, TrafficClass::kActivations));
   link.push(piece(2, 100, TrafficClass::kGradients));
   link.push(piece(1, 100, TrafficClass::kControl));
-  BOOST_TEST(mails(drain(link)) == (std::vector<uint64_t>{1, 2, 3, 4}),
+  BOOST_TEST(mails(drain(link)) == (std::vector<uint64_t>{1, 2, /*its share*/ 4, 3}),
              boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_state_gets_half_of_what_it_shares_with_activations) {
+  auto link = slow_link();
+  link.push(piece(1, 100'000, TrafficClass::kActivations));
+  link.push(piece(2, 50'000, TrafficClass::kState));
+  const auto order = mails(drain(link));
+  BOOST_REQUIRE(order.size() == 30u);
+  BOOST_TEST(std::count(order.begin(), order.begin() + 20, 2u) == 10);
 }
 
 BOOST_AUTO_TEST_CASE(flows_of_one_class_take_turns_chunk_by_chunk) {

@@ -210,6 +210,11 @@ BOOST_AUTO_TEST_CASE(a_bad_network_costs_time_only) {
 BOOST_AUTO_TEST_CASE(links_whose_rates_change_cost_time_only) {
   check_seeds(FaultProfile::kLinks, 101, 100 + kSeeds);
 }
+BOOST_AUTO_TEST_CASE(ways_that_are_closed_for_good_cost_time_only) {
+  check_seeds(FaultProfile::kLasting, 101, 100 + kSeeds);
+  check_seeds(FaultProfile::kLasting, 101, 100 + kSeeds / 2, /*delayed=*/true);
+  check_seeds(FaultProfile::kAll, 3'000'000, 3'000'000 + kSeeds / 2);
+}
 BOOST_AUTO_TEST_CASE(restart_storms_cost_time_only) {
   check_seeds(FaultProfile::kRestarts, 101, 100 + kSeeds);
 }

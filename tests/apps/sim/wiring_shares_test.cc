@@ -32,6 +32,7 @@ struct Shares : testing::SimSwarm {
     training.steps = 1'000'000;
     checkpoint.every_steps = 0;
     stage_options.max_resident = 16;
+    trainer_options.max_in_flight = 6;  // what a sender does with what there is
   }
 
   void begin(std::chrono::milliseconds slow_compute = 10ms, bool with_slow = true) {

@@ -71,6 +71,19 @@ BOOST_AUTO_TEST_CASE(who_has_no_state_fetches_it_from_the_others_of_its_stage) {
   BOOST_TEST(admission.verdict.step == Step(4));
 }
 
+// With delayed updates nobody came in before the pipeline had run dry, so nobody could begin.
+BOOST_AUTO_TEST_CASE(who_has_no_state_fetches_it_while_an_update_is_under_way) {
+  Swarm swarm(4);
+  swarm.where.step = Step(5);
+  swarm.add_empty(9, 0);
+  BOOST_TEST((swarm.at_step(9).verdict.kind == Kind::kFetch));
+  BOOST_TEST(swarm.at_step(9).verdict.step == Step(4));
+  auto& learner = swarm.add(8, 0, 4);
+  BOOST_TEST((swarm.at_step(8).verdict.kind == Kind::kWait));  // it has all: a moment more
+  learner.state_bytes = learner.learned_bytes = 100;
+  BOOST_TEST((swarm.at_step(8).verdict.kind == Kind::kFetch));
+}
+
 BOOST_AUTO_TEST_CASE(a_replica_that_trained_in_the_other_part_of_a_divided_network_fetches) {
   Swarm swarm(4);
   swarm.add(9, 0, 4, /*checksum=*/8);
@@ -129,8 +142,10 @@ BOOST_AUTO_TEST_CASE(the_only_peer_of_a_stage_that_is_elsewhere_makes_the_swarm_
 BOOST_AUTO_TEST_CASE(nobody_comes_in_while_an_update_is_under_way) {
   Swarm swarm(5);
   swarm.where.applied = Step(4);
+  swarm.add(8, 0, 4);
   swarm.add_empty(9, 0);
-  BOOST_TEST((swarm.at_step(9).verdict.kind == Kind::kWait));
+  BOOST_TEST((swarm.at_step(8).verdict.kind == Kind::kWait));
+  BOOST_TEST((swarm.at_step(9).verdict.kind == Kind::kFetch));  // learning disturbs nobody
 }
 
 BOOST_AUTO_TEST_CASE(after_the_end_a_stage_that_lost_all_its_peers_comes_back_from_its_snapshot) {

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "routing/membership/term.h"
 #include "tests/support/ids.h"
 
 namespace {
@@ -9,6 +10,7 @@ namespace {
 using swarm::Term;
 using swarm::routing::Candidate;
 using swarm::routing::elect;
+using swarm::routing::next_term;
 using Kind = swarm::routing::ElectionDecision::Kind;
 using swarm::testing::node;
 
@@ -24,7 +26,7 @@ BOOST_AUTO_TEST_CASE(the_smallest_living_node_takes_over_with_a_higher_term) {
   auto decision =
       elect({node(1), Term(0), false}, {{node(2), Term(7), false}, {node(3), Term(0), false}}, {});
   BOOST_TEST(is(decision, Kind::kTakeOver));
-  BOOST_TEST(decision.term == Term(8));
+  BOOST_TEST(decision.term == next_term(Term(7), node(1)));
 }
 
 BOOST_AUTO_TEST_CASE(others_wait_for_the_smallest) {
@@ -34,7 +36,7 @@ BOOST_AUTO_TEST_CASE(others_wait_for_the_smallest) {
 BOOST_AUTO_TEST_CASE(a_dead_candidate_is_passed_over_but_its_term_counts) {
   auto decision = elect({node(2), Term(0), false}, {{node(1), Term(4), true}}, {node(1)});
   BOOST_TEST(is(decision, Kind::kTakeOver));
-  BOOST_TEST(decision.term == Term(5));
+  BOOST_TEST(decision.term == next_term(Term(4), node(2)));
 }
 
 BOOST_AUTO_TEST_CASE(an_active_candidate_is_followed_whatever_its_id) {
@@ -51,6 +53,18 @@ BOOST_AUTO_TEST_CASE(of_two_active_ones_exactly_one_steps_down) {
   BOOST_TEST(is(elect(b, {a}, {}), Kind::kLead));
   BOOST_TEST(is(elect(c, {b}, {}), Kind::kLead));
   BOOST_TEST(is(elect(b, {c}, {}), Kind::kStepDown));
+}
+
+BOOST_AUTO_TEST_CASE(who_has_led_in_vain_lets_the_others_try) {
+  Candidate tried{node(1), Term(3), false, 9, /*yields=*/1};
+  BOOST_TEST(is(elect(tried, {{node(2), Term(0), false}}, {}), Kind::kWait));
+  BOOST_TEST(is(elect({node(2), Term(0), false}, {tried}, {}), Kind::kTakeOver));
+  Candidate other{node(2), Term(4), false, 9, /*yields=*/1};
+  BOOST_TEST(is(elect(tried, {other}, {}), Kind::kTakeOver));  // all have: the smallest again
+  tried.yields = 2;
+  BOOST_TEST(is(elect(tried, {other}, {}), Kind::kWait));  // the other tried longer ago
+  BOOST_TEST(is(elect(other, {tried}, {}), Kind::kTakeOver));
+  BOOST_TEST(is(elect(tried, {{node(2), Term(0), false}}, {node(2)}), Kind::kTakeOver));
 }
 
 BOOST_AUTO_TEST_CASE(an_old_record_of_itself_changes_nothing) {

@@ -80,6 +80,33 @@ BOOST_AUTO_TEST_CASE(a_fresh_swarm_draws_its_weights_and_opens_step_0) {
   BOOST_TEST((swarm.opened() == std::optional<Step>(0)));
 }
 
+// A learner, or one that has loaded a snapshot: it has the step and knows not what led there.
+BOOST_AUTO_TEST_CASE(the_norm_of_a_half_committed_step_is_asked_of_who_knows_it) {
+  Swarm<> swarm;
+  PeerReport ahead = state(5), came = state(5), behind = state(4);
+  ahead.round = behind.round = Round((uint64_t{3} << 32) | 8);
+  ahead.last_gradient_norm = 1.5;
+  came.state_came = true;
+  came.last_gradient_norm = 0;
+  behind.has_average = true;
+  swarm.report(1, 0, ahead);
+  swarm.report(2, 1, behind);
+  swarm.report(3, 0, came);
+  const auto commits = all_of<orders::CommitStep>(swarm.next());
+  BOOST_REQUIRE(commits.size() == 1u);
+  BOOST_TEST(commits[0].gradient_norm == 1.5);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_is_told_to_commit_what_nobody_knows_the_norm_of) {
+  Swarm<> swarm;
+  PeerReport came = state(5), behind = state(4);
+  came.state_came = true;
+  behind.has_average = true;
+  swarm.report(1, 0, came);
+  swarm.report(2, 1, behind);
+  BOOST_TEST(!has<orders::CommitStep>(swarm.next()));
+}
+
 BOOST_AUTO_TEST_CASE(a_half_committed_step_is_finished_by_the_successor) {
   Swarm<> swarm;
   PeerReport ahead = state(5);

@@ -29,6 +29,12 @@ BOOST_AUTO_TEST_CASE(of_two_that_claim_a_name_at_once_exactly_one_gets_it) {
   BOOST_TEST(owner_of_name(node(2), {claim(1, false)}) != nullptr);
 }
 
+BOOST_AUTO_TEST_CASE(of_two_that_hold_a_name_exactly_one_keeps_it) {
+  BOOST_TEST(rightful_holder(node(1), {claim(2, true)}) == nullptr);
+  BOOST_TEST(rightful_holder(node(2), {claim(1, true)}) != nullptr);
+  BOOST_TEST(rightful_holder(node(2), {claim(1, false), claim(2, true)}) == nullptr);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

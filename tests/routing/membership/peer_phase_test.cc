@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_SUITE(PeerPhaseTest)
 
 // Told to leave while it loaded, a peer registered when the loading ended, and served again.
 BOOST_AUTO_TEST_CASE(draining_is_final) {
-  for (At at : {At::kStarting, At::kRegistering, At::kLoading, At::kServing}) {
+  for (At at : {At::kStarting, At::kRegistering, At::kLoading, At::kLearning, At::kServing}) {
     PeerPhase phase = phase_at(at);
     phase.leave(/*has_state=*/true);
     for (At to : {At::kRegistering, At::kLoading, At::kServing}) BOOST_TEST(!phase.enter(to));
@@ -56,6 +56,7 @@ BOOST_AUTO_TEST_CASE(only_those_that_are_ready_register) {
   BOOST_TEST(!phase_at(At::kStarting).registers());
   BOOST_TEST(phase_at(At::kRegistering).registers());
   BOOST_TEST(!phase_at(At::kLoading).registers());
+  BOOST_TEST(phase_at(At::kLearning).registers());  // it may take long
   BOOST_TEST(phase_at(At::kServing).registers());
 }
 

@@ -120,6 +120,23 @@ BOOST_AUTO_TEST_CASE(the_first_stage_without_a_serving_peer_is_named) {
   BOOST_TEST(roster.reported() == 2u);
 }
 
+BOOST_AUTO_TEST_CASE(who_learns_is_waited_for_only_when_it_misses_no_more_than_the_last_updates) {
+  Roster roster(1);
+  serve(roster, 1, 0, at(1));
+  PeerReport learner;
+  roster.report(peer(2), Stage(0), "n2", learner);
+  BOOST_TEST(!roster.newcomers_wait());  // it has nothing at all
+  learner = at(0);
+  learner.state_bytes = 100;
+  learner.learned_bytes = 99;
+  roster.report(peer(2), Stage(0), "n2", learner);
+  BOOST_TEST(!roster.newcomers_wait());
+  learner.has_state = false;
+  learner.learned_bytes = 100;
+  roster.report(peer(2), Stage(0), "n2", learner);
+  BOOST_TEST(roster.newcomers_wait());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(TrafficOfNodes)

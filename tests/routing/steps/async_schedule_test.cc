@@ -16,7 +16,7 @@ struct World : ScheduleWorld<AsyncSchedule> {
 
   Orders answered(const orders::EndPeriod& end, uint32_t n, uint64_t checksum = 5) {
     return schedule.period_answered({end.stage, end.round, end.period, peer(n)},
-                                    PeriodAnswer{checksum, 1, 0}, now);
+                                    PeriodAnswer{checksum, 1, 0, {}}, now);
   }
   Orders failed(const orders::EndPeriod& end, uint32_t n) {
     return schedule.period_answered({end.stage, end.round, end.period, peer(n)},
@@ -28,7 +28,7 @@ struct World : ScheduleWorld<AsyncSchedule> {
     for (const auto& end : all_of<orders::EndPeriod>(orders))
       for (const PeerId& id : end.members)
         append(all, schedule.period_answered({end.stage, end.round, end.period, id},
-                                             PeriodAnswer{5, 1, 0}, now));
+                                             PeriodAnswer{5, 1, 0, {}}, now));
     return all;
   }
 };

@@ -98,6 +98,41 @@ BOOST_AUTO_TEST_CASE(a_newcomer_gets_a_moment_without_an_update_under_way) {
   BOOST_TEST(world.schedule.frame().open.step == Step(0));
 }
 
+// An overlapped round that fails makes the swarm go back: a parted pair is tried in one on its own.
+BOOST_AUTO_TEST_CASE(a_parted_pair_is_tried_again_only_in_a_round_on_its_own) {
+  World world;
+  world.add(9).stage = Stage(0);
+  world.open(0);
+  const auto failed = all_of<orders::CloseStep>(world.carry_all())[0];
+  for (uint32_t n : {1u, 2u, 9u}) world.close_failed(failed, peer(n), ErrorCode::kPeerTimeout);
+  world.schedule.close();
+  for (auto& [id, peer] : world.roster.peers()) peer.commit_pending = false;  // all registered
+  world.open(0);
+  Orders orders = world.carry_all(), averaged;
+  for (int tick = 0; tick < 100 && !has<orders::CommitStep>(averaged); ++tick) {
+    for (const auto& close : all_of<orders::CloseStep>(orders)) {
+      if (close.stage == Stage(0) && close.relays.empty())
+        world.close_unreached(close, 0, 1);
+      else
+        for (const auto& one : close.members)
+          World::append(averaged, world.closed(close, one.peer));
+    }
+    orders = world.tick();
+  }
+  world.commit_all(averaged);
+  BOOST_REQUIRE(world.schedule.frame().open.step == Step(1));
+  const auto overlapped = world.carry_all();
+  BOOST_TEST(all_of<orders::CloseStep>(overlapped).at(0).relays.size() == 1u);
+  world.close_all(overlapped);
+  world.now += Reach::kRetry;
+  BOOST_TEST(world.schedule.frame().open.step == Step(2));
+  const auto last = all_of<orders::CloseStep>(world.carry_all());
+  BOOST_REQUIRE(!last.empty());
+  BOOST_TEST(last.at(0).commit.has_value());  // to fail is to go back: the relay stays
+  BOOST_TEST(!last.at(0).go_on);              // and the pipeline runs dry, for the next one
+  BOOST_TEST(last.at(0).relays.size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(the_last_step_is_closed_as_in_synchronous_training) {
   World world;
   world.all_at(9);

@@ -89,7 +89,7 @@ struct ScheduleWorld {
   }
   routing::Orders closed(const routing::orders::CloseStep& close, const PeerId& member,
                          uint64_t digest = 5) {
-    routing::CloseAnswer answer{false, 9.0, digest, {}};
+    routing::CloseAnswer answer{false, 9.0, digest, {}, {}};
     if (close.commit) answer.committed = routing::CommitAnswer{close.commit->step + 1, 8};
     return schedule.close_answered({close.stage, close.round, close.step, member}, answer, now);
   }
@@ -97,6 +97,23 @@ struct ScheduleWorld {
                                ErrorCode code) {
     return schedule.close_answered({close.stage, close.round, close.step, member},
                                    Error{code, "a test"}, now);
+  }
+  /// Members `a` and `b` (places in the list) tell that they could not reach each other, the others
+  /// that the round was given up.
+  routing::Orders close_unreached(const routing::orders::CloseStep& close, uint32_t a, uint32_t b,
+                                  bool link = true) {
+    routing::Orders all;
+    for (const auto& [own, other] : {std::pair(a, b), std::pair(b, a)}) {
+      routing::CloseAnswer answer;
+      answer.failed = routing::RoundFailure{{other}, {ErrorCode::kCancelled, "no way"}, link};
+      const routing::RoundMember member{close.stage, close.round, close.step,
+                                        close.members.at(own).peer};
+      append(all, schedule.close_answered(member, answer, now));
+    }
+    for (uint32_t place = 0; place < close.members.size(); ++place)
+      if (place != a && place != b)
+        append(all, close_failed(close, close.members[place].peer, ErrorCode::kCancelled));
+    return all;
   }
   /// Everybody applies the update that was ordered.
   routing::Orders commit_all(const routing::Orders& orders) {

@@ -68,6 +68,18 @@ BOOST_AUTO_TEST_CASE(a_changed_throughput_keeps_the_clock) {
   BOOST_TEST(router.pick(1).value() != first);
 }
 
+// Before anything was measured a pick was booked at 200 s: the peer got nothing for as long.
+BOOST_AUTO_TEST_CASE(what_was_booked_at_a_wrong_cost_is_booked_anew) {
+  InterleavedRoundRobin router;
+  for (uint32_t i = 1; i <= 2; ++i) router.upsert(peer(i), 0.005);
+  std::map<PeerId, int> picks;
+  for (int i = 0; i < 3; ++i) ++picks[router.pick(1).value()];  // one of them twice
+  for (uint32_t i = 1; i <= 2; ++i) router.upsert(peer(i), 5);
+  for (int i = 0; i < 7; ++i) ++picks[router.pick(1).value()];
+  BOOST_TEST(picks[peer(1)] == 5);
+  BOOST_TEST(picks[peer(2)] == 5);
+}
+
 BOOST_AUTO_TEST_CASE(excluded_and_removed_peers_are_passed_over) {
   InterleavedRoundRobin router;
   BOOST_TEST(router.pick(1).code() == ErrorCode::kNoLivePeer);

@@ -95,12 +95,39 @@ BOOST_FIXTURE_TEST_CASE(the_way_is_no_cost, Choice) {
 
 BOOST_FIXTURE_TEST_CASE(unfinished_work_bounds_what_a_peer_gets, Choice) {
   shares_of(*this, 40, 0.1, {0.1, 0, 0, 0}, 0.1, {0.1, 0, 0, 0});
-  // The first answers no more: it holds two usual responses' worth and gets nothing else.
+  // The first answers no more: it holds 5 microbatches' worth and gets nothing else.
   for (int i = 0; i < 100; ++i) {
     const PeerId id = pick_one();
     if (id == peer(2)) serve(id, 0.1, {0.1, 0, 0, 0});
   }
-  BOOST_TEST(unfinished_samples(peer(1)) == 2);
+  BOOST_TEST(unfinished_samples(peer(1)) == 5);
+}
+
+// Where a step ends with its last microbatch, less is left with it.
+BOOST_AUTO_TEST_CASE(with_steps_unfinished_work_is_bound_by_the_quickest_response) {
+  PeerChoice choice({}, WiringCost::kOccupancy, 1, PeerChoice::kPatienceOfSteps);
+  for (uint32_t i = 1; i <= 2; ++i) choice.add(peer(i));
+  for (int i = 0; i < 100; ++i) {
+    Tries tries;
+    const PeerId id = choice.pick(tries, 1, 0).value();
+    if (i >= 40 && id == peer(1)) continue;
+    choice.ended(id, 1);
+    choice.answered(id, 1, 0.1, {0.1, 0, 0, 0}, 0.0);
+  }
+  BOOST_TEST(choice.unfinished_samples(peer(1)) == 2);  // twice the least busy one's
+}
+
+// The estimate of a slow link went to the deadline, and came back only after many tries.
+BOOST_FIXTURE_TEST_CASE(silence_counts_until_there_is_an_answer, Choice) {
+  for (int i = 0; i < 20; ++i) serve(pick_one(), 0.5, {0.1, 0, 0, 0});
+  for (int i = 0; i < 5; ++i) {
+    pick_one();
+    ended(peer(1), 1);
+    timed_out(peer(1), 1, 30);
+  }
+  BOOST_TEST(seconds_per_sample(peer(1)) > 5);
+  answered(peer(1), 1, 0.5, {0.1, 0, 0, 0}, 0.0);
+  BOOST_TEST(seconds_per_sample(peer(1)) == 0.1, tt::tolerance(1e-6));
 }
 
 BOOST_FIXTURE_TEST_CASE(who_holds_too_much_is_taken_when_there_is_no_other, Choice) {
@@ -154,6 +181,54 @@ BOOST_FIXTURE_TEST_CASE(a_hopeless_peer_that_became_fast_is_found, Choice) {
   BOOST_TEST(shares[peer(1)] > 400, shares[peer(1)]);
 }
 
+namespace {
+/// Seconds of 600 in which one who carries one microbatch after the other waits for the first peer,
+/// which never answers; the second takes 0.1 s.
+double stuck_s(Choice& choice) {
+  double now_s = 0, stuck = 0;
+  while (now_s < 600) {
+    const PeerId id = choice.pick_one(now_s);
+    if (id == peer(2)) {
+      now_s += 0.1;
+      choice.serve(id, 0.1, {0.1, 0, 0, 0});
+      continue;
+    }
+    const double wait_s = choice.deadline_s(id, 1);
+    now_s += wait_s;
+    stuck += wait_s;
+    choice.ended(id, 1);
+    choice.timed_out(id, 1, wait_s);
+  }
+  return stuck;
+}
+}  // namespace
+
+// One that cannot forward: it was tried every 30 s, each time for longer.
+BOOST_FIXTURE_TEST_CASE(a_peer_that_answers_no_more_is_tried_a_tenth_of_the_time_at_most, Choice) {
+  shares_of(*this, 2, 0.1, {0.1, 0, 0, 0}, 0.1, {0.1, 0, 0, 0});
+  const double stuck = stuck_s(*this);
+  BOOST_TEST(stuck <= 80, stuck);
+}
+
+BOOST_FIXTURE_TEST_CASE(nor_is_one_that_never_answered, Choice) {
+  while (pick_one() != peer(2)) ended(peer(1), 1);
+  serve(peer(2), 0.1, {0.1, 0, 0, 0});
+  const double stuck = stuck_s(*this);
+  BOOST_TEST(stuck <= 80, stuck);
+}
+
+// Its first silence was no cost of a microbatch.
+BOOST_FIXTURE_TEST_CASE(a_peer_that_was_silent_first_is_tried_again_soon, Choice) {
+  for (const uint32_t i : {1u, 2u}) {
+    while (pick_one() != peer(i)) ended(peer(3 - i), 1);
+    i == 2 ? serve(peer(2), 0.1, {0.1, 0, 0, 0}) : timed_out(peer(1), 1, 30);
+  }
+  ended(peer(1), 1);
+  double now_s = 0;
+  for (; pick_one(now_s) == peer(2); now_s += 1) serve(peer(2), 0.1, {0.1, 0, 0, 0});
+  BOOST_TEST(now_s < 1'000, now_s);
+}
+
 BOOST_FIXTURE_TEST_CASE(lies_hurt_the_liar_only, Choice) {
   auto shares = shares_of(*this, 400, 0.1, checked({1e9, kNan, kInf, -1}), 0.1, {0.01, 0, 0, 0});
   BOOST_TEST(shares[peer(2)] >= 100);
@@ -178,6 +253,41 @@ BOOST_FIXTURE_TEST_CASE(a_peer_that_is_forgotten_or_banned_is_not_picked, Choice
   BOOST_TEST(announced(peer(2), 4));
   add(peer(2));
   BOOST_TEST(pick_one() == peer(2));
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_that_was_there_already_changes_neither_way_nor_deadline) {
+  Choice choice(WiringCost::kOccupancy, 1);
+  choice.pick_one();
+  choice.ended(peer(1), 1);
+  choice.answered(peer(1), 1, 10, {0.1, 0, 0, 0}, 9.0);
+  const double deadline_s = choice.deadline_s(peer(1), 1);
+  for (int i = 0; i < 50; ++i) {
+    choice.pick_one();
+    choice.ended(peer(1), 1);
+    choice.answered(peer(1), 1, 0.01, {0.1, 0, 0, 0}, std::nullopt);
+  }
+  BOOST_TEST(choice.deadline_s(peer(1), 1) == deadline_s);
+}
+
+BOOST_AUTO_TEST_CASE(by_lot_everybody_gets_as_much_whatever_it_costs) {
+  Choice choice(WiringCost::kRandom, 2);
+  auto shares = shares_of(choice, 1'000, 9, {9, 0, 0, 0}, 0.1, {0.1, 0, 0, 0});
+  BOOST_TEST(shares[peer(1)] > 430);
+  BOOST_TEST(shares[peer(2)] > 430);
+}
+
+BOOST_AUTO_TEST_CASE(in_fixed_pipelines_the_number_decides) {
+  Choice choice(WiringCost::kFixed, 3);
+  std::map<uint64_t, PeerId> ways;
+  for (uint64_t round = 0; round < 3; ++round)
+    for (uint64_t number = 0; number < 3; ++number) {
+      Tries tries({}, number + 3 * round);
+      const PeerId picked = choice.pick(tries, 1, 0).value();
+      choice.serve(picked, 1, {static_cast<double>(number + 1), 0, 0, 0});
+      auto [way, first] = ways.try_emplace(number, picked);
+      BOOST_TEST((way->second == picked));
+    }
+  BOOST_TEST((ways[0] != ways[1] && ways[1] != ways[2] && ways[0] != ways[2]));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

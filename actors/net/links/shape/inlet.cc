@@ -4,6 +4,13 @@
 
 namespace swarm::actors::links {
 
+namespace {
+Inlet::TimePoint::duration span(double seconds) {
+  return std::chrono::duration_cast<Inlet::TimePoint::duration>(
+      std::chrono::duration<double>(seconds));
+}
+}  // namespace
+
 std::optional<Inlet::TimePoint> Inlet::Line::next_due() const {
   if (held) return std::nullopt;
   if (const auto first = reads.next_due()) return first;
@@ -14,9 +21,10 @@ void Inlet::shape(ConnId conn, const LinkShape& link, bool stranger) {
   Line& line = lines_[conn];
   line.delay_s = link.delay_s;
   line.jitter_s = link.jitter_s;
-  line.bound_bytes =
-      stranger ? DelayLine::kStrangersBytes
-               : DelayLine::bound_bytes(link.known_receive_rate, link.delay_s + link.jitter_s);
+  const double owed_s = limit_.limited() ? SendLimit::kBurst_s : 0;  // as a rule
+  line.bound_bytes = stranger ? DelayLine::kStrangersBytes
+                              : DelayLine::bound_bytes(link.known_receive_rate,
+                                                       link.delay_s + link.jitter_s + owed_s);
 }
 
 void Inlet::forget(ConnId conn) {
@@ -28,8 +36,7 @@ Inlet::TimePoint Inlet::due(const Line& line, TimePoint now) {
   double wait_s = line.delay_s;
   if (line.jitter_s > 0)
     wait_s += line.jitter_s * std::uniform_real_distribution<double>(0, 1)(random_);
-  return now +
-         std::chrono::duration_cast<TimePoint::duration>(std::chrono::duration<double>(wait_s));
+  return now + span(wait_s);
 }
 
 bool Inlet::push(ConnId conn, const void* data, size_t size, TimePoint now) {
@@ -38,12 +45,15 @@ bool Inlet::push(ConnId conn, const void* data, size_t size, TimePoint now) {
   Line& line = found->second;
   if (line.ended) return true;  // nothing comes behind the end
   limit_.sent(size);
-  if (!limit_.may_send(now) && !line.waits) {
+  const double owed_s = limit_.owed_s(now);
+  if (owed_s > 0 && !line.waits) {
     line.waits = true;
     turns_.push_back(conn);
   }
-  if (!line.delays()) return false;
-  line.reads.push(data, size, due(line, now));
+  // One chunk may be owed: the rate is kept by pauses between chunks.
+  const double too_early_s = owed_s > 0 ? std::max(0.0, owed_s - limit_.chunk_s()) : 0;
+  if (too_early_s <= 0 && !line.delays()) return false;
+  line.reads.push(data, size, due(line, now) + span(too_early_s));
   return true;
 }
 

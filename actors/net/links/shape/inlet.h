@@ -2,7 +2,9 @@
 /// rate (TCP then holds the senders back), and what was read waits for its delay (DelayLine).
 ///
 /// A connection that is read while the rate is used up is not read again before its turn; turns go
-/// round among those, so that a busy link does not starve another. Pure; one owner.
+/// round among those, so that a busy link does not starve another. What was read beyond the rate (a
+/// socket gives more before it can be stopped) waits until the rate would have let it through. Pure;
+/// one owner.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +37,8 @@ class Inlet {
   void shape(ConnId conn, const LinkShape& link, bool stranger);
   void forget(ConnId conn);
 
-  /// `data` was read. False: it may pass at once, and nothing is kept.
+  /// `data` was read. False: it may pass at once, and nothing is kept. Else take() has it when the
+  /// rate has let it through and its delay is over.
   bool push(ConnId conn, const void* data, size_t size, TimePoint now);
   /// The connection is gone for `why`, which is to be known after what was read before. False: at
   /// once.

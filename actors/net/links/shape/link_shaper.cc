@@ -2,10 +2,10 @@
 
 namespace swarm::actors::links {
 
-LinkShaper::LinkShaper(std::string own_name, ShapeOptions shape, uint32_t seed)
+LinkShaper::LinkShaper(std::string own_name, ShapeOptions shape, uint32_t seed, double join_share)
     : own_name_(std::move(own_name)),
       shape_(std::move(shape)),
-      turns_(shape_.node.send_bytes_per_s),
+      turns_(shape_.node.send_bytes_per_s, join_share),
       inlet_(seed) {
   inlet_.set_rate(shape_.node.receive_bytes_per_s, {});
 }

@@ -19,7 +19,9 @@ class LinkShaper {
   using TimePoint = SendLimit::TimePoint;
 
   /// `seed`: of the jitter.
-  LinkShaper(std::string own_name, ShapeOptions shape, uint32_t seed);
+  /// `join_share`: as LinksOptions.
+  LinkShaper(std::string own_name, ShapeOptions shape, uint32_t seed,
+             double join_share = kJoinShare);
 
   /// From now on, for all connections. What waits for a delay already keeps its time.
   void reshape(ShapeOptions shape, TimePoint now);

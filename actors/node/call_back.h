@@ -1,0 +1,36 @@
+/// Has nodes that cannot be dialled from here dial this one: a link serves both sides, whoever made it
+/// (docs/protocol.md, "Nodes that cannot be dialled"). On every node.
+///
+///   mail    reply
+///   CallMe  -      passed on to its node, or, if that is this one, the caller is dialled
+///
+/// Links sends it a CallMe of this node's own when a dial has failed. That goes to the contacts whose ids
+/// are nearest to the node wanted: they are likely to be linked to it. Each of them passes it on, once, if
+/// it has a link. A node is asked for, and a caller dialled, once in kPause; few at a time.
+/// Thread  pooled.
+#pragma once
+
+#include <caf/actor.hpp>
+#include <caf/actor_system.hpp>
+#include <chrono>
+
+#include "common/ids.h"
+
+namespace swarm::actors {
+
+struct CallBackDeps {
+  NodeId self;
+  /// Where this node listens, as told to others. Port 0: nobody can call it back.
+  Endpoint endpoint;
+  caf::actor links, dht;
+  std::chrono::milliseconds pause{5'000};
+};
+
+/// Strangers must not make a node dial, or pass on, without end.
+constexpr size_t kMaxCallBacks = 64;  ///< In one pause.
+constexpr size_t kAskedToPassOn = 8;
+
+/// Registers itself with `deps.links` as kCallBackName.
+caf::actor spawn_call_back(caf::actor_system& system, CallBackDeps deps);
+
+}  // namespace swarm::actors

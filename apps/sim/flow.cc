@@ -1,0 +1,202 @@
+#include "apps/sim/flow.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "apps/sim/swarm.h"
+#include "common/check.h"
+
+namespace swarm::sim {
+namespace {
+
+using std::chrono::duration;
+using std::chrono::duration_cast;
+using std::chrono::nanoseconds;
+
+/// So that activations are tens of KiB: other mail weighs next to nothing beside them.
+constexpr uint32_t kSamples = 2'048;
+/// Rates are set once it is known what a microbatch weighs.
+constexpr double kWeighing_s = 10;
+
+nanoseconds span(double seconds) { return duration_cast<nanoseconds>(duration<double>(seconds)); }
+
+class Flow {
+ public:
+  explicit Flow(const FlowScenario& scenario) : scenario_(scenario) {
+    NetworkModel model;
+    model.min_delay = span(scenario.way_s);
+    model.max_delay = model.min_delay + span(0.0005);
+    swarm_.net.set_model(model, scenario.seed);
+    swarm_.net.count_traffic();
+    swarm_.num_stages = static_cast<uint32_t>(scenario.stages.size());
+    auto& training = swarm_.training;
+    training.microbatch = kSamples;
+    training.batch = scenario.microbatches * kSamples;
+    training.validation_samples = kSamples;
+    training.steps = 1'000'000;
+    if (scenario.asynchronous) training.mode = actors::TrainingMode::kAsync;
+    training.background_averaging = scenario.asynchronous;
+    swarm_.checkpoint.every_steps = 0;
+    swarm_.stage_options.wiring.cost = scenario.cost;
+    swarm_.trainer_options.wiring.cost = scenario.cost;
+    swarm_.trainer_options.max_in_flight = scenario.in_flight;
+  }
+
+  FlowResult run() {
+    start();
+    advance(kWeighing_s);
+    set_rates();
+    advance(scenario_.settle_s);
+    const double from_s = now_s();
+    const auto before = swarm_.net.traffic();
+    advance(scenario_.measured_s);
+    return result(before, now_s() - from_s);
+  }
+
+ private:
+  struct Bytes {
+    double up = 0, down = 0;  // of one microbatch
+  };
+
+  static std::string name(size_t stage, size_t peer) {
+    return fmt::format("stage{}-{}", stage, static_cast<char>('a' + peer));
+  }
+  template <class F>
+  void each_peer(F work) {
+    for (size_t stage = 0; stage < scenario_.stages.size(); ++stage)
+      for (size_t peer = 0; peer < scenario_.stages[stage].size(); ++peer)
+        if (!scenario_.stages[stage][peer].absent)
+          work(stage, name(stage, peer), scenario_.stages[stage][peer]);
+  }
+
+  void start() {
+    each_peer([this](size_t stage, const std::string& name, const FlowPeer& peer) {
+      // Both passes of the last stage are one job.
+      const bool last = stage + 1 == scenario_.stages.size();
+      swarm_.add_peer(name, static_cast<int>(stage),
+                      {span(last ? peer.compute_s : peer.compute_s / 2), nanoseconds(0)});
+      swarm_.start(name);
+      if (peer.away_s > 0) swarm_.set_distance(name, span(peer.away_s));
+    });
+    for (uint32_t t = 0; t < scenario_.trainers; ++t) {
+      const std::string name = fmt::format("trainer-{}", t);
+      swarm_.add_trainer(name);
+      swarm_.start(name);
+    }
+  }
+
+  void set_rates() {
+    Bytes most;
+    const auto& traffic = swarm_.net.traffic();
+    each_peer([&](size_t, const std::string& name, const FlowPeer&) {
+      const Bytes bytes = bytes_of(traffic.at(swarm_.nodes.at(name).id));
+      most.up = std::max(most.up, bytes.up);
+      most.down = std::max(most.down, bytes.down);
+    });
+    each_peer([&](size_t, const std::string& name, const FlowPeer& peer) {
+      LinkRates rates;
+      if (peer.up_s > 0) rates.up = most.up / peer.up_s;
+      if (peer.down_s > 0) rates.down = most.down / peer.down_s;
+      if (rates.up > 0 || rates.down > 0) swarm_.set_rates(name, rates);
+    });
+  }
+
+  using Counts = std::map<proto::MessageKind, TrafficCount>;
+  static TrafficCount count(const Counts& counts, proto::MessageKind kind) {
+    const auto found = counts.find(kind);
+    return found == counts.end() ? TrafficCount{} : found->second;
+  }
+  static double each(uint64_t bytes, uint64_t mails) {
+    return mails == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(mails);
+  }
+  static Bytes bytes_of(const Counts& counts) {
+    const auto forward = count(counts, proto::KIND_FORWARD);
+    const auto reply = count(counts, proto::KIND_FORWARD_REPLY);
+    return {each(forward.sent_bytes, forward.sent) + each(reply.sent_bytes, reply.sent),
+            each(forward.received_bytes, forward.received) +
+                each(reply.received_bytes, reply.received)};
+  }
+
+  FlowResult result(const TrafficCounts& before, double seconds) {
+    FlowResult result;
+    result.stages.resize(scenario_.stages.size());
+    each_peer([&](size_t stage, const std::string& name, const FlowPeer& peer) {
+      const auto& node = swarm_.nodes.at(name);
+      const auto& counts = swarm_.net.traffic().at(node.id);
+      const Bytes bytes = bytes_of(counts);
+      FlowResult::Peer one;
+      one.name = name;
+      one.capacity = 1 / peer.compute_s;
+      if (node.rates.up > 0) one.capacity = std::min(one.capacity, node.rates.up / bytes.up);
+      if (node.rates.down > 0) one.capacity = std::min(one.capacity, node.rates.down / bytes.down);
+      const auto replies = count(counts, proto::KIND_FORWARD_REPLY).sent -
+                           count(before.at(node.id), proto::KIND_FORWARD_REPLY).sent;
+      one.carried = static_cast<double>(replies) / seconds;
+      result.stages[stage].push_back(one);
+    });
+    result.bound = std::numeric_limits<double>::infinity();
+    for (auto& stage : result.stages) add_stage(stage, result);
+    if (!scenario_.asynchronous)
+      result.bound = scenario_.microbatches / (scenario_.microbatches / result.bound + filling_s());
+    return result;
+  }
+
+  /// What one microbatch takes alone, less its turn at one stage.
+  double filling_s() const {
+    double alone_s = 0, longest_s = 0;
+    for (const auto& stage : scenario_.stages) {
+      double quickest_s = std::numeric_limits<double>::infinity(), nearest_s = quickest_s;
+      for (const FlowPeer& peer : stage) {
+        if (peer.absent) continue;
+        quickest_s = std::min(quickest_s, peer.compute_s);
+        nearest_s = std::min(nearest_s, peer.away_s);
+      }
+      alone_s += quickest_s + 2 * (scenario_.way_s + nearest_s);
+      longest_s = std::max(longest_s, quickest_s);
+    }
+    return alone_s - longest_s;
+  }
+
+  static void add_stage(std::vector<FlowResult::Peer>& stage, FlowResult& result) {
+    double capacity = 0, carried = 0;
+    for (const auto& peer : stage) {
+      capacity += peer.capacity;
+      carried += peer.carried;
+    }
+    for (auto& peer : stage) {
+      peer.fair = peer.capacity / capacity;
+      peer.share = carried > 0 ? peer.carried / carried : 0;
+    }
+    result.bound = std::min(result.bound, capacity);
+    result.carried = &stage == &result.stages.front() ? carried : std::min(result.carried, carried);
+  }
+
+  void advance(double seconds) { swarm_.system.advance(span(seconds)); }
+  double now_s() { return duration<double>(swarm_.system.now().time_since_epoch()).count(); }
+
+  FlowScenario scenario_;
+  Swarm swarm_;
+};
+
+}  // namespace
+
+double FlowResult::worst_share() const {
+  double worst = 0;
+  for (const auto& stage : stages)
+    for (const auto& peer : stage)
+      worst = std::max(worst, std::abs(peer.share - peer.fair) / peer.fair);
+  return worst;
+}
+
+FlowResult run_flow(const FlowScenario& scenario) {
+  SWARM_CHECK(!scenario.stages.empty());
+  for (const auto& stage : scenario.stages)
+    SWARM_CHECK(std::any_of(stage.begin(), stage.end(), [](auto& peer) { return !peer.absent; }));
+  return Flow(scenario).run();
+}
+
+}  // namespace swarm::sim

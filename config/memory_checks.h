@@ -1,0 +1,20 @@
+/// Whether memory has room for what an experiment does.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "actors/node/options.h"
+
+namespace swarm::config {
+
+struct TooSmall {
+  std::string key;
+  std::string message;  ///< How much is expected, and what for.
+};
+
+/// A peer that has no room for two microbatches computes only while it receives nothing. Requires
+/// more than one stage, a valid model, as many entries of layers_per_stage as stages or none.
+std::vector<TooSmall> too_little_memory(const actors::NodeOptions& options);
+
+}  // namespace swarm::config

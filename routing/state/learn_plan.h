@@ -1,0 +1,134 @@
+/// What a learner asks of whom: which ranges of its stage's state it holds, of which label each is,
+/// which are behind, which are missing (docs/averaging.md, "Learners"). Carried out by
+/// actors/stage/state_learner.cc.
+///
+/// Ranges that are behind go first, those of the oldest step before the others: what is too old is
+/// lost. Missing ones follow, at options.state_bytes_per_s at most. A source that has nothing new is
+/// asked again now and then. One that fails is left alone for a while, longer each time.
+///
+/// Pure: time is an argument. Not thread-safe; one owner.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "routing/state/learn_pace.h"
+#include "routing/state/state_label.h"
+#include "routing/time.h"
+
+namespace swarm::routing {
+
+struct LearnOptions {
+  uint64_t elements = 1;           ///< Parameters of the stage; >= 1.
+  uint64_t range_elements = 1;     ///< Of one read; >= 1.
+  uint64_t bytes_per_element = 4;  ///< Of a state: the parameter and its moments.
+  uint32_t reads_in_flight = 4;    ///< Per source; >= 1.
+  double state_bytes_per_s = 0;    ///< Of missing ranges; 0: as fast as it goes.
+};
+
+struct LearnRead {
+  PeerId source;
+  size_t range = 0;
+  uint64_t first = 0, count = 0;  ///< Elements.
+  /// As it is held; nothing: it is missing.
+  std::optional<StateLabel> label;
+  uint64_t number = 0;
+};
+
+struct LearnAnswer {
+  enum class What {
+    kNothing,  ///< Nothing newer is to be had there.
+    kState,    ///< The range itself.
+    kMean,     ///< The mean of an update, for the range as it was held.
+  };
+  What what = What::kNothing;
+  StateLabel label;   ///< Of the range now.
+  StateLabel newest;  ///< Of the source's own state.
+};
+
+class LearnPlan {
+ public:
+  explicit LearnPlan(const LearnOptions& options);
+
+  /// The range is held; before any read.
+  void hold(size_t range, const StateLabel& label);
+  /// Who can be asked from now on, each as if it had just come. If the swarm is at an earlier step
+  /// than before, what is of a later one belongs to a history that it gave up, and is dropped.
+  void set_sources(const std::vector<PeerId>& sources, Step swarm_at);
+
+  /// To be sent now; each ends in answered() or failed().
+  std::vector<LearnRead> reads(Time now);
+  /// When reads() may have something new, if nothing happens before; at the latest.
+  Time look_again(Time now) const;
+  /// False: it is of before start_anew(), its answer is not to be used.
+  bool awaits(const LearnRead& read) const { return flights_.count(read.number) != 0; }
+  /// What came is in the range.
+  void answered(const LearnRead& read, const LearnAnswer& answer, Time now);
+  void failed(const LearnRead& read, Time now);
+  /// The whole was not what its label says: from the beginning, from one source at a time.
+  void start_anew();
+
+  size_t ranges() const { return labels_.size(); }
+  std::pair<uint64_t, uint64_t> elements(size_t range) const;  ///< First and count.
+  const std::vector<std::optional<StateLabel>>& labels() const { return labels_; }
+  uint64_t elements_held() const { return held_elements_; }
+  /// Nothing is missing, though ranges may be behind.
+  bool complete() const { return held_elements_ == options_.elements; }
+  /// All ranges are of this label, and no source is known to be further or of another history.
+  std::optional<StateLabel> whole() const;
+  /// Nobody waits for answers to the question whether there is more: whole() is being used.
+  void end_polls();
+  /// The newest step that a source is known to have.
+  std::optional<Step> newest() const;
+  const LearnPace& pace() const { return pace_; }
+  /// The sources cannot be kept up with (see LearnPace): nothing is read until `until`, then all is
+  /// measured anew.
+  void rest(Time until);
+
+ private:
+  struct Source {
+    std::optional<StateLabel> newest;
+    Time heard = kNever;  ///< Last time.
+    Time retry_at{};
+    uint32_t failures = 0;
+    uint32_t in_flight = 0;
+  };
+  static constexpr Time kNever = Time(-1);
+
+  struct Flight {
+    size_t range = 0;
+    bool polls = false;  ///< Nothing new is expected.
+  };
+  std::optional<Flight> next_range(const Source& source, Time now) const;
+  std::optional<size_t> behind(const Source& source) const;
+  bool asked_long_ago(const Source& source, Time now) const;
+  bool may_ask(const PeerId& id, const Source& source, Time now) const;
+  Time poll_every() const;
+  LearnRead take(const PeerId& id, Source& source, const Flight& flight, Time now);
+  void spend(uint64_t elements, Time now);
+  void measure(Time now);
+  void put(size_t range, const std::optional<StateLabel>& label);
+  Source* landed(const LearnRead& read, Time now);
+  void forget(size_t range);
+
+  LearnOptions options_;
+  std::vector<std::optional<StateLabel>> labels_;  // by range
+  std::set<size_t> missing_;                       // not being read
+  std::set<std::pair<StateLabel, size_t>> held_;   // not being read
+  uint64_t held_elements_ = 0;
+  std::map<PeerId, Source> sources_;
+  Step swarm_at_;
+  std::map<uint64_t, Flight> flights_;  // by number
+  uint64_t next_number_ = 1;
+  std::optional<size_t> alone_;  ///< Which source, after wrong bytes.
+  Time next_state_{};            ///< options.state_bytes_per_s: no missing range before.
+  Time rest_until_{};
+  LearnPace pace_;
+};
+
+}  // namespace swarm::routing

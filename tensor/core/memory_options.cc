@@ -1,0 +1,31 @@
+#include "tensor/core/memory_options.h"
+
+#include <algorithm>
+
+#include "tensor/core/architecture.h"
+#include "tensor/core/codec.h"
+
+namespace swarm::tensor {
+
+uint64_t stage_parameters(const ModelOptions& model, int32_t stage, int32_t num_stages) {
+  return layout_size(model_layout(model, stage, num_stages));
+}
+
+uint64_t kept_bytes_per_sample(const ModelOptions& model, int32_t stage, int32_t num_stages,
+                               BackwardPolicy backward) {
+  if (backward != BackwardPolicy::kKeep || stage == num_stages - 1) return 0;
+  return graph_bytes_per_sample(model, stage_layers(model, stage, num_stages).count);
+}
+
+uint64_t version_bytes_per_parameter(ComputeType compute, const Device& device) {
+  constexpr uint64_t kFloat = sizeof(float), kHalf = 2;
+  if (compute == ComputeType::kBf16) return kFloat + kHalf;
+  return device.cuda ? 2 * kFloat : kFloat;
+}
+
+uint64_t boundary_bytes_per_sample(const ModelOptions& model, Codec activations, Codec gradients) {
+  const auto n = static_cast<uint64_t>(model.sequence) * static_cast<uint64_t>(model.width);
+  return std::max(codec_info(activations).bytes(n), codec_info(gradients).bytes(n));
+}
+
+}  // namespace swarm::tensor

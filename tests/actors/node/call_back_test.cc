@@ -1,0 +1,141 @@
+#include "actors/node/call_back.h"
+
+#include <boost/test/unit_test.hpp>
+#include <caf/send.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "actors/dht/dht_node.h"
+#include "actors/net/local.h"
+#include "actors/net/requests.h"
+#include "apps/sim/deterministic_system.h"
+#include "apps/sim/network.h"
+#include "common/names.h"
+#include "swarm/wire.pb.h"
+#include "tests/support/ids.h"
+
+using namespace std::chrono_literals;
+using namespace swarm;
+using namespace swarm::actors;
+using testing::node;
+
+namespace {
+
+constexpr const char* kEcho = "echo";
+
+/// Nodes 1, 2 and so on, which have met in the DHT; each has an actor that counts its mail.
+struct World {
+  explicit World(uint32_t nodes) {
+    network.set_model({}, 1);
+    for (uint32_t n = 1; n <= nodes; ++n) add(n);
+    system.advance(3s);
+  }
+  void add(uint32_t n) {
+    const NodeId id = node(n);
+    auto links = network.add(id, "n" + std::to_string(n));
+    std::vector<Endpoint> join;
+    if (n > 1) join.push_back(network.endpoint(node(1)));
+    const Endpoint own = network.endpoint(id);
+    dht[n] = system.own(spawn_dht_node(*system, {id, own, links, DhtOptions(), "run", join}));
+    system.own(spawn_call_back(*system, {id, own, links, dht[n]}));
+    auto echo = system.own(system->spawn([this, n](caf::event_based_actor*) -> caf::behavior {
+      return {[this, n](const Mail&) {
+        ++got[n];
+        return make_mail(proto::Ack());
+      }};
+    }));
+    caf::anon_send(links, register_atom::value, std::string(kEcho), echo);
+    system.run();
+  }
+  /// Mail from one to the other; it may be lost.
+  void write(uint32_t from, uint32_t to) {
+    auto links = network.links(node(from));
+    const Endpoint where = network.endpoint(node(to));
+    system.own(system->spawn([=](caf::event_based_actor* self) -> caf::behavior {
+      install_default_handlers(self);
+      self->request(links, 5s, resolve_atom::value, ActorId{node(to), kEcho}, where)
+          .then([self](const caf::actor& proxy) {
+            request_mail(self, proxy, make_mail(proto::Ack(), {}, 1s), [](const Result<Mail>&) {});
+          });
+      return {[](run_later_atom) {}};
+    }));
+    system.run();
+  }
+
+  sim::DeterministicSystem system;
+  sim::FakeNetwork network{*system};
+  std::map<uint32_t, caf::actor> dht;
+  std::map<uint32_t, int> got;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(CallBackTest)
+
+BOOST_AUTO_TEST_CASE(a_node_that_cannot_be_dialled_is_told_to_dial) {
+  World world(4);
+  for (uint32_t other : {1u, 2u, 4u}) world.network.close_to_dials(node(other), node(3));
+  // Node 2 has lost its link; 1 and 4 still have theirs.
+  world.network.cut(node(2), node(3));
+  world.network.cut(node(3), node(2));
+  world.system.advance(7s);
+  world.network.heal_all();
+  world.system.advance(1s);
+  world.write(2, 3);
+  world.system.advance(5s);  // the dial takes its time to fail
+  BOOST_TEST(world.got[3] == 0);
+  world.write(2, 3);
+  world.system.advance(2s);
+  BOOST_TEST(world.got[3] == 1);
+}
+
+BOOST_AUTO_TEST_CASE(strangers_do_not_make_a_node_dial_without_end) {
+  sim::DeterministicSystem system;
+  size_t dials = 0;
+  auto links = system.own(system->spawn([&dials](caf::event_based_actor*) -> caf::behavior {
+    return {[](register_atom, const std::string&, const caf::actor&) {},
+            [&dials](connect_atom, const Endpoint&) {
+              ++dials;
+              return NodeInfo{};
+            }};
+  }));
+  auto actor = system.own(spawn_call_back(*system, {node(1), {"127.0.0.1", 9}, links, links}));
+  for (uint32_t n = 2; n < 1'000; ++n) {
+    proto::CallMe call;
+    call.set_node_id(node(1).raw());
+    call.set_caller_id(node(n).raw());
+    call.set_endpoint("10.0.0.1:80");
+    caf::anon_send(actor, make_mail(call));
+    caf::anon_send(actor, make_mail(std::move(call)));
+  }
+  system.run();
+  BOOST_TEST(dials == kMaxCallBacks);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_passed_on_is_not_passed_on_again) {
+  sim::DeterministicSystem system;
+  size_t resolved = 0;
+  auto links = system.own(system->spawn([&resolved](caf::event_based_actor* self) -> caf::behavior {
+    return {[](register_atom, const std::string&, const caf::actor&) {},
+            [&resolved, self](resolve_atom, const ActorId&, const Endpoint& endpoint) {
+              ++resolved;
+              BOOST_TEST(endpoint.port == 0);  // over a link that there is
+              return caf::actor_cast<caf::actor>(self);
+            },
+            [](const Mail&) {}};
+  }));
+  auto actor = system.own(spawn_call_back(*system, {node(1), {"127.0.0.1", 9}, links, links}));
+  for (uint32_t n : {7u, 8u}) {
+    proto::CallMe call;
+    call.set_node_id(node(2).raw());
+    call.set_caller_id(node(n).raw());
+    call.set_endpoint("10.0.0.1:80");
+    call.set_passed_on(n == 8);
+    caf::anon_send(actor, make_mail(std::move(call)));
+  }
+  system.run();
+  BOOST_TEST(resolved == 1u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,114 @@
+/// Nodes started by hand, and what is left of their run in one folder (docs/collecting.md).
+#include <signal.h>
+
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <memory>
+
+#include "tests/system/swarm_process.h"
+
+namespace swarm::testing {
+namespace {
+
+/// The program with `arguments`, to its end: its exit code and what it said.
+struct Ran {
+  int code = -1;
+  std::string output;
+  bool says(const std::string& words) const { return output.find(words) != std::string::npos; }
+};
+
+/// Three machines on loopback, each with a folder of its own and the same key.
+struct ThreeMachines {
+  std::string at(const std::string& name) const { return folder.path() + "/" + name; }
+
+  Ran run(std::vector<std::string> arguments) {
+    Process process(arguments, at("output-" + std::to_string(++runs)));
+    Ran out;
+    out.code = process.wait(std::chrono::seconds(60));
+    out.output = process.output();
+    return out;
+  }
+
+  std::unique_ptr<Process> start(const std::string& name, std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"node",         tiny_config(),
+                                          "--name",       name,
+                                          "--key",        at("key"),
+                                          "--run-folder", at(name),
+                                          "--set",        "training.steps=40",
+                                          "--set",        "training.min_peers_per_stage=1",
+                                          "--set",        "training.min_peers=2",
+                                          "--set",        "checkpoint.every_steps=10"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return std::make_unique<Process>(arguments, at(name) + ".txt");
+  }
+
+  /// Of its line "listens on HOST:PORT;".
+  static std::string address(const Process& node) {
+    BOOST_REQUIRE(
+        wait_until([&] { return node.output().find("; console:") != std::string::npos; }));
+    const std::string text = node.output();
+    const size_t from = text.find("listens on ") + 11;
+    return text.substr(from, text.find(';', from) - from);
+  }
+  static void wait_for(const Process& node, const std::string& words) {
+    BOOST_TEST(wait_until([&] { return node.output().find(words) != std::string::npos; }),
+               "not said: " << words << "; output:\n"
+                            << node.output());
+  }
+
+  TemporaryFolder folder;
+  int runs = 0;
+};
+
+BOOST_AUTO_TEST_SUITE(Collect)
+
+BOOST_FIXTURE_TEST_CASE(machines_leave_one_run_folder_and_end, ThreeMachines) {
+  BOOST_REQUIRE(run({"key", at("key")}).code == 0);
+  BOOST_REQUIRE(run({"key", at("other-key")}).code == 0);
+  auto trainer = start("trainer-a", {"--set", "node.linger_s=40", "--stay"});
+  const std::string join = address(*trainer);
+  auto first = start("s0-a", {"--join", join, "--stay"}), last = start("s1-a", {"--join", join});
+  const auto no_key = run({"collect", at("all"), join});
+  BOOST_TEST(no_key.code == 2);
+  BOOST_TEST(no_key.says("--key"));
+  const auto wrong = run({"collect", at("all"), join, "--key", at("other-key")});
+  BOOST_TEST(wrong.code == 1);
+  BOOST_TEST(wrong.says("one run, one key's file"), wrong.output);
+  const auto kill = run({"console", join, "-c", "kill s1-a"});
+  BOOST_TEST(kill.code == 1);
+  BOOST_TEST(kill.says("needs the run's key"), kill.output);
+
+  wait_for(*trainer, "training is finished: 40 steps");
+  const auto mixed = run({"collect", at("trainer-a"), join, "--key", at("key")});
+  BOOST_TEST(mixed.code == 1);
+  BOOST_TEST(mixed.says("collect into another"), mixed.output);
+  const auto all = run({"collect", at("all"), join, "--key", at("key")});
+  BOOST_TEST(all.says("all: 40 of 40 steps, finished"), all.output);
+  BOOST_TEST(all.says("s0-b: the experiment names it, and nothing of it is here"), all.output);
+  BOOST_TEST(all.code == 1);     // nobody started it
+  BOOST_TEST(last->running());   // so nobody is told to leave
+  BOOST_TEST(first->running());  // --stay
+
+  const auto audit = run({"audit", at("all")});
+  BOOST_TEST(audit.code == 0, audit.output);
+  BOOST_TEST(run({"report", at("all"), "--output", at("report.html")}).code == 0);
+  const auto text = run({"sample", at("all"), "--tokens", "20"});
+  BOOST_TEST(text.code == 0, text.output);
+  BOOST_TEST(text.says("step 40"), text.output);
+  BOOST_TEST(run({"verify", at("all")}).code == 0);
+
+  for (auto* node : {&first, &last, &trainer}) {
+    (*node)->signal(SIGTERM);
+    BOOST_TEST((*node)->wait(std::chrono::seconds(30)) == 0);
+  }
+  const auto copies = run({"collect", at("copies"), at("trainer-a"), at("s0-a"), at("s1-a")});
+  BOOST_TEST(copies.says("copies: 40 of 40 steps, finished"), copies.output);
+  const auto again = run({"audit", at("copies")});
+  BOOST_TEST(again.code == 0, again.output);
+  BOOST_TEST(run({"sample", at("copies"), "--tokens", "20"}).code == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace swarm::testing
