@@ -18,7 +18,8 @@ packages=(
 )
 case "${1:-build}" in
   build) ;;
-  test) packages+=(clang libclang-rt-dev clang-format universal-ctags iproute2) ;;
+  # llvm has the symbolizer: without it the sanitizers know no function's name, and no suppression.
+  test) packages+=(clang libclang-rt-dev llvm clang-format universal-ctags iproute2) ;;
   *) echo "usage: scripts/install_deps.sh [build|test]" >&2; exit 2 ;;
 esac
 

@@ -32,28 +32,44 @@ class CallBack {
     install_default_handlers(self_);
     self_->send(deps_.links, register_atom::value, std::string(kCallBackName),
                 caf::actor_cast<caf::actor>(self_));
-    return {[this](const Mail& mail) {
-      if (mail.kind == proto::KIND_CALL_ME) on_call(mail.as<proto::CallMe>());
-    }};
+    return {[this](unreached_atom, const NodeId& wanted) {
+              if (asked_.is_due({wanted, deps_.self}, now(), deps_.pause)) ask_for(wanted);
+            },
+            [this](const Mail& mail) {
+              if (mail.kind == proto::KIND_CALL_ME) on_call(mail.as<proto::CallMe>());
+            }};
   }
 
  private:
+  using TimePoint = caf::actor_clock::time_point;
+  using Pair = std::pair<NodeId, NodeId>;  ///< (wanted, caller)
+
+  /// What was done lately, so that nothing is done twice or without end.
+  class Lately {
+   public:
+    /// Whether this was not done lately; from now on it was.
+    bool is_due(const Pair& pair, TimePoint now, milliseconds pause) {
+      for (auto it = done_.begin(); it != done_.end();)
+        it = now - it->second >= pause ? done_.erase(it) : std::next(it);
+      return done_.size() < kMaxCallBacks && done_.emplace(pair, now).second;
+    }
+
+   private:
+    std::map<Pair, TimePoint> done_;
+  };
+
+  TimePoint now() const { return self_->clock().now(); }
+
   void on_call(const proto::CallMe& call) {
     const auto wanted = NodeId::from_bytes(call.node_id());
     const auto caller = NodeId::from_bytes(call.caller_id());
-    if (!wanted || !caller || !is_due(*wanted, *caller)) return;
-    if (*caller == deps_.self) return ask_for(*wanted);
-    if (*wanted == deps_.self) return dial(call.endpoint());
-    if (!call.passed_on()) pass_on(*wanted, call);
-  }
-
-  /// Whether this was not done lately; from now on it was.
-  bool is_due(const NodeId& wanted, const NodeId& caller) {
-    const auto now = self_->clock().now();
-    for (auto it = lately_.begin(); it != lately_.end();)
-      it = now - it->second >= deps_.pause ? lately_.erase(it) : std::next(it);
-    if (lately_.size() >= kMaxCallBacks) return false;
-    return lately_.emplace(std::make_pair(wanted, caller), now).second;
+    if (!wanted || !caller || *caller == deps_.self) return;
+    const Pair pair{*wanted, *caller};
+    if (*wanted == deps_.self) {
+      if (dialled_.is_due(pair, now(), deps_.pause)) dial(*caller, call.endpoint());
+    } else if (!call.passed_on() && passed_on_.is_due(pair, now(), deps_.pause)) {
+      pass_on(*wanted, call);
+    }
   }
 
   void ask_for(const NodeId& wanted) {
@@ -93,17 +109,28 @@ class CallBack {
               [](const caf::error&) {});
   }
 
-  void dial(const std::string& caller) {
-    const auto endpoint = Endpoint::parse(caller);
-    if (!endpoint) return;
-    log_info("event=calls_back endpoint=" + endpoint->text());
-    self_->request(deps_.links, kLocal, connect_atom::value, *endpoint)
+  /// Where the DHT says that the caller is; where it says itself if the DHT knows nothing of it.
+  void dial(const NodeId& caller, const std::string& said) {
+    const auto parsed = Endpoint::parse(said);
+    self_->request(deps_.dht, kLocal, dht_status_atom::value)
+        .then(
+            [this, caller, parsed](const DhtStatus& status) {
+              for (const auto& contact : status.contacts)
+                if (contact.id == caller) return dial(contact.endpoint);
+              if (parsed) dial(*parsed);
+            },
+            [](const caf::error&) {});
+  }
+
+  void dial(const Endpoint& endpoint) {
+    log_info("event=calls_back endpoint=" + endpoint.text());
+    self_->request(deps_.links, kLocal, connect_atom::value, endpoint)
         .then([](const NodeInfo&) {}, [](const caf::error&) {});
   }
 
   Self* self_ = nullptr;
   CallBackDeps deps_;
-  std::map<std::pair<NodeId, NodeId>, caf::actor_clock::time_point> lately_;  ///< (wanted, caller)
+  Lately asked_, passed_on_, dialled_;
 };
 
 }  // namespace

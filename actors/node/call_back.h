@@ -1,12 +1,15 @@
 /// Has nodes that cannot be dialled from here dial this one: a link serves both sides, whoever made it
 /// (docs/protocol.md, "Nodes that cannot be dialled"). On every node.
 ///
-///   mail    reply
-///   CallMe  -      passed on to its node, or, if that is this one, the caller is dialled
+///   mail                      reply
+///   (unreached_atom, NodeId)  -      from Links: a dial has failed. Asks that the node dial this one
+///   CallMe                    -      passed on to its node, or, if that is this one, the caller is dialled
 ///
-/// Links sends it a CallMe of this node's own when a dial has failed. That goes to the contacts whose ids
-/// are nearest to the node wanted: they are likely to be linked to it. Each of them passes it on, once, if
-/// it has a link. A node is asked for, and a caller dialled, once in kPause; few at a time.
+/// A wish goes to the contacts whose ids are nearest to the node wanted: they are likely to be linked to it.
+/// Each of them passes it on, once, if it has a link. A node is asked for, a wish passed on and a caller
+/// dialled once in `pause`, and each of the three no more than kMaxCallBacks times in it: what others send
+/// costs this node's own wishes nothing. A caller whom the DHT knows is dialled where that says it is,
+/// whatever the wish says.
 /// Thread  pooled.
 #pragma once
 
@@ -26,8 +29,8 @@ struct CallBackDeps {
   std::chrono::milliseconds pause{5'000};
 };
 
-/// Strangers must not make a node dial, or pass on, without end.
-constexpr size_t kMaxCallBacks = 64;  ///< In one pause.
+/// Others must not make a node dial, or pass on, without end.
+constexpr size_t kMaxCallBacks = 64;  ///< Of each sort, in one pause.
 constexpr size_t kAskedToPassOn = 8;
 
 /// Registers itself with `deps.links` as kCallBackName.

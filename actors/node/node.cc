@@ -18,6 +18,7 @@
 #include "actors/net/links/knock.h"
 #include "actors/net/links/links.h"
 #include "actors/net/links/refusal_gate.h"
+#include "actors/net/links/socket.h"
 #include "actors/net/local.h"
 #include "actors/net/log.h"
 #include "actors/net/mail_roles.h"
@@ -105,8 +106,8 @@ class RunningNode : public Node {
   const Endpoint& endpoint() const override { return endpoint_; }
   const Endpoint& listening() const override { return listening_; }
   Endpoint reached_here() const override {
-    const bool everywhere = listening_.host == "0.0.0.0" || listening_.host == "::";
-    return everywhere ? Endpoint{"127.0.0.1", listening_.port} : listening_;
+    return links::is_wildcard(listening_.host) ? Endpoint{"127.0.0.1", listening_.port}
+                                               : listening_;
   }
 
   int run() override {

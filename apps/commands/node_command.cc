@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 
+#include "actors/net/links/socket.h"
 #include "actors/node/node.h"
 #include "apps/commands/commands.h"
 #include "apps/commands/node_collect.h"
@@ -127,10 +128,10 @@ std::string find_key(const Arguments& a, actors::NodeOptions& options) {
 
 /// Empty if others can use the address that the node tells them.
 std::string check_address(const actors::LinksOptions& links) {
-  const auto everywhere = [](const std::string& host) { return host == "0.0.0.0" || host == "::"; };
-  if (everywhere(links.announce.host))
+  using actors::links::is_wildcard;
+  if (is_wildcard(links.announce.host))
     return "--announce: expected an address that others can dial, found " + links.announce.text();
-  if (everywhere(links.listen.host) && links.announce.host.empty())
+  if (is_wildcard(links.listen.host) && links.announce.host.empty())
     return "--listen " + links.listen.text() +
            " is no address that others can dial: add --announce HOST:PORT, or listen on one "
            "address";

@@ -127,10 +127,7 @@ void wish_for_call(const WorldPtr& world, const NodeId& own, const NodeId& other
   const auto& registered = world->nodes[own].registered;
   const auto actor = registered.find(kCallBackName);
   if (actor == registered.end() || world->session(own, other) != 0) return;
-  proto::CallMe wish;
-  wish.set_node_id(other.raw());
-  wish.set_caller_id(own.raw());
-  caf::anon_send(actor->second, actors::make_mail(std::move(wish)));
+  caf::anon_send(actor->second, actors::unreached_atom::value, other);
 }
 
 actors::LinksStats stats_of(const WorldPtr& world, const NodeId& own) {

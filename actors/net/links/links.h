@@ -13,8 +13,8 @@
 ///   (subscribe_atom, actor)                     -           it gets (node_up_atom, NodeInfo) and
 ///                                                           (node_down_atom, NodeInfo, string why)
 ///   (stats_atom)                                LinksStats
-///   (unreached_atom, NodeId)                    -           a dial there has failed: the node is asked
-///                                                           to dial this one (kCallBackName)
+///   (unreached_atom, NodeId)                    -           a dial there has failed: goes to the actor
+///                                                           kCallBackName, if there is no link either
 ///   (cut_atom, NodeId)                          -           closes the link (tests, console)
 ///   (shape_atom, ShapeOptions)                  -           slows links down (shape/options.h); from
 ///                                                           this node only: no Mail leads here

@@ -59,6 +59,9 @@ class ActorHost : public LinksHost {
     core_->carry_due();
   }
 
+  void tell_unreached(const caf::actor& call_back, const NodeId& node) override {
+    self_->send(call_back, unreached_atom::value, node);
+  }
   void tell_up(const caf::actor& subscriber, const NodeInfo& node) override {
     self_->send(subscriber, node_up_atom::value, node);
   }

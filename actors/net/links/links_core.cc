@@ -81,10 +81,7 @@ void LinksCore::unreached(const NodeId& node) {
   const auto* actor = local_.find(kCallBackName);
   if (actor == nullptr || node == options_->node_id || (known != nullptr && !known->links.empty()))
     return;
-  proto::CallMe wish;
-  wish.set_node_id(node.raw());
-  wish.set_caller_id(options_->node_id.raw());
-  host_.deliver(0, 0, *actor, make_mail(std::move(wish)));
+  host_.tell_unreached(*actor, node);
 }
 
 LinksStats LinksCore::stats() {

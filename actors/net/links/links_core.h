@@ -49,6 +49,8 @@ class LinksHost {
   /// Gives mail to a local actor. With id != 0 the answer goes to LinksCore::answered().
   virtual void deliver(ConnId conn, uint64_t id, const caf::actor& target, const Mail& mail) = 0;
   virtual caf::actor make_proxy(const ActorId& id) = 0;
+  /// Sends (unreached_atom, NodeId).
+  virtual void tell_unreached(const caf::actor& call_back, const NodeId& node) = 0;
   /// Sends (node_up_atom, NodeInfo) or (node_down_atom, NodeInfo, reason).
   virtual void tell_up(const caf::actor& subscriber, const NodeInfo& node) = 0;
   virtual void tell_down(const caf::actor& subscriber, const NodeInfo& node,

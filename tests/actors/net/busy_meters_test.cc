@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/support/ids.h"
+#include "tests/support/sessions.h"
 
 using namespace swarm;
 using namespace swarm::actors;
@@ -28,10 +29,7 @@ struct Wire {
   BusyMeters of_a, of_b;
 
   Wire() {
-    for (bool moved = true; moved;) {
-      moved = carry(a, b, 0);
-      moved = carry(b, a, 0) || moved;
-    }
+    testing::exchange(a, b, now);
     BOOST_REQUIRE((a.state() == Session::State::kUp && b.state() == Session::State::kUp));
   }
   bool carry(Session& from, Session& to, double bytes_per_s) {

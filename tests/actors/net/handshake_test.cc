@@ -6,6 +6,7 @@
 #include "actors/net/links/session.h"
 #include "actors/net/mail_roles.h"
 #include "tests/support/ids.h"
+#include "tests/support/sessions.h"
 
 using namespace swarm;
 using namespace swarm::actors;
@@ -45,18 +46,7 @@ struct Link {
       : a(a_options, true, budget, kStart), b(b_options, false, budget, kStart) {
     exchange();
   }
-  void exchange() {
-    for (bool moved = true; moved;) {
-      moved = move(a, b);
-      moved = move(b, a) || moved;
-    }
-  }
-  static bool move(Session& from, Session& to) {
-    std::vector<char> bytes;
-    if (!from.next_chunk(bytes)) return false;
-    to.receive(bytes.data(), bytes.size(), kStart);
-    return true;
-  }
+  void exchange() { testing::exchange(a, b, kStart); }
   bool up() const { return a.state() == Session::State::kUp && b.state() == Session::State::kUp; }
   /// What `from` asks of the other side comes to: mail there, or an error here.
   template <class Message>
@@ -177,10 +167,10 @@ BOOST_AUTO_TEST_CASE(nothing_is_proven_to_another_node_than_was_meant) {
     Session a(tool(kKey), true, std::make_shared<ReceiveBudget>(1 << 20, nullptr), kStart, {},
               nullptr, meant->node_id);
     Session b(answers, false, std::make_shared<ReceiveBudget>(1 << 20, nullptr), kStart);
-    Link::move(a, b);
-    Link::move(b, a);
+    testing::carry(a, b, kStart);
+    testing::carry(b, a, kStart);
     BOOST_TEST((a.state() == Session::State::kUp) == right);
-    while (Link::move(a, b)) {
+    while (testing::carry(a, b, kStart)) {
     }
     BOOST_TEST((b.state() == Session::State::kUp) == right);
     if (!right) BOOST_TEST(has(a.reason().detail, "another process answers"), a.reason().detail);

@@ -3,6 +3,8 @@
 #include <boost/test/unit_test.hpp>
 #include <random>
 
+#include "tests/support/sessions.h"
+
 using namespace swarm;
 using namespace swarm::actors;
 using namespace swarm::actors::links;
@@ -38,19 +40,8 @@ struct Pair {
       : a(a_options, true, std::make_shared<ReceiveBudget>(1 << 30, nullptr), kStart),
         b(b_options, false, b_budget, kStart, {}, b_admissions) {}
 
-  static bool move(Session& from, Session& to, TimePoint now, size_t piece) {
-    std::vector<char> bytes;
-    if (!from.next_chunk(bytes)) return false;
-    for (size_t at = 0; at < bytes.size(); at += piece) {
-      to.receive(bytes.data() + at, std::min(piece, bytes.size() - at), now);
-    }
-    return true;
-  }
   void exchange(TimePoint now = kStart, size_t piece = 1 << 20) {
-    for (bool moved = true; moved;) {
-      moved = move(a, b, now, piece);
-      moved = move(b, a, now, piece) || moved;
-    }
+    testing::exchange(a, b, now, piece);
   }
   void up() {
     exchange();
@@ -214,7 +205,8 @@ BOOST_AUTO_TEST_CASE(a_late_request_that_has_half_left_is_broken_off) {
   Pair pair;
   pair.up();
   BOOST_REQUIRE(pair.a.request("echo", echo_mail(1, 500'000, 100ms), kStart).ok());
-  for (int chunk = 0; chunk < 10; ++chunk) BOOST_REQUIRE(Pair::move(pair.a, pair.b, kStart, 400));
+  for (int chunk = 0; chunk < 10; ++chunk)
+    BOOST_REQUIRE(testing::carry(pair.a, pair.b, kStart, 400));
   BOOST_TEST(pair.b.input().expects_body());
   pair.a.tick(kStart + 200ms);
   BOOST_TEST(pair.a.stats(kStart).queued_bytes < 100u);
@@ -239,8 +231,8 @@ BOOST_AUTO_TEST_CASE(a_request_that_its_actor_has_no_room_for_is_refused_before_
   BOOST_REQUIRE(pair.a.request("stage", echo_mail(1, 500'000), kStart).ok());
   BOOST_REQUIRE(pair.a.request("echo", echo_mail(2, 500), kStart).ok());  // not asked of it
   while (pair.a.take_events().empty()) {
-    BOOST_REQUIRE(Pair::move(pair.a, pair.b, kStart, 1000));
-    Pair::move(pair.b, pair.a, kStart, 1000);
+    BOOST_REQUIRE(testing::carry(pair.a, pair.b, kStart, 1000));
+    testing::carry(pair.b, pair.a, kStart, 1000);
     BOOST_TEST(budget->used_bytes() <= 500u);
     BOOST_REQUIRE(pair.a.stats(kStart).bytes_sent[0] - before < 5'000u);
   }
@@ -286,7 +278,8 @@ BOOST_AUTO_TEST_CASE(a_reply_that_nobody_waits_for_takes_no_memory) {
   pair.b.tick(kStart + 200ms);
   BOOST_TEST(pair.b.take_events().size() == 1u);         // failed
   pair.a.reply(asked[0].request_id, echo_mail(1, 900));  // its cancellation is still on the way
-  while (Pair::move(pair.a, pair.b, kStart + 200ms, 100)) BOOST_TEST(budget->used_bytes() == 0u);
+  while (testing::carry(pair.a, pair.b, kStart + 200ms, 100))
+    BOOST_TEST(budget->used_bytes() == 0u);
   BOOST_TEST(pair.b.take_events().empty());
   BOOST_TEST((pair.b.state() == Session::State::kUp));
 }
@@ -326,8 +319,8 @@ BOOST_AUTO_TEST_CASE(heartbeats_measure_the_round_trip) {
   Pair pair;
   pair.up();
   pair.a.tick(kStart + 500ms);
-  Pair::move(pair.a, pair.b, kStart + 510ms, 100);
-  Pair::move(pair.b, pair.a, kStart + 520ms, 100);
+  testing::carry(pair.a, pair.b, kStart + 510ms, 100);
+  testing::carry(pair.b, pair.a, kStart + 520ms, 100);
   BOOST_TEST(pair.a.stats(kStart).round_trip_s == 0.020, boost::test_tools::tolerance(1e-9));
 }
 

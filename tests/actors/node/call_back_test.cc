@@ -69,6 +69,40 @@ struct World {
   std::map<uint32_t, int> got;
 };
 
+/// One CallBack, of node 1, whose links and DHT are played here.
+struct Alone {
+  Alone() {
+    auto world = system.own(system->spawn([this](caf::event_based_actor* self) -> caf::behavior {
+      return {[](register_atom, const std::string&, const caf::actor&) {},
+              [this](dht_status_atom) { return status; },
+              [this](connect_atom, const Endpoint& endpoint) {
+                dialled.push_back(endpoint);
+                return NodeInfo{};
+              },
+              [this, self](resolve_atom, const ActorId&, const Endpoint& endpoint) {
+                resolved.push_back(endpoint);
+                return caf::actor_cast<caf::actor>(self);
+              },
+              [](const Mail&) {}};
+    }));
+    actor = system.own(spawn_call_back(*system, {node(1), {"127.0.0.1", 9}, world, world}));
+  }
+  void call(uint32_t wanted, uint32_t caller, bool passed_on = false) {
+    proto::CallMe call;
+    call.set_node_id(node(wanted).raw());
+    call.set_caller_id(node(caller).raw());
+    call.set_endpoint("10.0.0.1:80");
+    call.set_passed_on(passed_on);
+    caf::anon_send(actor, make_mail(std::move(call)));
+    system.run();
+  }
+
+  sim::DeterministicSystem system;
+  DhtStatus status;
+  std::vector<Endpoint> dialled, resolved;
+  caf::actor actor;
+};
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(CallBackTest)
@@ -90,52 +124,41 @@ BOOST_AUTO_TEST_CASE(a_node_that_cannot_be_dialled_is_told_to_dial) {
   BOOST_TEST(world.got[3] == 1);
 }
 
-BOOST_AUTO_TEST_CASE(strangers_do_not_make_a_node_dial_without_end) {
-  sim::DeterministicSystem system;
-  size_t dials = 0;
-  auto links = system.own(system->spawn([&dials](caf::event_based_actor*) -> caf::behavior {
-    return {[](register_atom, const std::string&, const caf::actor&) {},
-            [&dials](connect_atom, const Endpoint&) {
-              ++dials;
-              return NodeInfo{};
-            }};
-  }));
-  auto actor = system.own(spawn_call_back(*system, {node(1), {"127.0.0.1", 9}, links, links}));
+BOOST_AUTO_TEST_CASE(others_do_not_make_a_node_dial_without_end_nor_silence_it) {
+  Alone alone;
   for (uint32_t n = 2; n < 1'000; ++n) {
-    proto::CallMe call;
-    call.set_node_id(node(1).raw());
-    call.set_caller_id(node(n).raw());
-    call.set_endpoint("10.0.0.1:80");
-    caf::anon_send(actor, make_mail(call));
-    caf::anon_send(actor, make_mail(std::move(call)));
+    alone.call(1, n);
+    alone.call(1, n);
+    alone.call(1'000, n);
   }
-  system.run();
-  BOOST_TEST(dials == kMaxCallBacks);
+  alone.call(5, 1);  // as if this node had asked; it has not
+  BOOST_TEST(alone.dialled.size() == kMaxCallBacks);
+  BOOST_TEST(alone.resolved.size() == kMaxCallBacks);
+
+  alone.resolved.clear();
+  alone.status.contacts = {{node(9), {"10.0.0.9", 80}}};
+  caf::anon_send(alone.actor, unreached_atom::value, node(5));
+  alone.system.run();
+  BOOST_TEST_REQUIRE(alone.resolved.size() == 1u);
+  BOOST_TEST(alone.resolved[0].text() == "10.0.0.9:80");
+}
+
+BOOST_AUTO_TEST_CASE(a_caller_is_dialled_where_the_dht_knows_it) {
+  Alone alone;
+  alone.status.contacts = {{node(2), {"10.0.0.2", 80}}};
+  alone.call(1, 2);
+  alone.call(1, 3);
+  BOOST_TEST_REQUIRE(alone.dialled.size() == 2u);
+  BOOST_TEST(alone.dialled[0].text() == "10.0.0.2:80");
+  BOOST_TEST(alone.dialled[1].text() == "10.0.0.1:80");  // of whom nothing is known
 }
 
 BOOST_AUTO_TEST_CASE(what_was_passed_on_is_not_passed_on_again) {
-  sim::DeterministicSystem system;
-  size_t resolved = 0;
-  auto links = system.own(system->spawn([&resolved](caf::event_based_actor* self) -> caf::behavior {
-    return {[](register_atom, const std::string&, const caf::actor&) {},
-            [&resolved, self](resolve_atom, const ActorId&, const Endpoint& endpoint) {
-              ++resolved;
-              BOOST_TEST(endpoint.port == 0);  // over a link that there is
-              return caf::actor_cast<caf::actor>(self);
-            },
-            [](const Mail&) {}};
-  }));
-  auto actor = system.own(spawn_call_back(*system, {node(1), {"127.0.0.1", 9}, links, links}));
-  for (uint32_t n : {7u, 8u}) {
-    proto::CallMe call;
-    call.set_node_id(node(2).raw());
-    call.set_caller_id(node(n).raw());
-    call.set_endpoint("10.0.0.1:80");
-    call.set_passed_on(n == 8);
-    caf::anon_send(actor, make_mail(std::move(call)));
-  }
-  system.run();
-  BOOST_TEST(resolved == 1u);
+  Alone alone;
+  alone.call(2, 7);
+  alone.call(2, 8, true);
+  BOOST_TEST_REQUIRE(alone.resolved.size() == 1u);
+  BOOST_TEST(alone.resolved[0].port == 0);  // over a link that there is
 }
 
 BOOST_AUTO_TEST_SUITE_END()
