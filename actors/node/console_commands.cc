@@ -61,15 +61,18 @@ void nodes(ConsoleContext& context, const std::string&, ConsoleAnswer answer) {
       .then(
           [&context, answer](const LinksStats& stats) mutable {
             TextTable table({"node", "id", "address", "up s", "rtt ms", "sent MB", "received MB",
-                             "pending", "queued KB"});
+                             "messages sent", "received", "pending", "queued KB"});
             table.add({context.deps.node_name + " (this)", context.deps.node.brief(),
                        stats.listening.text(), "", "", megabytes(stats.bytes_sent),
-                       megabytes(stats.bytes_received), "", ""});
+                       megabytes(stats.bytes_received), std::to_string(stats.messages_sent),
+                       std::to_string(stats.messages_received), "", ""});
             for (const auto& link : stats.links)
               table.add({link.node.name + (link.node.is_tool ? " (tool)" : ""),
                          link.node.id.brief(), link.node.endpoint.text(), fixed(link.up_s, 0),
                          fixed(link.round_trip_s * 1000, 2), megabytes(link.bytes_sent),
-                         megabytes(link.bytes_received), std::to_string(link.pending_requests),
+                         megabytes(link.bytes_received), std::to_string(link.messages_sent),
+                         std::to_string(link.messages_received),
+                         std::to_string(link.pending_requests),
                          std::to_string(link.queued_bytes / 1024)});
             answer.text(table.text());
           },

@@ -258,6 +258,7 @@ Outcome FrameDecoder::finish(Lane& lane) {
     frame_.body = Buffer(std::move(lane.body), data, header.body_bytes);
   }
   break_lane(lane);
+  ++frames_;
   return known_already ? Outcome::kMore : Outcome::kFrame;
 }
 

@@ -132,6 +132,7 @@ class FrameDecoder {
   bool expects_body_of(proto::MessageKind kind) const;
   /// All bytes taken so far, by the class of their chunk.
   const std::array<uint64_t, kTrafficClasses>& bytes() const { return bytes_; }
+  uint64_t frames() const { return frames_; }  ///< All that came to their end.
 
  private:
   struct Lane {
@@ -167,6 +168,7 @@ class FrameDecoder {
   std::array<Lane, kTrafficClasses> lanes_;
   int bodies_ = 0;
   std::array<uint64_t, kTrafficClasses> bytes_{};
+  uint64_t frames_ = 0;
   InFrame frame_;
   std::string error_;
 };

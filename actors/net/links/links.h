@@ -63,6 +63,7 @@ struct LinkStats {
   NodeInfo node;
   std::array<uint64_t, kTrafficClasses> bytes_sent{};
   std::array<uint64_t, kTrafficClasses> bytes_received{};
+  uint64_t messages_sent = 0, messages_received = 0;  ///< Frames, heartbeats included.
   uint64_t queued_bytes = 0;
   uint64_t queued_work_bytes = 0;  ///< Of these, microbatches' on their way there or back.
   uint32_t pending_requests = 0;
@@ -77,6 +78,7 @@ struct LinksStats {
   std::vector<LinkStats> links;
   std::array<uint64_t, kTrafficClasses> bytes_sent{};  ///< Since start, closed links included.
   std::array<uint64_t, kTrafficClasses> bytes_received{};
+  uint64_t messages_sent = 0, messages_received = 0;  ///< Likewise.
   uint64_t refused_hellos = 0;
   uint64_t malformed_frames = 0;
   /// Named, told of or linked, and not yet forgotten. A node that has no link, no waiting mail and

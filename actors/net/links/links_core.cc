@@ -19,6 +19,8 @@ void add_traffic(LinksStats& sum, const LinkStats& link) {
     sum.bytes_sent[i] += link.bytes_sent[i];
     sum.bytes_received[i] += link.bytes_received[i];
   }
+  sum.messages_sent += link.messages_sent;
+  sum.messages_received += link.messages_received;
 }
 
 }  // namespace

@@ -426,7 +426,7 @@ BOOST_AUTO_TEST_CASE(random_bytes_after_hello_end_the_link_without_harm) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(bytes_are_counted_by_class_on_both_sides) {
+BOOST_AUTO_TEST_CASE(bytes_and_messages_are_counted_on_both_sides) {
   Pair pair;
   pair.up();
   Mail forward = make_mail(proto::ForwardRequest(), Buffer::from_string(std::string(5000, 'x')));
@@ -436,6 +436,13 @@ BOOST_AUTO_TEST_CASE(bytes_are_counted_by_class_on_both_sides) {
   auto sent = pair.a.stats(kStart).bytes_sent[activations];
   BOOST_TEST(sent > 5000u);
   BOOST_TEST(sent == pair.b.stats(kStart).bytes_received[activations]);
+  const uint64_t messages = pair.a.stats(kStart).messages_sent;
+  BOOST_TEST(messages == pair.b.stats(kStart).messages_received);
+  BOOST_REQUIRE(pair.a.send("stage.0", forward).ok());
+  BOOST_TEST(pair.a.stats(kStart).messages_sent == messages);  // it waits
+  pair.exchange();
+  BOOST_TEST(pair.a.stats(kStart).messages_sent == messages + 1);
+  BOOST_TEST(pair.b.stats(kStart).messages_received == messages + 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
