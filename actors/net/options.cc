@@ -3,6 +3,8 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include <algorithm>
+
 namespace swarm::actors {
 
 bool is_loopback(const std::string& host) {
@@ -18,6 +20,11 @@ Status LinksOptions::may_listen(const Endpoint& at) const {
   return Error{ErrorCode::kInvalidArgument,
                "links are not encrypted, so a node listens on loopback only; to listen on " +
                    at.text() + " anyway set node.allow_plaintext = true"};
+}
+
+size_t LinksOptions::most_connections() const {
+  constexpr size_t kLeast = 1'024, kPerLink = 4;
+  return std::max(kLeast, kPerLink * max_links);
 }
 
 bool LinksOptions::demands_key() const {

@@ -82,18 +82,19 @@ struct LinksOptions {
   /// anew. Shorter: fewer links in a large swarm, more dialling.
   double idle_close_s = 60;
   /// Links kept. Beyond it those that nobody has a use for are closed as soon as they are idle, the
-  /// least recently used first; those that are used may be more. Of kConnectionsPerLink as many
-  /// connections no more are accepted.
+  /// least recently used first; those that are used may be more.
   uint32_t max_links = 256;
-  static constexpr uint32_t kConnectionsPerLink = 4;
   /// Links that have not said a valid hello within dial_timeout are closed; at most this many wait.
-  uint32_t max_pending_hellos = 64;
+  uint32_t max_pending_hellos = 256;
 
   /// Whether what travels between nodes is encrypted; make_stream() knows plain bytes only.
   bool encrypted() const { return false; }
   /// Whether a node may listen on `at`: bytes that are not encrypted stay on this machine unless
   /// somebody allowed more. Errors: kInvalidArgument.
   Status may_listen(const Endpoint& at) const;
+  /// Connections beyond which none is accepted. Far more than max_links: a node that many others need
+  /// turns none of them away, and links that nobody needs end by themselves.
+  size_t most_connections() const;
   /// Whether links end unless the other side proves the key.
   bool demands_key() const;
 };

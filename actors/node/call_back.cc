@@ -47,14 +47,16 @@ class CallBack {
   /// What was done lately, so that nothing is done twice or without end.
   class Lately {
    public:
+    explicit Lately(size_t most) : most_(most) {}
     /// Whether this was not done lately; from now on it was.
     bool is_due(const Pair& pair, TimePoint now, milliseconds pause) {
       for (auto it = done_.begin(); it != done_.end();)
         it = now - it->second >= pause ? done_.erase(it) : std::next(it);
-      return done_.size() < kMaxCallBacks && done_.emplace(pair, now).second;
+      return done_.size() < most_ && done_.emplace(pair, now).second;
     }
 
    private:
+    size_t most_;
     std::map<Pair, TimePoint> done_;
   };
 
@@ -74,37 +76,38 @@ class CallBack {
 
   void ask_for(const NodeId& wanted) {
     if (deps_.endpoint.port == 0) return;
-    self_->request(deps_.dht, kLocal, dht_status_atom::value)
-        .then([this, wanted](const DhtStatus& status) { ask_for(wanted, status.contacts); },
+    self_->request(deps_.links, kLocal, stats_atom::value)
+        .then([this, wanted](const LinksStats& stats) { ask_for(wanted, stats.links); },
               [](const caf::error&) {});
   }
 
-  void ask_for(const NodeId& wanted, std::vector<routing::Contact> contacts) {
-    std::sort(contacts.begin(), contacts.end(),
-              [&wanted](const routing::Contact& a, const routing::Contact& b) {
-                return routing::xor_distance(a.id, wanted) < routing::xor_distance(b.id, wanted);
-              });
+  void ask_for(const NodeId& wanted, const std::vector<LinkStats>& links) {
+    std::vector<NodeId> linked;
+    for (const auto& link : links)
+      if (!link.node.is_tool && link.node.id != wanted) linked.push_back(link.node.id);
+    std::sort(linked.begin(), linked.end(), [&wanted](const NodeId& a, const NodeId& b) {
+      return routing::xor_distance(a, wanted) < routing::xor_distance(b, wanted);
+    });
+    linked.resize(std::min(linked.size(), kAskedToPassOn));
     proto::CallMe call;
     call.set_node_id(wanted.raw());
     call.set_caller_id(deps_.self.raw());
     call.set_endpoint(deps_.endpoint.text());
     const Mail mail = make_mail(std::move(call));
-    size_t asked = 0;
-    for (const auto& contact : contacts) {
-      if (contact.id == wanted || asked == kAskedToPassOn) continue;
-      ++asked;
-      tell(contact.id, contact.endpoint, mail);
-    }
+    for (const auto& node : linked) tell(node, mail);
   }
 
-  /// Without an address: over a link that there is, or not at all.
   void pass_on(const NodeId& wanted, proto::CallMe call) {
     call.set_passed_on(true);
-    tell(wanted, Endpoint{}, make_mail(std::move(call)));
+    tell(wanted, make_mail(std::move(call)));
   }
 
-  void tell(const NodeId& node, const Endpoint& endpoint, const Mail& mail) {
-    self_->request(deps_.links, kLocal, resolve_atom::value, ActorId{node, kCallBackName}, endpoint)
+  /// Without an address: over a link that there is, or not at all. A dial that fails would make a wish,
+  /// and that another dial.
+  void tell(const NodeId& node, const Mail& mail) {
+    self_
+        ->request(deps_.links, kLocal, resolve_atom::value, ActorId{node, kCallBackName},
+                  Endpoint{})
         .then([mail](const caf::actor& proxy) { caf::anon_send(proxy, mail); },
               [](const caf::error&) {});
   }
@@ -130,7 +133,7 @@ class CallBack {
 
   Self* self_ = nullptr;
   CallBackDeps deps_;
-  Lately asked_, passed_on_, dialled_;
+  Lately asked_{kMaxWishes}, passed_on_{kMaxCallBacks}, dialled_{kMaxCallBacks};
 };
 
 }  // namespace

@@ -5,11 +5,11 @@
 ///   (unreached_atom, NodeId)  -      from Links: a dial has failed. Asks that the node dial this one
 ///   CallMe                    -      passed on to its node, or, if that is this one, the caller is dialled
 ///
-/// A wish goes to the contacts whose ids are nearest to the node wanted: they are likely to be linked to it.
-/// Each of them passes it on, once, if it has a link. A node is asked for, a wish passed on and a caller
-/// dialled once in `pause`, and each of the three no more than kMaxCallBacks times in it: what others send
-/// costs this node's own wishes nothing. A caller whom the DHT knows is dialled where that says it is,
-/// whatever the wish says.
+/// A wish goes over the links that there are to those nodes whose ids are nearest to the one wanted, which
+/// are likely to be linked to it. Each passes it on, once, if it has a link. A node is asked for, a wish passed
+/// on and a caller dialled once in `pause`, and only so many times in all: what others send costs this
+/// node's own wishes nothing, and a swarm in which dials fail because all are busy is not kept busy by wishes.
+/// A caller whom the DHT knows is dialled where that says it is, whatever the wish says.
 /// Thread  pooled.
 #pragma once
 
@@ -29,8 +29,8 @@ struct CallBackDeps {
   std::chrono::milliseconds pause{5'000};
 };
 
-/// Others must not make a node dial, or pass on, without end.
-constexpr size_t kMaxCallBacks = 64;  ///< Of each sort, in one pause.
+/// In one pause: nodes asked for; wishes of others passed on, and as many carried out.
+constexpr size_t kMaxWishes = 8, kMaxCallBacks = 32;
 constexpr size_t kAskedToPassOn = 8;
 
 /// Registers itself with `deps.links` as kCallBackName.

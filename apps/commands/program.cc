@@ -1,6 +1,9 @@
 #include "apps/commands/program.h"
 
+#include <sys/resource.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -22,6 +25,8 @@ void Program::compute_here(const std::function<int(const Compute&)>& work) {
 
 namespace {
 
+constexpr rlim_t kDescriptors = 16'384;
+
 /// The first word if it is neither an option nor a command; else null.
 const char* unknown_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return nullptr;
@@ -30,10 +35,19 @@ const char* unknown_command(const CLI::App& app, int argc, char** argv) {
   return known ? nullptr : argv[1];
 }
 
+/// Every link is a descriptor; most systems allow 1,024 unless a program asks for what it may have.
+void allow_many_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kDescriptors) return;
+  limit.rlim_cur = std::min(kDescriptors, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 int run_program(Program program, int argc) {
   std::signal(SIGPIPE, SIG_IGN);
+  allow_many_descriptors();
   std::signal(SIGCHLD, SIG_DFL);  // ignored by a parent, it would hide how our children end
   CLI::App app("Trains models on a swarm of unreliable machines.", "swarm");
   app.set_version_flag("--version", "swarm " SWARM_VERSION, "Prints the version and ends");

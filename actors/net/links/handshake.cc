@@ -25,6 +25,17 @@ Error keyless(const std::string& asks, const std::string& lacks) {
 
 }  // namespace
 
+std::vector<char> no_room() {
+  proto::Error error;
+  error.set_code(static_cast<uint32_t>(ErrorCode::kOverloaded));
+  error.set_detail("no room for another connection at this moment");
+  error.set_retry_after_ms(1'000);
+  OutFrame frame = control_frame(proto::KIND_ERROR, error);
+  std::vector<char> bytes;
+  append_chunk(frame, static_cast<uint32_t>(frame.size()), bytes);
+  return bytes;
+}
+
 Handshake::Handshake(const LinksOptions& options, bool dialled)
     : options_(options), dialled_(dialled) {
   auto& own = dialled ? challenge_.dialler_nonce : challenge_.dialled_nonce;

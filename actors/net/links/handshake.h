@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "actors/net/links/frame.h"
 #include "actors/net/links/links.h"
@@ -23,6 +24,9 @@ proto::Hello make_hello(const LinksOptions& own);
 
 /// Whether a link to the sender of `theirs` is wanted. Errors: kRefused with the reason.
 Result<NodeInfo> check_hello(const proto::Hello& theirs, const LinksOptions& own);
+
+/// What a node that has as many connections as it takes says to one more, in place of a hello.
+std::vector<char> no_room();
 
 class Handshake {
  public:

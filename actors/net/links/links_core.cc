@@ -171,7 +171,8 @@ void LinksCore::dial_failed(const Endpoint& endpoint, const Error& why) {
   for (auto& done : dial.connects) done(why);
   for (const auto& id : dial.nodes) {
     fail_all(waiting_.take(id), for_mail);
-    unreached(id);
+    // One that turns a connection away can be dialled.
+    if (why.code == ErrorCode::kLinkLost || why.code == ErrorCode::kPeerTimeout) unreached(id);
   }
 }
 
@@ -181,8 +182,8 @@ ConnId LinksCore::accept(const std::string& from) {
   size_t strangers = 0;
   for (const auto& entry : conns_)
     strangers += entry.second.session->state() == Session::State::kHello ? 1 : 0;
-  const size_t most = size_t{options_->max_links} * LinksOptions::kConnectionsPerLink;
-  if (strangers >= options_->max_pending_hellos || conns_.size() >= most) return 0;
+  if (strangers >= options_->max_pending_hellos || conns_.size() >= options_->most_connections())
+    return 0;
   ConnId id = next_conn_++;
   Conn conn;
   conn.session =

@@ -25,6 +25,7 @@ using trigger_atom = caf::atom_constant<caf::atom("trigger")>;
 constexpr size_t kSmallRead = 16u << 10;
 constexpr size_t kLargeRead = 256u << 10;
 constexpr std::chrono::seconds kLinger{1};
+constexpr size_t kMaxLingering = 64;  // Beyond it those turned away are not told why.
 constexpr std::chrono::milliseconds kTriggerAgain{2};
 
 struct TcpState;
@@ -66,6 +67,8 @@ class TcpHost : public ActorHost<caf::io::broker> {
   void pump(connection_handle handle, Socket& socket);
   size_t read_bytes(size_t at_most) const { return core_->shaper().inlet().read_bytes(at_most); }
   void read_on(connection_handle handle);
+  void turn_away(connection_handle handle);
+  void write_last(connection_handle handle, Socket& socket, std::vector<char> bytes);
   void half_close(connection_handle handle, Socket& socket);
   void hard_close(connection_handle handle);
 
@@ -130,11 +133,18 @@ void TcpHost::connected(connection_handle handle) {
   tune_socket(fd_of(handle));
   ConnId conn =
       core_->accept(Endpoint{self_->remote_addr(handle), self_->remote_port(handle)}.text());
-  if (conn != 0) return add(conn, handle, StreamRole::kServer);
-  sockets_[handle] = Socket{};
+  conn != 0 ? add(conn, handle, StreamRole::kServer) : turn_away(handle);
+}
+
+/// Says why, unless there are too many to be told.
+void TcpHost::turn_away(connection_handle handle) {
+  auto& socket = sockets_[handle] = Socket{};
   lingering_.insert(handle);
   self_->configure_read(handle, receive_policy::at_most(read_bytes(kSmallRead)));
-  hard_close(handle);
+  if (lingering_.size() > kMaxLingering) return hard_close(handle);
+  socket.stream = streams_(core_->options(), StreamRole::kServer);
+  socket.linger_until = now() + kLinger;
+  write_last(handle, socket, no_room());
 }
 
 void TcpHost::wake_writer(ConnId conn) {
@@ -236,7 +246,10 @@ void TcpHost::finish(ConnId conn, std::vector<char> farewell) {
   lingering_.insert(handle);
   if (farewell.empty()) return hard_close(handle);
   socket.linger_until = now() + kLinger;
-  auto bytes = std::move(farewell);
+  write_last(handle, socket, std::move(farewell));
+}
+
+void TcpHost::write_last(connection_handle handle, Socket& socket, std::vector<char> bytes) {
   socket.stream->seal(bytes, 0);
   if (socket.unsent > 0) {
     auto& out = self_->wr_buf(handle);

@@ -342,13 +342,15 @@ BOOST_AUTO_TEST_CASE(a_client_that_says_half_a_hello_is_closed) {
   BOOST_TEST(stats(a).links.empty());
 }
 
-BOOST_AUTO_TEST_CASE(strangers_beyond_the_limit_are_closed_at_once) {
+BOOST_AUTO_TEST_CASE(strangers_beyond_the_limit_are_told_so_and_closed) {
   auto few = options("a");
   few.max_pending_hellos = 2;
   few.dial_timeout = 20s;
   Node a(few);
   RawClient first(a.endpoint), second(a.endpoint), third(a.endpoint);
-  BOOST_TEST(third.read_to_end().empty());
+  BOOST_TEST((refusal(third.read_to_end()).code == ErrorCode::kOverloaded));
+  Node b(options("b"));
+  BOOST_TEST((resolve(b, a.endpoint).code() == ErrorCode::kOverloaded));
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_never_says_hello_costs_the_dial_timeout) {

@@ -83,6 +83,7 @@ struct Alone {
                 resolved.push_back(endpoint);
                 return caf::actor_cast<caf::actor>(self);
               },
+              [this](stats_atom) { return stats; },
               [](const Mail&) {}};
     }));
     actor = system.own(spawn_call_back(*system, {node(1), {"127.0.0.1", 9}, world, world}));
@@ -97,8 +98,19 @@ struct Alone {
     system.run();
   }
 
+  void unreached(uint32_t wanted) {
+    caf::anon_send(actor, unreached_atom::value, node(wanted));
+    system.run();
+  }
+  void link(uint32_t other) {
+    LinkStats link;
+    link.node.id = node(other);
+    stats.links.push_back(link);
+  }
+
   sim::DeterministicSystem system;
   DhtStatus status;
+  LinksStats stats;
   std::vector<Endpoint> dialled, resolved;
   caf::actor actor;
 };
@@ -136,11 +148,25 @@ BOOST_AUTO_TEST_CASE(others_do_not_make_a_node_dial_without_end_nor_silence_it) 
   BOOST_TEST(alone.resolved.size() == kMaxCallBacks);
 
   alone.resolved.clear();
-  alone.status.contacts = {{node(9), {"10.0.0.9", 80}}};
-  caf::anon_send(alone.actor, unreached_atom::value, node(5));
-  alone.system.run();
-  BOOST_TEST_REQUIRE(alone.resolved.size() == 1u);
-  BOOST_TEST(alone.resolved[0].text() == "10.0.0.9:80");
+  alone.link(5);  // it has a way after all; nobody is asked to tell a node itself
+  for (uint32_t n = 9; n < 40; ++n) alone.link(n);
+  alone.unreached(5);
+  BOOST_TEST(alone.resolved.size() == kAskedToPassOn);
+  for (const auto& endpoint : alone.resolved) BOOST_TEST(endpoint.port == 0);
+}
+
+// Two hundred nodes on a busy machine failed to dial one another; each failure was eight wishes, each
+// of them a dial. No step was made.
+BOOST_AUTO_TEST_CASE(wishes_are_few_and_dial_nobody) {
+  Alone alone;
+  for (uint32_t n = 2; n < 4; ++n) alone.link(n);
+  for (uint32_t n = 100; n < 200; ++n) alone.unreached(n);
+  BOOST_TEST(alone.resolved.size() == 2 * kMaxWishes);
+  for (const auto& endpoint : alone.resolved) BOOST_TEST(endpoint.port == 0);
+  alone.resolved.clear();
+  alone.system.advance(5s);
+  alone.unreached(100);
+  BOOST_TEST(alone.resolved.size() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(a_caller_is_dialled_where_the_dht_knows_it) {
