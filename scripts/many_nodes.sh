@@ -36,7 +36,7 @@ look() {
       END {
         while ((getline line < ("/proc/" pid "/status")) > 0)
           if (line ~ /^VmRSS/) { split(line, words); resident = words[2] }
-        print name, links + 0, out, got, mb_out, mb_in, resident
+        print name, links + 0, out + 0, got + 0, mb_out + 0, mb_in + 0, resident + 0
       }'
   done | sort
 }
@@ -50,9 +50,9 @@ for _ in $(seq 600); do
   kill -0 "$run" 2>/dev/null || break
   sleep 1
 done
-if [[ ! -s $folder/metrics.jsonl ]]; then
+if ! kill -0 "$run" 2>/dev/null || [[ ! -s $folder/metrics.jsonl ]]; then
   tail -20 "$runs/output.txt"
-  echo "many_nodes: no step was made" >&2
+  echo "many_nodes: no step was made in 10 minutes, or the run has ended" >&2
   exit 1
 fi
 say "first look"

@@ -94,11 +94,13 @@ void CoordinatorClient::follow(const Known& one) {
   if ((known() && lower) || reaching_) return;
   reaching_ = true;
   std::weak_ptr<bool> alive = alive_;
-  auto unreached = [this, alive, one](const caf::error&) {
+  auto unreached = [this, alive, one](const caf::error& error) {
     if (alive.expired()) return;
     reaching_ = false;
-    dead_.died(one.term, one.id.node, one.version, now_s());
-    deps_.self->send(deps_.links, unreached_atom::value, one.id.node);
+    if (nobody_reached(error)) {
+      dead_.died(one.term, one.id.node, one.version, now_s());
+      deps_.self->send(deps_.links, unreached_atom::value, one.id.node);
+    }
     if (!known()) refresh();  // there may be another
   };
   auto linked = [this, alive, one, unreached](const NodeInfo& info) {

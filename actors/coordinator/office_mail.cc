@@ -118,8 +118,9 @@ void OfficeMail::link_to(const NodeId& node, const Endpoint& endpoint) {
             dialled_.erase(node);  // another lives there by now
             office_.unreachable(node, now());
           },
-          [this, node](const caf::error&) {
+          [this, node](const caf::error& error) {
             dialled_.erase(node);
+            if (!nobody_reached(error)) return;
             office_.unreachable(node, now());
             self_->send(deps_.links, unreached_atom::value, node);
           });

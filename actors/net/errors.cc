@@ -38,6 +38,10 @@ Error from_caf(const caf::error& error) {
   return {ErrorCode::kInternal, "caf: " + caf::to_string(error)};
 }
 
+bool nobody_reached(const caf::error& error) {
+  return from_caf(error).code != ErrorCode::kOverloaded;
+}
+
 proto::Error to_proto(const Error& error) {
   proto::Error message;
   message.set_code(static_cast<uint32_t>(error.code));

@@ -15,6 +15,10 @@ caf::error to_caf(ErrorCode code, std::string detail = {});
 /// request_receiver_down and exit reasons are kLinkLost; all else is kInternal with CAF's text.
 Error from_caf(const caf::error& error);
 
+/// Whether a dial that failed with this reached nobody: a node that has no room for another connection
+/// was reached, and is to be tried again.
+bool nobody_reached(const caf::error& error);
+
 proto::Error to_proto(const Error& error);
 /// Unknown codes become kInternal.
 Error from_proto(const proto::Error& error);

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 
@@ -23,8 +24,12 @@ Status LinksOptions::may_listen(const Endpoint& at) const {
 }
 
 size_t LinksOptions::most_connections() const {
-  constexpr size_t kLeast = 1'024, kPerLink = 4;
-  return std::max(kLeast, kPerLink * max_links);
+  constexpr size_t kLeast = 1'024, kPerLink = 4, kOtherFiles = 128;
+  const size_t wanted = std::max(kLeast, kPerLink * max_links);
+  rlimit descriptors{};
+  if (::getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return wanted;
+  const size_t granted = static_cast<size_t>(descriptors.rlim_cur);
+  return std::min(wanted, granted > 2 * kOtherFiles ? granted - kOtherFiles : granted / 2);
 }
 
 bool LinksOptions::demands_key() const {

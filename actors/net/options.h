@@ -93,7 +93,8 @@ struct LinksOptions {
   /// somebody allowed more. Errors: kInvalidArgument.
   Status may_listen(const Endpoint& at) const;
   /// Connections beyond which none is accepted. Far more than max_links: a node that many others need
-  /// turns none of them away, and links that nobody needs end by themselves.
+  /// turns none of them away, and links that nobody needs end by themselves. No more than the
+  /// process has descriptors for.
   size_t most_connections() const;
   /// Whether links end unless the other side proves the key.
   bool demands_key() const;

@@ -32,9 +32,7 @@ class CallBack {
     install_default_handlers(self_);
     self_->send(deps_.links, register_atom::value, std::string(kCallBackName),
                 caf::actor_cast<caf::actor>(self_));
-    return {[this](unreached_atom, const NodeId& wanted) {
-              if (asked_.is_due({wanted, deps_.self}, now(), deps_.pause)) ask_for(wanted);
-            },
+    return {[this](unreached_atom, const NodeId& wanted) { ask_for(wanted); },
             [this](const Mail& mail) {
               if (mail.kind == proto::KIND_CALL_ME) on_call(mail.as<proto::CallMe>());
             }};
@@ -60,6 +58,35 @@ class CallBack {
     std::map<Pair, TimePoint> done_;
   };
 
+  /// The nodes asked for, each after twice the time of before: those that are gone are asked for again
+  /// and again and must not take the places of one that can be called back.
+  class Wishes {
+   public:
+    bool is_due(const NodeId& wanted, TimePoint now, milliseconds pause) {
+      size_t lately = 0;
+      for (auto it = asked_.begin(); it != asked_.end();) {
+        const auto since = now - it->second.last;
+        lately += since < pause ? 1 : 0;
+        it = since >= 4 * kLongest * pause ? asked_.erase(it) : std::next(it);
+      }
+      const auto it = asked_.find(wanted);
+      const bool rested = it == asked_.end() || now - it->second.last >= it->second.rest * pause;
+      return rested && lately < kMaxWishes;
+    }
+    void asked(const NodeId& wanted, TimePoint now) {
+      auto [it, first] = asked_.try_emplace(wanted, Asked{now, 1});
+      if (!first) it->second = {now, std::min(2 * it->second.rest, kLongest)};
+    }
+
+   private:
+    static constexpr int kLongest = 16;  // pauses
+    struct Asked {
+      TimePoint last{};
+      int rest = 1;  // pauses
+    };
+    std::map<NodeId, Asked> asked_;
+  };
+
   TimePoint now() const { return self_->clock().now(); }
 
   void on_call(const proto::CallMe& call) {
@@ -75,35 +102,50 @@ class CallBack {
   }
 
   void ask_for(const NodeId& wanted) {
-    if (deps_.endpoint.port == 0) return;
-    self_->request(deps_.links, kLocal, stats_atom::value)
-        .then([this, wanted](const LinksStats& stats) { ask_for(wanted, stats.links); },
-              [](const caf::error&) {});
+    if (deps_.endpoint.port == 0 || !wishes_.is_due(wanted, now(), deps_.pause)) return;
+    with_links([this, wanted](const std::vector<NodeId>& linked) {
+      if (!linked.empty() && wishes_.is_due(wanted, now(), deps_.pause)) ask_for(wanted, linked);
+    });
   }
 
-  void ask_for(const NodeId& wanted, const std::vector<LinkStats>& links) {
-    std::vector<NodeId> linked;
-    for (const auto& link : links)
-      if (!link.node.is_tool && link.node.id != wanted) linked.push_back(link.node.id);
+  void ask_for(const NodeId& wanted, std::vector<NodeId> linked) {
+    wishes_.asked(wanted, now());
     std::sort(linked.begin(), linked.end(), [&wanted](const NodeId& a, const NodeId& b) {
       return routing::xor_distance(a, wanted) < routing::xor_distance(b, wanted);
     });
+    linked.erase(std::unique(linked.begin(), linked.end()), linked.end());
     linked.resize(std::min(linked.size(), kAskedToPassOn));
     proto::CallMe call;
     call.set_node_id(wanted.raw());
     call.set_caller_id(deps_.self.raw());
     call.set_endpoint(deps_.endpoint.text());
     const Mail mail = make_mail(std::move(call));
-    for (const auto& node : linked) tell(node, mail);
+    for (const auto& node : linked)
+      if (node != wanted) tell(node, mail);
   }
 
   void pass_on(const NodeId& wanted, proto::CallMe call) {
     call.set_passed_on(true);
-    tell(wanted, make_mail(std::move(call)));
+    with_links(
+        [this, wanted, mail = make_mail(std::move(call))](const std::vector<NodeId>& linked) {
+          if (std::find(linked.begin(), linked.end(), wanted) != linked.end()) tell(wanted, mail);
+        });
   }
 
-  /// Without an address: over a link that there is, or not at all. A dial that fails would make a wish,
-  /// and that another dial.
+  /// Wishes go over links that there are: a dial that fails would make a wish, and that another dial.
+  template <class Then>
+  void with_links(Then then) {
+    self_->request(deps_.links, kLocal, stats_atom::value)
+        .then(
+            [then = std::move(then)](const LinksStats& stats) {
+              std::vector<NodeId> linked;
+              for (const auto& link : stats.links)
+                if (!link.node.is_tool) linked.push_back(link.node.id);
+              then(linked);
+            },
+            [](const caf::error&) {});
+  }
+
   void tell(const NodeId& node, const Mail& mail) {
     self_
         ->request(deps_.links, kLocal, resolve_atom::value, ActorId{node, kCallBackName},
@@ -122,7 +164,9 @@ class CallBack {
                 if (contact.id == caller) return dial(contact.endpoint);
               if (parsed) dial(*parsed);
             },
-            [](const caf::error&) {});
+            [this, parsed](const caf::error&) {
+              if (parsed) dial(*parsed);
+            });
   }
 
   void dial(const Endpoint& endpoint) {
@@ -133,7 +177,8 @@ class CallBack {
 
   Self* self_ = nullptr;
   CallBackDeps deps_;
-  Lately asked_{kMaxWishes}, passed_on_{kMaxCallBacks}, dialled_{kMaxCallBacks};
+  Wishes wishes_;
+  Lately passed_on_{kMaxCallBacks}, dialled_{kMaxCallBacks};
 };
 
 }  // namespace

@@ -6,8 +6,8 @@
 ///   CallMe                    -      passed on to its node, or, if that is this one, the caller is dialled
 ///
 /// A wish goes over the links that there are to those nodes whose ids are nearest to the one wanted, which
-/// are likely to be linked to it. Each passes it on, once, if it has a link. A node is asked for, a wish passed
-/// on and a caller dialled once in `pause`, and only so many times in all: what others send costs this
+/// are likely to be linked to it. Each passes it on, once, if it has a link. A wish is passed on and a caller
+/// dialled once in `pause`, a node asked for after twice the time of before, and only so many in all: what others send costs this
 /// node's own wishes nothing, and a swarm in which dials fail because all are busy is not kept busy by wishes.
 /// A caller whom the DHT knows is dialled where that says it is, whatever the wish says.
 /// Thread  pooled.

@@ -53,7 +53,7 @@ void quit(ConsoleContext&, const std::string&, ConsoleAnswer answer) {
 std::string megabytes(const std::array<uint64_t, kTrafficClasses>& bytes) {
   uint64_t sum = 0;
   for (uint64_t b : bytes) sum += b;
-  return fixed(static_cast<double>(sum) / 1e6, 1);
+  return fixed(static_cast<double>(sum) / 1e6, 3);
 }
 
 void nodes(ConsoleContext& context, const std::string&, ConsoleAnswer answer) {

@@ -20,7 +20,8 @@ using Self = caf::stateful_actor<DialBackState>;
 
 proto::DialBackReply reply_of(const Result<NodeInfo>& found, const NodeId& asker) {
   proto::DialBackReply reply;
-  reply.set_reached(found && found->id == asker);
+  const bool full = !found && found.code() == ErrorCode::kOverloaded;  // it answered, as it could
+  reply.set_reached(full || (found && found->id == asker));
   if (!found) reply.set_reason(found.error().detail);
   if (found && found->id != asker)
     reply.set_reason(fmt::format("another node answers there, '{}'", found->name));

@@ -105,8 +105,9 @@ void StageClient::add_peer(const PeerId& id, const Endpoint& endpoint, const std
           [this, alive, id, endpoint](const NodeInfo& info) {
             if (!alive.expired() && info.id == id.node) take_in(id, endpoint);
           },
-          [this, alive, id](const caf::error&) {
-            if (!alive.expired()) deps_.self->send(deps_.links, unreached_atom::value, id.node);
+          [this, alive, id](const caf::error& error) {
+            if (!alive.expired() && nobody_reached(error))
+              deps_.self->send(deps_.links, unreached_atom::value, id.node);
           });
 }
 

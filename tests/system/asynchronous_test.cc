@@ -23,12 +23,16 @@ Checksums checksums(const RunFolder& run) {
   return result;
 }
 
-/// Whether `some` are values of `all` in their order; one may come again.
+/// Whether `some` are values of `all` in their order; one may come twice.
 bool keeps_order(const std::vector<std::string>& some, const std::vector<std::string>& all) {
   auto at = all.begin();
+  bool again = false;
   for (const std::string& one : some) {
+    again = !again && at != all.begin() && *std::prev(at) == one;
+    if (again) continue;
     at = std::find(at, all.end(), one);
     if (at == all.end()) return false;
+    ++at;
   }
   return true;
 }

@@ -1,5 +1,7 @@
 #include "actors/net/links/dial_pauses.h"
 
+#include <algorithm>
+
 #include "common/backoff.h"
 
 namespace swarm::actors::links {
@@ -7,9 +9,12 @@ namespace swarm::actors::links {
 Error DialPauses::failed(const Endpoint& at, const Error& why, double uniform, TimePoint now) {
   if (pauses_.size() >= kMaxAddresses) pauses_.clear();
   Pause& pause = pauses_[at.text()];
-  pause.until = now + jittered(backoff(++pause.failures, min_, max_), uniform);
+  const auto asked = std::min(max_, std::chrono::milliseconds(why.retry_after_ms));
+  pause.until = now + jittered(std::max(backoff(++pause.failures, min_, max_), asked), uniform);
   pause.why = why;
-  if (why.code == ErrorCode::kPeerTimeout) pause.why.code = ErrorCode::kLinkLost;
+  const bool of_the_dial =
+      why.code == ErrorCode::kPeerTimeout || why.code == ErrorCode::kOverloaded;
+  if (of_the_dial) pause.why.code = ErrorCode::kLinkLost;
   return pause.why;
 }
 

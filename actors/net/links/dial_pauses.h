@@ -20,7 +20,8 @@ class DialPauses {
   DialPauses(std::chrono::milliseconds min, std::chrono::milliseconds max) : min_(min), max_(max) {}
 
   /// A dial failed because of `why`; `uniform` in [0, 1] spreads the pause. Returns the error that
-  /// mail to this address fails with meanwhile: a time-out of the dial is not one of the peer.
+  /// mail to this address fails with meanwhile: a time-out of the dial is not one of the peer, and
+  /// no room for a connection is no busy actor.
   Error failed(const Endpoint& at, const Error& why, double uniform, TimePoint now);
   void succeeded(const Endpoint& at) { pauses_.erase(at.text()); }
   /// Why `at` is not dialled now, with the time left as retry_after_ms; nothing: it may be.

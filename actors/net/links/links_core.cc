@@ -171,8 +171,7 @@ void LinksCore::dial_failed(const Endpoint& endpoint, const Error& why) {
   for (auto& done : dial.connects) done(why);
   for (const auto& id : dial.nodes) {
     fail_all(waiting_.take(id), for_mail);
-    // One that turns a connection away can be dialled.
-    if (why.code == ErrorCode::kLinkLost || why.code == ErrorCode::kPeerTimeout) unreached(id);
+    if (why.code != ErrorCode::kOverloaded) unreached(id);  // else it was reached, and had no room
   }
 }
 
@@ -181,7 +180,10 @@ void LinksCore::dial_failed(const Endpoint& endpoint, const Error& why) {
 ConnId LinksCore::accept(const std::string& from) {
   size_t strangers = 0;
   for (const auto& entry : conns_)
-    strangers += entry.second.session->state() == Session::State::kHello ? 1 : 0;
+    strangers +=
+        entry.second.dialled.port == 0 && entry.second.session->state() == Session::State::kHello
+            ? 1
+            : 0;
   if (strangers >= options_->max_pending_hellos || conns_.size() >= options_->most_connections())
     return 0;
   ConnId id = next_conn_++;

@@ -73,7 +73,8 @@ class LinksCore {
   // Mail to the Links actor (actors/net/links/links.h).
   /// `endpoint` port 0: nobody knows where the node listens, or it is this one.
   caf::actor resolve(const ActorId& id, const Endpoint& endpoint);
-  /// Dials unless a link leads there already. Errors: kPeerTimeout, kLinkLost, kRefused.
+  /// Dials unless a link leads there already. Errors: kPeerTimeout, kLinkLost, kRefused,
+  /// kOverloaded (it has no room for another connection now).
   void connect(const Endpoint& endpoint, Connected done);
   void subscribe(caf::actor subscriber);
   LinksStats stats();

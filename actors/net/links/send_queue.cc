@@ -54,6 +54,7 @@ bool SendQueue::next_chunk(std::vector<char>& out, uint32_t max_bytes) {
   if (last) {
     queue.pop_front();
     --frames_;
+    ++frames_sent_;
   }
   return true;
 }

@@ -35,9 +35,10 @@ class SendQueue {
   bool clear();
 
   size_t frames() const { return frames_; }
-  uint64_t bytes() const { return bytes_; }       ///< Not yet sent, heads included.
-  uint64_t bytes(proto::MessageKind kind) const;  ///< Of mail of one kind.
-  uint64_t pushed() const { return pushed_; }     ///< Frames since the beginning.
+  uint64_t bytes() const { return bytes_; }              ///< Not yet sent, heads included.
+  uint64_t bytes(proto::MessageKind kind) const;         ///< Of mail of one kind.
+  uint64_t pushed() const { return pushed_; }            ///< Frames since the beginning.
+  uint64_t frames_sent() const { return frames_sent_; }  ///< To their end, or given up half-way.
   /// Since the beginning, chunk headers included.
   const std::array<uint64_t, kTrafficClasses>& sent() const { return sent_; }
 
@@ -50,7 +51,7 @@ class SendQueue {
   std::array<std::deque<OutFrame>, kTrafficClasses> queues_;
   uint64_t bytes_ = 0;
   size_t frames_ = 0;
-  uint64_t pushed_ = 0;
+  uint64_t pushed_ = 0, frames_sent_ = 0;
   std::array<uint64_t, kTrafficClasses> sent_{};
 };
 

@@ -380,7 +380,7 @@ LinkStats Session::stats(TimePoint now) const {
   stats.node = peer_;
   stats.bytes_sent = output_.sent();
   stats.bytes_received = decoder_.bytes();
-  stats.messages_sent = output_.pushed() - output_.frames();
+  stats.messages_sent = output_.frames_sent();
   stats.messages_received = decoder_.frames();
   stats.queued_bytes = output_.bytes();
   stats.queued_work_bytes =

@@ -25,7 +25,7 @@ using trigger_atom = caf::atom_constant<caf::atom("trigger")>;
 constexpr size_t kSmallRead = 16u << 10;
 constexpr size_t kLargeRead = 256u << 10;
 constexpr std::chrono::seconds kLinger{1};
-constexpr size_t kMaxLingering = 64;  // Beyond it those turned away are not told why.
+constexpr size_t kMaxLingering = 64;  // Beyond it those turned away are closed at once.
 constexpr std::chrono::milliseconds kTriggerAgain{2};
 
 struct TcpState;
@@ -136,15 +136,15 @@ void TcpHost::connected(connection_handle handle) {
   conn != 0 ? add(conn, handle, StreamRole::kServer) : turn_away(handle);
 }
 
-/// Says why, unless there are too many to be told.
+/// Says why. Where many are turned away at once nobody waits for them to read it.
 void TcpHost::turn_away(connection_handle handle) {
   auto& socket = sockets_[handle] = Socket{};
   lingering_.insert(handle);
   self_->configure_read(handle, receive_policy::at_most(read_bytes(kSmallRead)));
-  if (lingering_.size() > kMaxLingering) return hard_close(handle);
   socket.stream = streams_(core_->options(), StreamRole::kServer);
   socket.linger_until = now() + kLinger;
   write_last(handle, socket, no_room());
+  if (lingering_.size() > kMaxLingering) hard_close(handle);
 }
 
 void TcpHost::wake_writer(ConnId conn) {

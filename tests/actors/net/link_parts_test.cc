@@ -207,6 +207,17 @@ BOOST_AUTO_TEST_CASE(a_dial_that_timed_out_does_not_blame_the_peer_of_the_mail) 
               ErrorCode::kRefused));
 }
 
+BOOST_AUTO_TEST_CASE(a_node_without_room_is_no_busy_actor_and_says_when_to_come_again) {
+  DialPauses pauses(100ms, 5s);
+  const Endpoint at{"host", 1};
+  const auto error = pauses.failed(at, {ErrorCode::kOverloaded, "no room", 1'000}, 1.0, kStart);
+  BOOST_TEST((error.code == ErrorCode::kLinkLost));
+  BOOST_TEST(pauses.refusal(at, kStart + 999ms).has_value());
+  BOOST_TEST(!pauses.refusal(at, kStart + 1s));
+  pauses.failed(at, {ErrorCode::kOverloaded, "no room", 3'600'000}, 1.0, kStart);
+  BOOST_TEST(!pauses.refusal(at, kStart + 5s));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(SendTurn)

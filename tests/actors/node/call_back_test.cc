@@ -138,21 +138,44 @@ BOOST_AUTO_TEST_CASE(a_node_that_cannot_be_dialled_is_told_to_dial) {
 
 BOOST_AUTO_TEST_CASE(others_do_not_make_a_node_dial_without_end_nor_silence_it) {
   Alone alone;
+  for (uint32_t n = 9; n < 40; ++n) alone.link(n);
+  alone.call(30, 1);  // as if this node had asked; it has not
+  BOOST_TEST(alone.resolved.empty());
   for (uint32_t n = 2; n < 1'000; ++n) {
     alone.call(1, n);
     alone.call(1, n);
-    alone.call(1'000, n);
+    alone.call(30, n);
   }
-  alone.call(5, 1);  // as if this node had asked; it has not
   BOOST_TEST(alone.dialled.size() == kMaxCallBacks);
   BOOST_TEST(alone.resolved.size() == kMaxCallBacks);
-
   alone.resolved.clear();
-  alone.link(5);  // it has a way after all; nobody is asked to tell a node itself
-  for (uint32_t n = 9; n < 40; ++n) alone.link(n);
   alone.unreached(5);
   BOOST_TEST(alone.resolved.size() == kAskedToPassOn);
-  for (const auto& endpoint : alone.resolved) BOOST_TEST(endpoint.port == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_wish_goes_over_links_or_nowhere) {
+  Alone alone;
+  alone.call(2, 7);  // to be passed on to a node without a link
+  alone.unreached(5);
+  BOOST_TEST(alone.resolved.empty());
+  alone.link(2);
+  alone.link(2);       // two links, one node
+  alone.unreached(5);  // nobody was asked before: not too soon
+  BOOST_TEST(alone.resolved.size() == 1u);
+  BOOST_TEST(alone.dialled.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_stays_away_is_asked_for_ever_less_often) {
+  Alone alone;
+  alone.link(2);
+  size_t asked = 0;
+  for (int second = 0; second < 300; ++second) {
+    alone.unreached(100);
+    asked += alone.resolved.size();
+    alone.resolved.clear();
+    alone.system.advance(1s);
+  }
+  BOOST_TEST(asked == 7u);  // at 0, 5, 15, 35, 75, 155 and 235 s
 }
 
 // Two hundred nodes on a busy machine failed to dial one another; each failure was eight wishes, each
@@ -167,6 +190,7 @@ BOOST_AUTO_TEST_CASE(wishes_are_few_and_dial_nobody) {
   alone.system.advance(5s);
   alone.unreached(100);
   BOOST_TEST(alone.resolved.size() == 2u);
+  BOOST_TEST(alone.dialled.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_caller_is_dialled_where_the_dht_knows_it) {
@@ -181,6 +205,7 @@ BOOST_AUTO_TEST_CASE(a_caller_is_dialled_where_the_dht_knows_it) {
 
 BOOST_AUTO_TEST_CASE(what_was_passed_on_is_not_passed_on_again) {
   Alone alone;
+  alone.link(2);
   alone.call(2, 7);
   alone.call(2, 8, true);
   BOOST_TEST_REQUIRE(alone.resolved.size() == 1u);
