@@ -16,7 +16,7 @@ namespace {
 /// Long enough for the shares; the table of `swarm bench wiring` takes longer.
 FlowResult run(FlowScenario scenario) {
   scenario.settle_s = 50;
-  scenario.measured_s = 50;
+  scenario.measured_s = scenario.asynchronous ? 50 : 100;  // tens of steps
   return sim::run_flow(scenario);
 }
 
