@@ -88,8 +88,9 @@ void print_peers(const FlowResult& result, const Print& print) {
     for (const auto& peer : stage) print(text(peer));
 }
 
+/// Where a word begins: "synchronous" is not in "asynchronous".
 bool has(const std::string& name, const std::string& part) {
-  return name.find(part) != std::string::npos;
+  return part.empty() || (" " + name).find(" " + part) != std::string::npos;
 }
 
 ShareLine measure(const ShareCase& one, routing::WiringCost cost, double without) {
