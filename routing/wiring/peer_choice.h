@@ -23,7 +23,8 @@ namespace swarm::routing {
 /// only after `patience` usual responses of the peer that answers soonest, and later than after
 /// twice the time that the least busy peer needs, others go first. What is merely on its way, to a peer far away, is no
 /// unfinished work. A peer that is too slow for a single microbatch gets none, but for one now and
-/// then to see whether it still is.
+/// then to see whether it still is. Where steps wait and their size is known, the number of the slot comes
+/// first (StepShares).
 ///
 /// Pure: time [s] is an argument. Not thread-safe; one owner.
 class PeerChoice {
@@ -33,7 +34,8 @@ class PeerChoice {
   static constexpr double kPatienceOfSteps = 0.5;
   static constexpr double kPatience = 2;
   /// A peer passed over is tried again after so long, after kTryAgain times its own cost and, while
-  /// it is silent, after kWaitAgain times as long as it may be waited for.
+  /// it is silent, after kWaitAgain times as long as it may be waited for: a step waits with it, else
+  /// only a place does.
   static constexpr double kTryAgain_s = 30;
   static constexpr double kTryAgain = 50;
   static constexpr double kWaitAgain = 2, kWaitAgainOfSteps = 10;
