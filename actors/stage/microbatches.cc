@@ -41,7 +41,8 @@ Microbatches::Microbatches(StageContext& context, StageUpdates& updates)
     next_stage_ = std::make_unique<StageClient>(StageClientDeps{
         context.self, deps.links, deps.dht, deps.events, deps.stage + 1, deps.num_stages,
         deps.options.estimates, deps.options.retry_every, deps.dht_options.silent_after(),
-        deps.options.wiring, deps.id.node, &context.rates});
+        deps.options.wiring, deps.training.batch / deps.training.microbatch, deps.id.node,
+        &context.rates});
     next_stage_->steps_wait(updates.updater() == nullptr);
   }
   context.self->send(deps.links, admission_atom::value, deps.id.actor, AdmissionPtr(admission_));

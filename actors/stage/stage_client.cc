@@ -43,7 +43,9 @@ bool is_final(ErrorCode code) {
 StageClient::StageClient(StageClientDeps deps)
     : deps_(std::move(deps)),
       choice_(deps_.estimates, deps_.wiring.cost,
-              mix(std::hash<NodeId>()(deps_.node) + deps_.stage.value())) {}
+              mix(std::hash<NodeId>()(deps_.node) + deps_.stage.value())) {
+  choice_.deal_steps(deps_.step_slots, deps_.stage.value());
+}
 
 StageClient::TimePoint StageClient::now() const { return deps_.self->clock().now(); }
 
@@ -144,7 +146,7 @@ uint64_t StageClient::send(proto::ForwardRequest head, Buffer body, milliseconds
   sending.request = make_mail(std::move(head), std::move(body));
   sending.began_at = now();
   sending.give_up_at = sending.began_at + budget;
-  sending.tries = routing::Tries(std::move(avoid), sending.head().slot());
+  sending.tries = routing::Tries(std::move(avoid), sending.head().slot(), sending.head().step());
   sending.done = std::move(done);
   sendings_.emplace(id, std::move(sending));
   try_send(id, /*may_end=*/false);

@@ -45,6 +45,7 @@ struct StageClientDeps {
   /// Peers that have not announced themselves for so long are forgotten.
   std::chrono::milliseconds silent_after = DhtOptions().silent_after();
   routing::WiringOptions wiring;
+  uint32_t step_slots = 0;           ///< Training slots of a step; 0: not known.
   NodeId node;                       ///< Own; all zero: peers are not asked for the pair's rate.
   const LinkRates* rates = nullptr;  ///< The owner's, kept up to date; null: not known.
 };

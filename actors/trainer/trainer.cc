@@ -40,7 +40,8 @@ class TrainerState {
     first_stage_ = std::make_unique<StageClient>(
         StageClientDeps{self_, deps_.links, deps_.dht, deps_.events, Stage(0), deps_.num_stages,
                         deps_.options.estimates, milliseconds(50), deps_.dht_options.silent_after(),
-                        deps_.options.wiring, deps_.id.node, &rates_});
+                        deps_.options.wiring, deps_.training.batch / deps_.training.microbatch,
+                        deps_.id.node, &rates_});
     self_->send(deps_.links, subscribe_atom::value, caf::actor_cast<caf::actor>(self_));
     on_tick();
   }

@@ -106,6 +106,9 @@ void add_wiring(CLI::App& bench, int& exit_code) {
       ->capture_default_str();
   command->add_flag("!--only-ours", options->others,
                     "Shares without the other wirings beside: response, compute, random, fixed");
+  command->add_option("--only", options->only,
+                      "Scenarios with this in their name, e.g. \"asynchronous 4 one slow link\"");
+  command->add_flag("--peers", options->peers, "Prints what each peer can carry, and carries");
   command->add_flag("--json", options->json, "Prints a JSON object a line");
   command->callback([&exit_code, options, part] {
     actors::open_log("", "off", "bench");

@@ -9,6 +9,7 @@
 
 #include "apps/sim/swarm.h"
 #include "common/check.h"
+#include "routing/wiring/step_shares.h"
 
 namespace swarm::sim {
 namespace {
@@ -19,10 +20,14 @@ using std::chrono::nanoseconds;
 
 /// So that activations are tens of KiB: other mail weighs next to nothing beside them.
 constexpr uint32_t kSamples = 2'048;
-/// Rates are set once it is known what a microbatch weighs.
+/// Rates are in bytes, so that it has to be known first what a microbatch weighs.
 constexpr double kWeighing_s = 10;
 
 nanoseconds span(double seconds) { return duration_cast<nanoseconds>(duration<double>(seconds)); }
+
+struct Bytes {
+  double up = 0, down = 0;  // of one microbatch
+};
 
 class Flow {
  public:
@@ -46,10 +51,23 @@ class Flow {
     swarm_.trainer_options.max_in_flight = scenario.in_flight;
   }
 
-  FlowResult run() {
+  /// What a microbatch makes that peer send, and receive, where it is most.
+  Bytes weigh() {
     start();
     advance(kWeighing_s);
-    set_rates();
+    Bytes most;
+    const auto& traffic = swarm_.net.traffic();
+    each_peer([&](size_t, const std::string& name, const FlowPeer&) {
+      const Bytes bytes = bytes_of(traffic.at(swarm_.nodes.at(name).id));
+      most.up = std::max(most.up, bytes.up);
+      most.down = std::max(most.down, bytes.down);
+    });
+    return most;
+  }
+
+  FlowResult run(const Bytes& most) {
+    start();
+    set_rates(most);
     advance(scenario_.settle_s);
     const double from_s = now_s();
     const auto before = swarm_.net.traffic();
@@ -58,10 +76,6 @@ class Flow {
   }
 
  private:
-  struct Bytes {
-    double up = 0, down = 0;  // of one microbatch
-  };
-
   static std::string name(size_t stage, size_t peer) {
     return fmt::format("stage{}-{}", stage, static_cast<char>('a' + peer));
   }
@@ -75,10 +89,10 @@ class Flow {
 
   void start() {
     each_peer([this](size_t stage, const std::string& name, const FlowPeer& peer) {
-      // Both passes of the last stage are one job.
-      const bool last = stage + 1 == scenario_.stages.size();
-      swarm_.add_peer(name, static_cast<int>(stage),
-                      {span(last ? peer.compute_s : peer.compute_s / 2), nanoseconds(0)});
+      MachineTimes times;
+      times.compute = nanoseconds(0);
+      times.pass = span(peer.compute_s / 2);
+      swarm_.add_peer(name, static_cast<int>(stage), times);
       swarm_.start(name);
       if (peer.away_s > 0) swarm_.set_distance(name, span(peer.away_s));
     });
@@ -89,14 +103,7 @@ class Flow {
     }
   }
 
-  void set_rates() {
-    Bytes most;
-    const auto& traffic = swarm_.net.traffic();
-    each_peer([&](size_t, const std::string& name, const FlowPeer&) {
-      const Bytes bytes = bytes_of(traffic.at(swarm_.nodes.at(name).id));
-      most.up = std::max(most.up, bytes.up);
-      most.down = std::max(most.down, bytes.down);
-    });
+  void set_rates(const Bytes& most) {
     each_peer([&](size_t, const std::string& name, const FlowPeer& peer) {
       LinkRates rates;
       if (peer.up_s > 0) rates.up = most.up / peer.up_s;
@@ -138,27 +145,44 @@ class Flow {
       one.carried = static_cast<double>(replies) / seconds;
       result.stages[stage].push_back(one);
     });
-    result.bound = std::numeric_limits<double>::infinity();
+    result.capacity = std::numeric_limits<double>::infinity();
     for (auto& stage : result.stages) add_stage(stage, result);
+    result.bound = result.capacity;
     if (!scenario_.asynchronous)
-      result.bound = scenario_.microbatches / (scenario_.microbatches / result.bound + filling_s());
+      result.bound = scenario_.microbatches / (shortest_s(result.stages) + ending_s());
     return result;
   }
 
-  /// What one microbatch takes alone, less its turn at one stage.
-  double filling_s() const {
-    double alone_s = 0, longest_s = 0;
-    for (const auto& stage : scenario_.stages) {
-      double quickest_s = std::numeric_limits<double>::infinity(), nearest_s = quickest_s;
-      for (const FlowPeer& peer : stage) {
+  /// Of a step: each stage has whole microbatches, dealt out so that the last is done soonest, and
+  /// waits for the first and after the last as long as the quickest peers before it take.
+  double shortest_s(const std::vector<std::vector<FlowResult::Peer>>& stages) const {
+    double shortest_s = 0, before_s = 0;
+    for (size_t stage = 0; stage < stages.size(); ++stage) {
+      constexpr double kNever = std::numeric_limits<double>::infinity();
+      double quickest_s = kNever, nearest_s = kNever;
+      for (const FlowPeer& peer : scenario_.stages[stage]) {
         if (peer.absent) continue;
         quickest_s = std::min(quickest_s, peer.compute_s);
         nearest_s = std::min(nearest_s, peer.away_s);
       }
-      alone_s += quickest_s + 2 * (scenario_.way_s + nearest_s);
-      longest_s = std::max(longest_s, quickest_s);
+      std::vector<double> costs_s;
+      for (const auto& peer : stages[stage]) costs_s.push_back(1 / peer.capacity);
+      routing::StepShares shares;
+      shares.deal(costs_s, scenario_.microbatches, 0, 0);
+      before_s += 2 * (scenario_.way_s + nearest_s);
+      shortest_s = std::max(shortest_s, before_s + shares.takes_s());
+      before_s += quickest_s;
     }
-    return alone_s - longest_s;
+    return shortest_s;
+  }
+
+  /// Close, part, average, commit, lease: one after another, and every peer has to have them.
+  double ending_s() const {
+    double farthest_s = 0;
+    for (const auto& stage : scenario_.stages)
+      for (const FlowPeer& peer : stage)
+        if (!peer.absent) farthest_s = std::max(farthest_s, peer.away_s);
+    return 5 * scenario_.way_s + 4 * farthest_s;  // trainers lease, and are not far
   }
 
   static void add_stage(std::vector<FlowResult::Peer>& stage, FlowResult& result) {
@@ -171,7 +195,7 @@ class Flow {
       peer.fair = peer.capacity / capacity;
       peer.share = carried > 0 ? peer.carried / carried : 0;
     }
-    result.bound = std::min(result.bound, capacity);
+    result.capacity = std::min(result.capacity, capacity);
     result.carried = &stage == &result.stages.front() ? carried : std::min(result.carried, carried);
   }
 
@@ -196,7 +220,7 @@ FlowResult run_flow(const FlowScenario& scenario) {
   SWARM_CHECK(!scenario.stages.empty());
   for (const auto& stage : scenario.stages)
     SWARM_CHECK(std::any_of(stage.begin(), stage.end(), [](auto& peer) { return !peer.absent; }));
-  return Flow(scenario).run();
+  return Flow(scenario).run(Flow(scenario).weigh());
 }
 
 }  // namespace swarm::sim

@@ -43,11 +43,14 @@ struct FlowResult {
   };
   std::vector<std::vector<Peer>> stages;  ///< Absent peers are not among them.
   double carried = 0;                     ///< Microbatches/s of the whole swarm.
-  /// The smallest sum of the capacities of a stage; synchronous: of a pipeline that has to fill and to
-  /// drain in every step besides, with nothing but the quickest peer's work and the way.
+  double capacity = 0;                    ///< The smallest sum of the capacities of a stage.
+  /// What could be carried at most. Asynchronous: `capacity`. Synchronous: of whole microbatches, in
+  /// steps in which the pipeline has to fill and to drain, with nothing but the quickest peers' work
+  /// and the way there, and which end by five mails one after another.
   double bound = 0;
 
   double of_bound() const { return bound > 0 ? carried / bound : 0; }
+  double of_capacity() const { return capacity > 0 ? carried / capacity : 0; }
   /// The largest part by which a peer's share differs from its stage's capacity.
   double worst_share() const;
 };

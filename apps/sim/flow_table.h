@@ -29,6 +29,8 @@ struct FlowTableOptions {
   uint64_t seed = 1;
   bool others = true;  ///< Other costs beside: fixed pipelines, random, compute, response.
   bool json = false;
+  std::string only;  ///< Scenarios with these words in their name: "asynchronous 4 one slow link".
+  bool peers = false;  ///< A line for each peer besides.
 };
 /// Runs and prints, a line a scenario; returns how many did not meet their bar.
 using Print = std::function<void(const std::string&)>;

@@ -1,5 +1,7 @@
 #include "apps/sim/machines.h"
 
+#include <algorithm>
+
 #include "actors/net/local.h"
 #include "actors/net/requests.h"
 #include "actors/stage/compute.h"
@@ -27,19 +29,24 @@ Buffer FakeTextData::microbatch(tensor::Split, const std::vector<uint64_t>& samp
 }
 
 caf::behavior slow_compute(caf::event_based_actor* self, const caf::actor& compute,
-                           std::chrono::nanoseconds delay) {
+                           ComputeTimes times) {
   actors::install_default_handlers(self);
-  const double seconds = std::chrono::duration<double>(delay).count();
+  using TimePoint = caf::actor_clock::time_point;
   return {
       [=](compute_atom) { return self->delegate(compute, compute_atom::value); },
-      [=](compute_atom, const actors::ComputeJob& job) -> caf::result<double> {
+      [=, free_at = TimePoint()](compute_atom,
+                                 const actors::ComputeJob& job) mutable -> caf::result<double> {
         auto promise = self->make_response_promise();
+        const auto takes = times.job + job.passes * times.pass;
+        const double seconds = std::chrono::duration<double>(takes).count();
+        const TimePoint now = self->clock().now();
+        free_at = std::max(free_at, now + takes);
         auto work = [=]() mutable {
           self->request(compute, caf::infinite, compute_atom::value, job)
               .then([=](double) mutable { promise.deliver(seconds); },
                     [=](const caf::error& e) mutable { promise.deliver(e); });
         };
-        self->delayed_send(self, delay, run_later_atom::value, LocalTask(work));
+        self->delayed_send(self, free_at - now, run_later_atom::value, LocalTask(work));
         return promise;
       },
       [](run_later_atom, const LocalTask& task) { task(); },

@@ -27,9 +27,16 @@ class FakeTextData : public tensor::TextData {
   int32_t sequence_;
 };
 
-/// Stands before a compute actor: every job takes `delay`, and is said to have taken that long.
+/// What jobs of a stage take.
+struct ComputeTimes {
+  std::chrono::nanoseconds job{0};   ///< Each.
+  std::chrono::nanoseconds pass{0};  ///< And each forward or backward pass in it.
+};
+
+/// Stands before a compute actor: every job takes `times`, and is said to have taken that long; none
+/// is done before those that came earlier.
 caf::behavior slow_compute(caf::event_based_actor* self, const caf::actor& compute,
-                           std::chrono::nanoseconds delay);
+                           ComputeTimes times);
 
 /// Stands before a checkpointer: what it wrote is durable, and acknowledged, `fsync` later.
 /// `snapshot(stream, step, dropped)` is called with each acknowledgement and each order to drop.

@@ -13,6 +13,8 @@ constexpr double kAwaySmoothing = 0.02;
 constexpr double kLeastBusy = 2;
 /// Where slow peers only hold places (no steps), they may take so many times what the cheapest does.
 constexpr double kSlowest = 5;
+/// Of a step: later than in this part of it nobody is tried again. What comes back late holds it up.
+constexpr double kTryUntil = 0.25;
 /// An estimate so many times above what the peer tells now and told before is no mean of answers.
 constexpr double kRaised = 2;
 
@@ -70,9 +72,10 @@ bool PeerChoice::passed_over(const PeerId& peer, int64_t samples, double bound_s
   // Silence is no cost: where there was nothing else, only the wait for it counts.
   const double estimate_s = costs_.seconds_per_sample(peer) * static_cast<double>(samples);
   const double this_s = std::min(estimate_s, work.last.seconds());
-  const double wait_s = work.silent ? round_trips_.deadline_s(peer, samples) : 0;
+  const double wait_s = work.silent ? deadline_s(peer, samples) : 0;
+  const double wait_again = steps_wait() ? kWaitAgainOfSteps : kWaitAgain;
   return now_s - work.picked_at_s <
-         std::max({kTryAgain_s, kTryAgain * this_s, kWaitAgain * wait_s});
+         std::max({kTryAgain_s, kTryAgain * this_s, wait_again * wait_s});
 }
 
 Tries::Condition PeerChoice::busy(const Tries& tries, int64_t samples, double now_s) {
@@ -82,6 +85,8 @@ Tries::Condition PeerChoice::busy(const Tries& tries, int64_t samples, double no
     return [only = peers[place % peers.size()]](const PeerId& peer) { return peer != only; };
   }
   if (cost_ != WiringCost::kOccupancy || !measured_) return {};
+  if (const auto only = meant(tries, peers, samples, now_s))
+    return [only = *only](const PeerId& peer) { return peer != only; };
   constexpr double kNever = std::numeric_limits<double>::infinity();
   double least_s = kNever, response_s = kNever, cheapest_s = kNever;
   for (const PeerId& peer : peers) {
@@ -91,8 +96,26 @@ Tries::Condition PeerChoice::busy(const Tries& tries, int64_t samples, double no
   }
   const auto n = static_cast<double>(samples);
   double bound_s = std::max(patience_ * response_s * n, kLeastBusy * least_s);
-  if (patience_ >= 1) bound_s = std::max(bound_s, kSlowest * cheapest_s * n);
+  if (!steps_wait()) bound_s = std::max(bound_s, kSlowest * cheapest_s * n);
   return [=](const PeerId& peer) { return passed_over(peer, samples, bound_s, now_s); };
+}
+
+std::optional<PeerId> PeerChoice::meant(const Tries& tries, const std::vector<PeerId>& peers,
+                                        int64_t samples, double now_s) {
+  if (!steps_wait() || step_slots_ == 0 || peers.empty()) return std::nullopt;
+  std::vector<double> costs_s;
+  for (const PeerId& peer : peers)
+    costs_s.push_back(costs_.seconds_per_sample(peer) * static_cast<double>(samples));
+  step_shares_.deal(costs_s, step_slots_, stage_, tries.step());
+  const double takes_s = step_shares_.takes_s();
+  auto may = [&](const PeerId& peer) {
+    return tries.may_ask(peer) && !passed_over(peer, samples, takes_s, now_s);
+  };
+  const bool early = tries.number() % step_slots_ < kTryUntil * step_slots_;
+  for (size_t place = 0; early && place < peers.size(); ++place)
+    if (costs_s[place] > takes_s && may(peers[place])) return peers[place];  // too slow for any
+  const PeerId& meant = peers[step_shares_.place(tries.number())];
+  return may(meant) ? std::optional<PeerId>(meant) : std::nullopt;
 }
 
 std::optional<PeerId> PeerChoice::pick(Tries& tries, int64_t samples, double now_s) {
@@ -145,8 +168,13 @@ void PeerChoice::share_anew(const PeerId& peer) {
   if (router_.contains(peer)) router_.upsert(peer, costs_.samples_per_s(peer));
 }
 
+/// A step is not to wait long to find out that who was silent still is.
 double PeerChoice::deadline_s(const PeerId& peer, int64_t samples) const {
-  return round_trips_.deadline_s(peer, samples);
+  const double own_s = round_trips_.deadline_s(peer, samples);
+  const auto found = work_.find(peer);
+  const bool silent = found != work_.end() && found->second.silent;
+  const double usual_s = round_trips_.usual_deadline_s(samples);
+  return silent && steps_wait() && usual_s > 0 ? std::min(own_s, usual_s) : own_s;
 }
 
 Occupancy PeerChoice::last_occupancy(const PeerId& peer) const {

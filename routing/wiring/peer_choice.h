@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "common/ids.h"
 #include "routing/wiring/interleaved_round_robin.h"
 #include "routing/wiring/occupancy.h"
 #include "routing/wiring/peer_estimates.h"
+#include "routing/wiring/step_shares.h"
 #include "routing/wiring/tries.h"
 
 namespace swarm::routing {
@@ -21,7 +23,8 @@ namespace swarm::routing {
 /// only after `patience` usual responses of the peer that answers soonest, and later than after
 /// twice the time that the least busy peer needs, others go first. What is merely on its way, to a peer far away, is no
 /// unfinished work. A peer that is too slow for a single microbatch gets none, but for one now and
-/// then to see whether it still is.
+/// then to see whether it still is. Where steps wait and their size is known, the number of the slot comes
+/// first (StepShares).
 ///
 /// Pure: time [s] is an argument. Not thread-safe; one owner.
 class PeerChoice {
@@ -31,16 +34,22 @@ class PeerChoice {
   static constexpr double kPatienceOfSteps = 0.5;
   static constexpr double kPatience = 2;
   /// A peer passed over is tried again after so long, after kTryAgain times its own cost and, while
-  /// it is silent, after kWaitAgain times as long as it may be waited for.
+  /// it is silent, after kWaitAgain times as long as it may be waited for: a step waits with it, else
+  /// only a place does.
   static constexpr double kTryAgain_s = 30;
   static constexpr double kTryAgain = 50;
-  static constexpr double kWaitAgain = 10;
+  static constexpr double kWaitAgain = 2, kWaitAgainOfSteps = 10;
 
   PeerChoice(const PeerEstimatesOptions& estimates, WiringCost cost, uint64_t seed,
              double patience = kPatience);
 
   /// From now on; see kPatience.
   void be_patient(double responses) { patience_ = responses; }
+  /// A step has so many slots: they are dealt out while steps wait (StepShares). 0: not known.
+  void deal_steps(uint32_t slots, uint32_t stage) {
+    step_slots_ = slots;
+    stage_ = stage;
+  }
 
   /// May be picked from now on.
   void add(const PeerId& peer);
@@ -84,10 +93,14 @@ class PeerChoice {
   };
   /// Whom others go before, at this cost.
   Tries::Condition busy(const Tries& tries, int64_t samples, double now_s);
+  /// Whom the slot is meant for, where steps wait; nobody: others decide.
+  std::optional<PeerId> meant(const Tries& tries, const std::vector<PeerId>& peers, int64_t samples,
+                              double now_s);
   /// Until it would be done with what it has and `samples` more.
   double busy_s(const PeerId& peer, int64_t samples) const;
   bool passed_over(const PeerId& peer, int64_t samples, double bound_s, double now_s) const;
   void share_anew(const PeerId& peer);
+  bool steps_wait() const { return patience_ < 1; }
 
   WiringCost cost_;
   double patience_;
@@ -97,6 +110,8 @@ class PeerChoice {
   PeerEstimates costs_;        // gives the shares
   std::map<PeerId, Work> work_;
   bool measured_ = false;  // somebody has answered
+  StepShares step_shares_;
+  uint32_t step_slots_ = 0, stage_ = 0;
 };
 
 }  // namespace swarm::routing

@@ -108,4 +108,10 @@ double PeerEstimates::deadline_s(const PeerId& peer, int64_t samples) const {
   return std::min(std::max(deadline, options_.min_deadline_s), options_.max_deadline_s);
 }
 
+double PeerEstimates::usual_deadline_s(int64_t samples) const {
+  const double usual_s = typical_seconds_per_sample() * options_.deadline_factor *
+                         static_cast<double>(std::max<int64_t>(samples, 1));
+  return usual_s > 0 ? std::clamp(usual_s, options_.min_deadline_s, options_.max_deadline_s) : 0;
+}
+
 }  // namespace swarm::routing

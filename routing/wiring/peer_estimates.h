@@ -41,6 +41,8 @@ class PeerEstimates {
   double samples_per_s(const PeerId& peer) const;
   /// How long to wait for an answer about `samples` samples.
   double deadline_s(const PeerId& peer, int64_t samples) const;
+  /// Likewise of a peer that is like most; 0: none was measured.
+  double usual_deadline_s(int64_t samples) const;
 
  private:
   struct Estimate {

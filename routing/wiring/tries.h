@@ -16,10 +16,16 @@ namespace swarm::routing {
 class Tries {
  public:
   /// Peers in `avoid` are taken only when there is no other.
-  /// `number`: of the microbatch, for WiringCost::kFixed.
-  explicit Tries(std::set<PeerId> avoid = {}, uint64_t number = 0)
-      : avoid_(std::move(avoid)), number_(number) {}
+  /// `number`: of the microbatch, in its `step`.
+  explicit Tries(std::set<PeerId> avoid = {}, uint64_t number = 0, uint64_t step = 0)
+      : avoid_(std::move(avoid)), number_(number), step_(step) {}
   uint64_t number() const { return number_; }
+  uint64_t step() const { return step_; }
+
+  /// Neither asked in this round nor to be avoided.
+  bool may_ask(const PeerId& peer) const {
+    return tried_.count(peer) == 0 && avoid_.count(peer) == 0;
+  }
 
   using Condition = std::function<bool(const PeerId&)>;
   /// A peer of `router` that was not asked in this round; it counts as asked. Nothing: all were.
@@ -37,7 +43,7 @@ class Tries {
   std::set<PeerId> avoid_;
   std::set<PeerId> tried_;
   double shortest_hint_s_ = 0;  // 0: none
-  uint64_t number_ = 0;
+  uint64_t number_ = 0, step_ = 0;
 };
 
 }  // namespace swarm::routing

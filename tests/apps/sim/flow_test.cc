@@ -16,20 +16,26 @@ namespace {
 /// Long enough for the shares; the table of `swarm bench wiring` takes longer.
 FlowResult run(FlowScenario scenario) {
   scenario.settle_s = 50;
-  scenario.measured_s = 50;
+  scenario.measured_s = scenario.asynchronous ? 50 : 100;  // tens of steps
   return sim::run_flow(scenario);
 }
 
+struct Bars {
+  double of_capacity = 0.9;
+  double off = 0.15;  ///< Of a share.
+};
+
 /// The cases of sim::share_cases() with these numbers.
 void check_shares(size_t peers, bool asynchronous, const std::vector<size_t>& numbers,
-                  double of_bound, double off = 0.3) {
+                  const Bars& bars = {}) {
   const auto cases = sim::share_cases(peers, asynchronous);
   for (const size_t number : numbers) {
     const sim::ShareCase& one = cases.at(number);
     BOOST_TEST_INFO_SCOPE(one.with.name << ", " << peers << " peers a stage");
     const FlowResult result = run(one.with);
-    BOOST_TEST(result.worst_share() <= (one.has_slow ? off : 0.1), result.worst_share());
-    BOOST_TEST(result.of_bound() >= of_bound, result.of_bound());
+    BOOST_TEST(result.worst_share() <= (one.has_slow ? bars.off : 0.1), result.worst_share());
+    BOOST_TEST(result.of_capacity() >= bars.of_capacity, result.of_capacity());
+    BOOST_TEST(result.carried <= result.bound, result.carried << " of " << result.bound);
     if (!one.has_slow) continue;
     const double without = run(one.without).carried;
     BOOST_TEST(result.carried >= 0.95 * without, result.carried << " of " << without);
@@ -53,16 +59,21 @@ BOOST_AUTO_TEST_SUITE(Flow)
 #endif
 
 BOOST_AUTO_TEST_CASE(asynchronous_shares_follow_what_two_peers_can_carry) {
-  check_shares(2, true, {2, 4}, 0.9);  // a slow link and a slow computer; one of each pair far away
+  check_shares(2, true, {2, 4});  // a slow link and a slow computer; one of each pair far away
 }
 
 BOOST_AUTO_TEST_CASE(asynchronous_shares_follow_what_four_peers_can_carry) {
-  // A slow link; one of each in every stage. A slow peer's share is up to half less than its capacity.
-  check_shares(4, true, {0, 4}, 0.9, 0.55);
+  check_shares(4, true, {0, 4});  // a slow link; one of each in every stage
 }
 
 BOOST_AUTO_TEST_CASE(synchronous_shares_follow_what_two_peers_can_carry) {
-  check_shares(2, false, {0}, 0.9);  // a slow link
+  check_shares(2, false, {0});  // a slow link
+}
+
+// Steps are so short that filling, draining and the last microbatches are a fifth of them (docs/wiring.md,
+// Limits). It was 0.61, and a peer was left out.
+BOOST_AUTO_TEST_CASE(synchronous_shares_follow_what_four_peers_can_carry) {
+  check_shares(4, false, {0, 4}, {0.7, 0.25});
 }
 
 BOOST_AUTO_TEST_CASE(links_that_carry_a_tenth_of_the_work_cost_none_of_it) {

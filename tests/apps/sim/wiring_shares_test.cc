@@ -176,7 +176,9 @@ BOOST_FIXTURE_TEST_CASE(a_slow_pair_is_avoided_by_its_sender_only, AsyncShares) 
                                   << " throughput " << throughput());
   BOOST_TEST(slow < 0.2 * beside);
   BOOST_TEST(other > 3 * slow);
-  BOOST_TEST(throughput() >= 0.9 * 2 * kFastPerS);
+  // Of both peers; more than the one beside it alone. The other sender does not see that it has to make way
+  // there (docs/wiring.md, Limits).
+  BOOST_TEST(throughput() >= 0.7 * 2 * kFastPerS);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_computer_four_times_slower_gets_a_fifth, AsyncShares) {

@@ -3,6 +3,8 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
 
 #include "tests/support/ids.h"
 
@@ -205,16 +207,26 @@ double stuck_s(Choice& choice) {
 
 // One that cannot forward: it was tried every 30 s, each time for longer.
 BOOST_FIXTURE_TEST_CASE(a_peer_that_answers_no_more_is_tried_a_tenth_of_the_time_at_most, Choice) {
+  be_patient(kPatienceOfSteps);
   shares_of(*this, 2, 0.1, {0.1, 0, 0, 0}, 0.1, {0.1, 0, 0, 0});
   const double stuck = stuck_s(*this);
   BOOST_TEST(stuck <= 80, stuck);
 }
 
 BOOST_FIXTURE_TEST_CASE(nor_is_one_that_never_answered, Choice) {
+  be_patient(kPatienceOfSteps);
   while (pick_one() != peer(2)) ended(peer(1), 1);
   serve(peer(2), 0.1, {0.1, 0, 0, 0});
   const double stuck = stuck_s(*this);
   BOOST_TEST(stuck <= 80, stuck);
+}
+
+// A place is held while it is waited for, no step.
+BOOST_FIXTURE_TEST_CASE(without_steps_it_is_tried_sooner, Choice) {
+  shares_of(*this, 2, 0.1, {0.1, 0, 0, 0}, 0.1, {0.1, 0, 0, 0});
+  const double stuck = stuck_s(*this);
+  BOOST_TEST(stuck > 80, stuck);
+  BOOST_TEST(stuck < 300, stuck);
 }
 
 // Its first silence was no cost of a microbatch.
@@ -288,6 +300,69 @@ BOOST_AUTO_TEST_CASE(in_fixed_pipelines_the_number_decides) {
       BOOST_TEST((way->second == picked));
     }
   BOOST_TEST((ways[0] != ways[1] && ways[1] != ways[2] && ways[0] != ways[2]));
+}
+
+// -- where steps wait
+
+struct StepChoice : Choice {
+  explicit StepChoice(uint32_t peers = 4) : Choice(WiringCost::kOccupancy, peers) {
+    be_patient(kPatienceOfSteps);
+    deal_steps(/*slots=*/64, /*stage=*/1);
+    for (uint32_t i = 0; i < 64; ++i) {  // peer 1 takes four times as long
+      const PeerId id = pick_slot(i);
+      serve(id, 0.5, {id == peer(1) ? 0.4 : 0.1, 0, 0, 0});
+    }
+  }
+  PeerId pick_slot(uint64_t slot, uint64_t step = 0, double now_s = 0) {
+    Tries tries({}, slot, step);
+    return pick(tries, 1, now_s).value();
+  }
+};
+
+BOOST_FIXTURE_TEST_CASE(the_slot_decides_whoever_sends_it, StepChoice) {
+  StepChoice other;
+  std::map<PeerId, int> shares;
+  for (uint64_t slot = 0; slot < 64; ++slot) {
+    const PeerId id = pick_slot(slot);
+    BOOST_TEST((other.pick_slot(slot) == id));
+    ++shares[id];
+    ended(id, 1);
+  }
+  BOOST_TEST(shares[peer(1)] >= 4);
+  BOOST_TEST(shares[peer(1)] <= 6);
+  BOOST_TEST(std::abs(shares[peer(2)] - 20) <= 2);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_has_been_asked_is_not_asked_again_for_its_slot, StepChoice) {
+  Tries tries({}, 3);
+  std::set<PeerId> asked;
+  for (int i = 0; i < 4; ++i) asked.insert(pick(tries, 1, 0).value());
+  BOOST_TEST(asked.size() == 4u);
+  BOOST_TEST(!pick(tries, 1, 0));
+}
+
+BOOST_FIXTURE_TEST_CASE(who_holds_more_than_a_step_takes_is_passed_over, StepChoice) {
+  for (int i = 0; i < 30; ++i) pick_slot(0);  // unfinished: 30 x 0.1 s and more, a step takes 2 s
+  std::map<PeerId, int> shares;
+  for (uint64_t slot = 0; slot < 64; ++slot) ++shares[pick_slot(0)];
+  BOOST_TEST(shares.size() > 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_is_too_slow_for_a_step_is_tried_early_in_one, StepChoice) {
+  serve(peer(1), 9, {90, 0, 0, 0});
+  serve(peer(1), 9, {90, 0, 0, 0});
+  const double later_s = 1e4;  // 50 times its cost
+  for (uint64_t slot = 32; slot < 64; ++slot) BOOST_TEST((pick_slot(slot, 1, later_s) != peer(1)));
+  BOOST_TEST((pick_slot(2, 2, later_s) == peer(1)));
+  BOOST_TEST((pick_slot(3, 2, later_s) != peer(1)));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_step_does_not_wait_long_to_see_whether_who_was_silent_still_is,
+                        StepChoice) {
+  for (int i = 0; i < 5; ++i) timed_out(peer(1), 1, 60);
+  BOOST_TEST(deadline_s(peer(1), 1) <= 3);
+  be_patient(kPatience);
+  BOOST_TEST(deadline_s(peer(1), 1) > 60);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
