@@ -110,6 +110,8 @@ RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t
   const RoleName name{Role::kStage, place, life};
   const Stage stage(static_cast<uint32_t>(options.stages[place]));
   auto deps = common_deps<StageServerDeps>(context, name);
+  deps.run_id = options.run_id;
+  deps.config_fingerprint = options.config_fingerprint;
   deps.stage = stage;
   deps.sequence = options.model.sequence;
   tell_memory(options, options.stages[place], deps);
@@ -117,7 +119,6 @@ RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t
   deps.options = options.stage_server;
   deps.state_transfer_options = options.state_transfer;
   deps.faults = options.faults;
-  deps.state_transfer_options = options.state_transfer;
   deps.compute = spawn_compute_of(context, stage);
   deps.checkpointer = spawn_checkpointer_of(context);
   deps.averager = spawn_averager_of(context, deps.id, stage);

@@ -27,9 +27,10 @@ class FakeTextData : public tensor::TextData {
   int32_t sequence_;
 };
 
-/// Stands before a compute actor: every job takes `delay`, and is said to have taken that long.
+/// Stands before a compute actor: every job takes `pass`, one without a pass of a microbatch `other`,
+/// and is said to have taken that long. Jobs end in their order.
 caf::behavior slow_compute(caf::event_based_actor* self, const caf::actor& compute,
-                           std::chrono::nanoseconds delay);
+                           std::chrono::nanoseconds pass, std::chrono::nanoseconds other);
 
 /// Stands before a checkpointer: what it wrote is durable, and acknowledged, `fsync` later.
 /// `snapshot(stream, step, dropped)` is called with each acknowledgement and each order to drop.

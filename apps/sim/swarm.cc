@@ -174,7 +174,8 @@ void Swarm::start_stage(Node& node) {
   context.interpose = [this, &node, disk, noted](Role role, const caf::actor& actor) {
     node.actors.push_back(actor);
     return role == Role::kCompute
-               ? caf::actor(system->spawn(slow_compute, actor, node.times.compute))
+               ? caf::actor(system->spawn(slow_compute, actor, node.times.compute,
+                                          node.times.other.value_or(node.times.compute)))
                : caf::actor(
                      system->spawn(slow_disk, actor, disk, node.times.fsync, SnapshotNoted(noted)));
   };

@@ -25,6 +25,8 @@ struct MachineTimes {
   std::chrono::nanoseconds compute = std::chrono::milliseconds(1);  ///< Per job of a stage.
   std::chrono::nanoseconds fsync{0};  ///< From a write to its acknowledgement.
   uint64_t parameters = kParameters;  ///< Of its stage; the same for all replicas.
+  /// Per job without a pass of a microbatch, such as taking a range; nothing: as `compute`.
+  std::optional<std::chrono::nanoseconds> other{};
 };
 
 /// Told of everything that can be seen from outside. Called from within actors: do not act on the
