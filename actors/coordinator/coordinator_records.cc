@@ -153,7 +153,6 @@ void CoordinatorRecords::write(const routing::orders::WriteMetrics& from,
   line.slots = from.slots;
   line.attempts = from.attempts;
   line.term = term.value();
-  line.learners = std::move(learners);
   line.gradient_norm = from.gradient_norm;
   const auto sent = traffic_.since_last(kTrafficClasses);
   for (size_t i = 0; i < sent.size(); ++i) line.bytes_sent[i] = sent[i];
@@ -164,6 +163,7 @@ void CoordinatorRecords::write(const routing::orders::WriteMetrics& from,
       line.staleness.back() = StageStaleness{stage.histogram, stage.mean(), stage.max};
   }
   staleness_.clear();
+  line.learners = std::move(learners);
   events_->metrics(line);
   if (!from.train_loss) return;
   last_loss_ = *line.train_loss;

@@ -110,11 +110,11 @@ RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t
   const RoleName name{Role::kStage, place, life};
   const Stage stage(static_cast<uint32_t>(options.stages[place]));
   auto deps = common_deps<StageServerDeps>(context, name);
-  deps.run_id = options.run_id;
-  deps.config_fingerprint = options.config_fingerprint;
   deps.stage = stage;
   deps.sequence = options.model.sequence;
   tell_memory(options, options.stages[place], deps);
+  deps.run_id = options.run_id;
+  deps.config_fingerprint = options.config_fingerprint;
   deps.optimizer = options.optimizer;
   deps.options = options.stage_server;
   deps.state_transfer_options = options.state_transfer;
