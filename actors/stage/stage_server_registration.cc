@@ -69,8 +69,8 @@ void StageServerState::obey(Step as_of, const proto::RegisterPeerReply& verdict)
       if (context_->at.applied == as_of) fetch(verdict);  // else overtaken by a commit
       return;
     case Reply::VERDICT_WAIT:
-      stop_serving(verdict.reason());
       if (context_->phase.learns()) keeper_->settle_learned();
+      stop_serving(verdict.reason());
       return register_later(
           milliseconds(std::clamp<uint32_t>(verdict.retry_after_ms(), 20, 2'000)));
     default:
