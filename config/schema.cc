@@ -274,6 +274,9 @@ void add_roles(ExperimentBuilder& b) {
         "Of a state that is learned while the others train, without the updates that they make; 0: "
         "no "
         "limit. Lower: others notice less, and the peer serves later.");
+  b.add("keep_bytes_per_s", AT(base.state_transfer.keep_bytes_per_s), in(0, 1e12),
+        "Of a state that is learned, to the peer's own disk, so that the download goes on after a "
+        "restart of its process; at most twice what comes over its links. 0: it begins anew.");
   b.section("checkpoint", false);
   b.add("every_steps", AT(base.checkpoint.every_steps), in(0, 4e9),
         "Steps between snapshots; 0: only at the end and on demand.");

@@ -29,10 +29,13 @@ std::string to_json(const StepMetrics& line) {
   // A reader of the file sees which numbers there are, also where one was not measured.
   for (const char* key : {"train_loss", "tokens_per_second", "gradient_norm"})
     if (find(out, key) == nullptr) out.push_back({key, {}});
-  if (line.staleness.empty())
+  const auto leave_out = [&out](const char* key) {
     out.erase(std::remove_if(out.begin(), out.end(),
-                             [](const auto& member) { return member.first == "staleness"; }),
+                             [key](const auto& member) { return member.first == key; }),
               out.end());
+  };
+  if (line.staleness.empty()) leave_out("staleness");
+  if (line.learners.empty()) leave_out("learners");
   return to_json(out);
 }
 

@@ -46,6 +46,24 @@ struct TrafficBytes {
   }
 };
 
+/// A peer that joins while the others train (docs/averaging.md, "Learners").
+struct LearnerProgress {
+  std::string node;
+  uint32_t stage = 0;
+  uint64_t learned_bytes = 0, state_bytes = 0;
+  double needs_bytes_per_s = 0, has_bytes_per_s = 0;  ///< 0: not known yet.
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("node", node, "its node's name");
+    v("stage", stage, "of which it learns the state");
+    v("learned_bytes", learned_bytes, "that it has");
+    v("state_bytes", state_bytes, "of the whole state");
+    v("needs_bytes_per_s", needs_bytes_per_s, "what the others' updates take");
+    v("has_bytes_per_s", has_bytes_per_s, "what its links bring");
+  }
+};
+
 struct StepMetrics {
   uint64_t step = 0;
   std::optional<double> time_s{};      ///< Unix time of the closing; the log fills it in.
@@ -64,6 +82,7 @@ struct StepMetrics {
   uint64_t term = 0;  ///< Of the coordinator.
   /// Asynchronous mode: of each stage; nothing for one that made no update.
   std::vector<std::optional<StageStaleness>> staleness{};
+  std::vector<LearnerProgress> learners{};  ///< Peers that are joining.
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -83,6 +102,7 @@ struct StepMetrics {
     v("attempts", attempts, "tries that they took");
     v("term", term, "of the coordinator; rises with every takeover");
     v("staleness", staleness, "asynchronous mode: of each stage, how old gradients were");
+    v("learners", learners, "peers that are joining");
   }
 };
 

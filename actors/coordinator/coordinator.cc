@@ -279,7 +279,7 @@ caf::result<Mail> CoordinatorState::on_save() {
   for (const auto& [id, peer] : roster_->peers()) {
     if (!peer.serving || !peer.reachable) continue;
     ++*left;
-    mail_->save(id, one_done);
+    mail_->save(id, peer.save_limit, one_done);
   }
   one_done(make_mail(proto::Ack()));
   return promise;

@@ -1,5 +1,6 @@
 #include "actors/coordinator/coordinator_mail.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -11,6 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kCommitBudget{60'000};
+constexpr uint64_t kMostSaveMs = 24ull * 3'600'000;
 
 routing::CommitAnswer answer_of(const proto::CommitStepReply& reply) {
   return {Step(reply.step()), reply.checksum()};
@@ -65,6 +67,9 @@ routing::PeerReport read_report(const proto::RegisterPeer& message) {
   report.swarm_peers = message.swarm_peers();
   report.learned_bytes = message.learned_bytes();
   report.state_bytes = message.state_bytes();
+  report.needs_bytes_per_s = message.needs_bytes_per_s();
+  report.has_bytes_per_s = message.has_bytes_per_s();
+  report.save_limit = milliseconds(std::min<uint64_t>(message.save_limit_ms(), kMostSaveMs));
   return report;
 }
 

@@ -2,6 +2,8 @@
 /// into values that cannot be half-filled.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,6 +56,11 @@ Mail write_leases(const routing::Leases& leases, Term term, Step step, bool over
                   const RunText& text);
 /// Of one request for a round's answer; the round itself may take longer (StepMail).
 constexpr std::chrono::milliseconds kRoundBudget{120'000};
+/// Of SaveCheckpoint to a peer with this PeerReport::save_limit: a large state on a slow disk takes long.
+inline std::chrono::milliseconds save_budget(routing::Time save_limit) {
+  constexpr std::chrono::milliseconds kLeast{60'000};
+  return std::max(kLeast, std::chrono::duration_cast<std::chrono::milliseconds>(save_limit));
+}
 proto::CommitStep commit_message(const routing::orders::CommitStep& order, Term term);
 Mail write_abandon(const routing::orders::AbandonRound& order, Term term);
 Mail write_commit(const routing::orders::CommitStep& order, Term term);

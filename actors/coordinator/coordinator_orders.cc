@@ -23,9 +23,10 @@ void CoordinatorState::obey(const Order& order) {
   const Term term = office_->office().term();
   if constexpr (std::is_same_v<Order, orders::Note>)
     records_->write(order);
-  else if constexpr (std::is_same_v<Order, orders::WriteAudit> ||
-                     std::is_same_v<Order, orders::WriteMetrics>)
+  else if constexpr (std::is_same_v<Order, orders::WriteAudit>)
     records_->write(order, term);
+  else if constexpr (std::is_same_v<Order, orders::WriteMetrics>)
+    records_->write(order, learners_of(*roster_), term);
   else if constexpr (std::is_same_v<Order, orders::Gather>)
     gather(order.reason, schedule_->applied());
   else if constexpr (std::is_same_v<Order, orders::Open>)
@@ -66,7 +67,7 @@ void CoordinatorState::resume_later(const orders::Later& later) {
 
 void CoordinatorState::save_all() {
   self_
-      ->request(caf::actor_cast<caf::actor>(self_), milliseconds(60'000),
+      ->request(caf::actor_cast<caf::actor>(self_), save_budget(roster_->save_limit()),
                 make_mail(proto::SaveCheckpoint()))
       .then(
           [this](const Mail&) { carry_out(schedule_->saved({}, now())); },
@@ -74,7 +75,8 @@ void CoordinatorState::save_all() {
 }
 
 void CoordinatorState::save_late(const PeerId& id) {
-  mail_->save(id, [this, id](Result<Mail> reply) {
+  const auto* late = roster_->find(id);
+  mail_->save(id, late ? late->save_limit : routing::Time(), [this, id](Result<Mail> reply) {
     auto* peer = roster_->find(id);
     if (!reply && peer != nullptr) peer->late_save = false;
   });

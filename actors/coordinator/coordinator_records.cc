@@ -139,7 +139,8 @@ void CoordinatorRecords::write(const routing::orders::WriteAudit& line, Term ter
   events_->closed(closed);
 }
 
-void CoordinatorRecords::write(const routing::orders::WriteMetrics& from, Term term) {
+void CoordinatorRecords::write(const routing::orders::WriteMetrics& from,
+                               std::vector<records::LearnerProgress> learners, Term term) {
   const uint64_t step_tokens = options_.batch * options_.sequence;
   StepMetrics line;
   line.step = from.step.value();
@@ -162,6 +163,7 @@ void CoordinatorRecords::write(const routing::orders::WriteMetrics& from, Term t
       line.staleness.back() = StageStaleness{stage.histogram, stage.mean(), stage.max};
   }
   staleness_.clear();
+  line.learners = std::move(learners);
   events_->metrics(line);
   if (!from.train_loss) return;
   last_loss_ = *line.train_loss;
@@ -171,6 +173,15 @@ void CoordinatorRecords::write(const routing::orders::WriteMetrics& from, Term t
 void CoordinatorRecords::add_staleness(Stage stage, const Staleness& staleness) {
   staleness_.resize(options_.num_stages);
   staleness_[stage.value()].merge(staleness);
+}
+
+std::vector<records::LearnerProgress> learners_of(const routing::Roster& roster) {
+  std::vector<records::LearnerProgress> found;
+  for (const auto& [id, peer] : roster.peers())
+    if (peer.learns())
+      found.push_back({peer.node_name, peer.stage.value(), peer.learned_bytes, peer.state_bytes,
+                       peer.needs_bytes_per_s, peer.has_bytes_per_s});
+  return found;
 }
 
 }  // namespace swarm::actors

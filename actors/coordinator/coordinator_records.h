@@ -43,7 +43,8 @@ class CoordinatorRecords {
   }
   void write(const routing::orders::Note& note);
   void write(const routing::orders::WriteAudit& line, Term term);
-  void write(const routing::orders::WriteMetrics& line, Term term);
+  void write(const routing::orders::WriteMetrics& line,
+             std::vector<records::LearnerProgress> learners, Term term);
 
   /// What was measured of the speed so far is of another time.
   void swarm_gathers() { token_rate_.clear(); }
@@ -66,5 +67,8 @@ class CoordinatorRecords {
   std::optional<double> last_loss_;
   double tokens_per_second_ = 0;
 };
+
+/// Peers that are joining, for a line of metrics.
+std::vector<records::LearnerProgress> learners_of(const routing::Roster& roster);
 
 }  // namespace swarm::actors

@@ -50,6 +50,10 @@ proto::SwarmStatusReply CoordinatorState::status() const {
     one->set_step(peer.step.value());
     one->set_checksum(peer.checksum);
     one->set_checksum_step(peer.checksum_step.value_or(peer.step).value());
+    one->set_learned_bytes(peer.learned_bytes);
+    one->set_state_bytes(peer.state_bytes);
+    one->set_needs_bytes_per_s(peer.needs_bytes_per_s);
+    one->set_has_bytes_per_s(peer.has_bytes_per_s);
   }
   return reply;
 }

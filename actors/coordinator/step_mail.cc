@@ -55,9 +55,8 @@ void StepMail::send(const routing::orders::CommitStep& order, Term term) {
                });
 }
 
-void StepMail::save(const PeerId& id, std::function<void(Result<Mail>)> done) {
-  request_mail(self_, book_.proxy(id),
-               make_mail(proto::SaveCheckpoint(), {}, std::chrono::milliseconds(60'000)),
+void StepMail::save(const PeerId& id, routing::Time limit, std::function<void(Result<Mail>)> done) {
+  request_mail(self_, book_.proxy(id), make_mail(proto::SaveCheckpoint(), {}, save_budget(limit)),
                std::move(done));
 }
 

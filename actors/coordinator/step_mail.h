@@ -36,7 +36,8 @@ class StepMail {
   void send(const routing::orders::AbandonRound& order, Term term);
   void send(const routing::orders::CommitStep& order, Term term);
   /// Asks a peer for a snapshot; done(reply) once it is durable, or not.
-  void save(const PeerId& id, std::function<void(Result<Mail>)> done);
+  /// `limit`: the peer's own for its snapshot.
+  void save(const PeerId& id, routing::Time limit, std::function<void(Result<Mail>)> done);
   /// One way; does nothing for a peer that cannot be reached yet.
   void tell(const PeerId& id, const Mail& mail);
 

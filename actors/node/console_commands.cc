@@ -93,17 +93,28 @@ void swarm_status(ConsoleContext& context, std::string (*show)(const proto::Swar
       });
 }
 
+/// Of a peer that joins: how much of its state it has, and whether it can keep up.
+std::string learned_text(const proto::PeerStatus& peer) {
+  if (peer.state_bytes() == 0) return "";
+  const double percent =
+      100 * static_cast<double>(peer.learned_bytes()) / static_cast<double>(peer.state_bytes());
+  if (peer.needs_bytes_per_s() <= 0 || peer.has_bytes_per_s() <= 0) return fixed(percent, 0) + " %";
+  return fmt::format("{} %, needs {} MB/s, has {}", fixed(percent, 0),
+                     fixed(peer.needs_bytes_per_s() / 1e6, 2),
+                     fixed(peer.has_bytes_per_s() / 1e6, 2));
+}
+
 std::string stages_text(const proto::SwarmStatusReply& status) {
   std::vector<proto::PeerStatus> peers(status.peers().begin(), status.peers().end());
   std::sort(peers.begin(), peers.end(), [](const auto& a, const auto& b) {
     return std::make_pair(a.stage(), a.peer().node_name()) <
            std::make_pair(b.stage(), b.peer().node_name());
   });
-  TextTable table({"stage", "node", "address", "step", "checksum", "of step"});
+  TextTable table({"stage", "node", "address", "step", "checksum", "of step", "learned"});
   for (const auto& peer : peers)
     table.add({std::to_string(peer.stage()), peer.peer().node_name(), peer.peer().endpoint(),
                std::to_string(peer.step()), peer.checksum() == 0 ? "-" : hex(peer.checksum()),
-               std::to_string(peer.checksum_step())});
+               std::to_string(peer.checksum_step()), learned_text(peer)});
   return table.text();
 }
 

@@ -113,11 +113,12 @@ RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t
   deps.stage = stage;
   deps.sequence = options.model.sequence;
   tell_memory(options, options.stages[place], deps);
+  deps.run_id = options.run_id;
+  deps.config_fingerprint = options.config_fingerprint;
   deps.optimizer = options.optimizer;
   deps.options = options.stage_server;
   deps.state_transfer_options = options.state_transfer;
   deps.faults = options.faults;
-  deps.state_transfer_options = options.state_transfer;
   deps.compute = spawn_compute_of(context, stage);
   deps.checkpointer = spawn_checkpointer_of(context);
   deps.averager = spawn_averager_of(context, deps.id, stage);

@@ -25,6 +25,8 @@ class StageHost {
   virtual ~StageHost() = default;
   /// From serving back to registering.
   virtual void stop_serving(const std::string& reason) = 0;
+  /// From learning back to registering, with the state that is in memory.
+  virtual void end_learning(const std::string& reason) = 0;
   /// Tells the coordinator how things are now.
   virtual void register_peer() = 0;
   virtual void save_snapshot() = 0;

@@ -156,6 +156,10 @@ void StageServerState::stop_serving(const std::string& reason) {
   if (context_->phase.serves()) enter(At::kRegistering, reason);
 }
 
+void StageServerState::end_learning(const std::string& reason) {
+  if (context_->phase.learns()) enter(At::kRegistering, reason);
+}
+
 void StageServerState::loading_is_over(const std::string& reason, milliseconds pause) {
   enter(At::kRegistering, reason);
   if (pause.count() > 0)

@@ -55,6 +55,7 @@ struct StageServerDeps {
   PeerId id;  ///< Its actor name is registered with `links` by the stage server itself.
   Endpoint endpoint;
   std::string node_name;
+  std::string run_id, config_fingerprint;
   Stage stage;
   uint32_t num_stages = 1;
   int32_t sequence = 0;  ///< T; other lengths are refused.

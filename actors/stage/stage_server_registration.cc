@@ -35,10 +35,8 @@ void StageServerState::register_peer() {
   message.set_foreign_term(context_->coordinator->foreign_term().value());
   for (Step step : keeper_->snapshots().readable()) message.add_snapshots(step.value());
   updates_->describe_to(message);
-  if (context_->phase.learns()) {  // of what it had it is giving up what is not in the state
-    message.set_has_average(false);
-    keeper_->learner().describe_to(message);
-  }
+  keeper_->describe_to(message);
+  if (context_->phase.learns()) keeper_->learner().describe_to(message);
   if (const RunText text = deps.text->get(); text.known()) *message.mutable_text() = to_proto(text);
   registering_ = true;
   context_->coordinator->request(
@@ -71,6 +69,7 @@ void StageServerState::obey(Step as_of, const proto::RegisterPeerReply& verdict)
       if (context_->at.applied == as_of) fetch(verdict);  // else overtaken by a commit
       return;
     case Reply::VERDICT_WAIT:
+      if (context_->phase.learns()) keeper_->settle_learned();
       stop_serving(verdict.reason());
       return register_later(
           milliseconds(std::clamp<uint32_t>(verdict.retry_after_ms(), 20, 2'000)));
@@ -85,6 +84,7 @@ void StageServerState::serve(const proto::RegisterPeerReply& verdict) {
   swarm_peers_ = verdict.peers();
   if (context_->phase.serves()) return;
   keeper_->forget_newer_snapshots();
+  keeper_->forget_learned();
   enter(At::kServing, verdict.reason());
   if (was_serving_)
     context_->record(records::Resumed{verdict.reason()});

@@ -25,6 +25,7 @@ class StageServerState : public StageHost {
 
   // -- for the parts
   void stop_serving(const std::string& reason) override;
+  void end_learning(const std::string& reason) override;
   void register_peer() override;
   void save_snapshot() override;
   void compute_next() override { microbatches_->compute_next(); }

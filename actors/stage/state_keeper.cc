@@ -11,11 +11,21 @@ namespace swarm::actors {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+/// Assumed of a disk until it has shown more [bytes/s].
+constexpr double kSlowDisk = 20e6;
+/// As state_download.cc, which gives up sooner, assumes of a link [bytes/s].
+constexpr double kSlowestLink = 16u << 10;
+
+}  // namespace
+
 StateKeeper::StateKeeper(StageContext& context, StageUpdates& updates, Done done)
     : context_(context),
       updates_(updates),
       done_(std::move(done)),
-      learner_(context, updates, [this](const StateLearner::Learned& state) { learned(state); }) {}
+      learner_(context, updates, [this](const StateLearner::Learned& state) { learned(state); }),
+      disk_(kSlowDisk, context.deps.options.disk_limit) {}
 
 std::string StateKeeper::Origin::name() const {
   switch (kind) {
@@ -54,7 +64,7 @@ void StateKeeper::initialize() {
 
 void StateKeeper::restore_own(Step step) {
   context_.self
-      ->request(context_.deps.checkpointer, context_.deps.options.disk_limit, load_atom::value,
+      ->request(context_.deps.checkpointer, disk_limit(state_bytes()), load_atom::value,
                 context_.stream(), step.value())
       .then(
           [this](const Buffer& state) {
@@ -89,13 +99,13 @@ void StateKeeper::learned(const StateLearner::Learned& state) {
 bool StateKeeper::fetch(const proto::RegisterPeerReply& verdict) {
   FetchState fetch;
   fetch.stage = context_.deps.stage;
-  fetch.max_bytes = tensor::max_state_bytes(context_.deps.optimizer.kind, context_.num_parameters);
+  fetch.max_bytes = state_bytes();
   if (verdict.exact()) fetch.exact_step = Step(verdict.step());
   fetch.sources = holders(verdict);
   if (fetch.sources.empty()) return false;
-  context_.self
-      ->request(context_.deps.state_transfer, context_.deps.options.transfer_limit,
-                fetch_atom::value, std::move(fetch))
+  const routing::BytePace slowest(kSlowestLink, context_.deps.options.transfer_limit);
+  const auto limit = std::chrono::duration_cast<milliseconds>(slowest.limit(fetch.max_bytes));
+  context_.self->request(context_.deps.state_transfer, limit, fetch_atom::value, std::move(fetch))
       .then(
           [this, wanted = Step(verdict.step())](const FetchedState& fetched) {
             if (fetched.step < wanted)  // the neighbours are about to apply the update
@@ -154,6 +164,21 @@ void StateKeeper::failed(const std::string& source, const Error& error) {
 
 // -- snapshots
 
+milliseconds StateKeeper::disk_limit(uint64_t bytes) const {
+  return std::chrono::duration_cast<milliseconds>(disk_.limit(bytes));
+}
+
+uint64_t StateKeeper::state_bytes() const {
+  return tensor::max_state_bytes(context_.deps.optimizer.kind, context_.num_parameters);
+}
+
+/// A coordinator waits as long as the peer does, where that is long.
+void StateKeeper::describe_to(proto::RegisterPeer& message) const {
+  const milliseconds limit = disk_limit(state_bytes());
+  if (limit > context_.deps.options.disk_limit)
+    message.set_save_limit_ms(static_cast<uint64_t>(limit.count()));
+}
+
 /// With local updates the state is numbered by the period, within which it goes on.
 std::function<Result<FrozenState>(tensor::Stage&)> StateKeeper::freeze_job() const {
   return [number = updates_.number_of_state()](tensor::Stage& stage) -> Result<FrozenState> {
@@ -173,15 +198,17 @@ void StateKeeper::save(std::function<void(Status)> done) {
 
 void StateKeeper::write(const FrozenState& frozen, std::function<void(Status)> done) {
   context_.self
-      ->request(context_.deps.checkpointer, context_.deps.options.disk_limit, save_atom::value,
+      ->request(context_.deps.checkpointer, disk_limit(frozen.state.size()), save_atom::value,
                 context_.stream(), frozen.step.value(), frozen.state,
                 /*replace=*/updates_.states_change())
       .then(
-          [this, done, began_s = context_.now_s()](uint64_t saved) {
+          [this, done, began_s = context_.now_s(), bytes = frozen.state.size()](uint64_t saved) {
+            const std::chrono::duration<double> took(context_.now_s() - began_s);
+            disk_.took(bytes, std::chrono::duration_cast<routing::Time>(took));
             snapshots_.saved(Step(saved));
             context_.deps.events->record(
                 context_.deps.stage.value(), static_cast<int64_t>(saved),
-                records::Checkpointed{records::seconds_as_millis(context_.now_s() - began_s)});
+                records::Checkpointed{records::seconds_as_millis(took.count())});
             list_snapshots();
             context_.host->register_peer();  // the coordinator waits for it before the next one
             done({});

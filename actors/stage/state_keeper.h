@@ -12,6 +12,7 @@
 #include "actors/state/state_messages.h"
 #include "common/strong_id.h"
 #include "routing/membership/snapshot_list.h"
+#include "routing/state/byte_pace.h"
 
 namespace swarm::actors {
 
@@ -46,6 +47,10 @@ class StateKeeper {
     learner_.learn(sources, swarm_at);
   }
   void stop_learning() { learner_.stop(); }
+  /// Others may need the state: what is learned is taken as it is, if it is of one step.
+  void settle_learned() { learner_.settle_as_it_is(); }
+  /// The peer serves: nothing of an unfinished download stays on the disk.
+  void forget_learned() { learner_.forget_kept(); }
   const StateLearner& learner() const { return learner_; }
 
   /// Asks the disk anew.
@@ -53,6 +58,7 @@ class StateKeeper {
   /// The swarm goes on from `applied`: newer ones belong to a history that was given up.
   void forget_newer_snapshots();
   const routing::SnapshotList& snapshots() const { return snapshots_; }
+  void describe_to(proto::RegisterPeer& message) const;
 
  private:
   /// Where a loaded state is from.
@@ -69,6 +75,9 @@ class StateKeeper {
     uint64_t checksum = 0;
   };
 
+  /// For a whole state, to the disk or from it.
+  std::chrono::milliseconds disk_limit(uint64_t bytes) const;
+  uint64_t state_bytes() const;
   void learned(const StateLearner::Learned& state);
   void load(const Buffer& state, const Origin& origin);
   void loaded(const Loaded& state, const Origin& origin);
@@ -81,6 +90,7 @@ class StateKeeper {
   Done done_;
   StateLearner learner_;
   routing::SnapshotList snapshots_;
+  routing::BytePace disk_;
 };
 
 }  // namespace swarm::actors

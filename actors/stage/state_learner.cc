@@ -26,7 +26,7 @@ namespace {
 constexpr double kSlowest = 16u << 10;
 constexpr milliseconds kShortestBudget{10'000}, kLongestBudget{3'600'000};
 /// A state has as many, unless they would be shorter.
-constexpr uint64_t kFewestRanges = 128, kShortRange = 1'024;
+constexpr uint64_t kFewestRanges = 256, kShortRange = 1'024;
 /// Each keeps means as long as it is asked. Newcomers of a large stage choose different ones.
 constexpr size_t kMostDonors = 4;
 /// A learner that cannot keep up measures its links again after this long.
@@ -39,7 +39,7 @@ uint64_t vectors_of(const StageContext& context) {
 }  // namespace
 
 StateLearner::StateLearner(StageContext& context, StageUpdates& updates, Done done)
-    : context_(context), updates_(updates), done_(std::move(done)) {}
+    : context_(context), updates_(updates), done_(std::move(done)), keeper_(context) {}
 
 routing::LearnOptions StateLearner::options() const {
   const auto& transfer = context_.deps.state_transfer_options;
@@ -84,22 +84,47 @@ void StateLearner::begin(const Ptr& learning) {
                                   at.has_state});
   const bool near = at.has_state && at.applied < learning->wanted &&
                     learning->wanted.value() - at.applied.value() <= routing::RecentMeans::kKept;
-  if (!near || context_.checksum == 0) {
-    learning->began = true;
-    return go_on(learning);
-  }
+  if (near && context_.checksum != 0) return begin_with_memory(learning);
+  begin_with_disk(learning);
+}
+
+void StateLearner::begin_with_memory(const Ptr& learning) {
+  const auto& at = context_.at;
   context_.device.run<tensor::OptimizerCounters>(
       [](tensor::Stage& stage) -> Result<tensor::OptimizerCounters> { return stage.counters(); },
       [this, learning, label = StateLabel{at.applied, context_.checksum}](
           Result<tensor::OptimizerCounters> counters, double) {
         if (over(learning)) return;
-        learning->began = true;
         for (size_t range = 0; counters && range < learning->plan.ranges(); ++range) {
           learning->plan.hold(range, label);
           learning->counters[range] = *counters;
         }
-        go_on(learning);
+        began(learning);
       });
+}
+
+/// With what an earlier process of this peer had learned.
+void StateLearner::begin_with_disk(const Ptr& learning) {
+  RangeLayout layout;
+  layout.run_id = context_.deps.run_id;
+  layout.config_fingerprint = context_.deps.config_fingerprint;
+  layout.stage = context_.deps.stage;
+  layout.elements = context_.num_parameters;
+  layout.vectors = static_cast<uint32_t>(vectors_of(context_));
+  layout.range_elements = options().range_elements;
+  const auto take = [this, learning](const KeptRange& range) {
+    give_up_own_state(learning);
+    learning->plan.hold(range.range, range.label);
+    learning->counters[range.range] = range.counters;
+  };
+  keeper_.begin(layout, learning->wanted, take, [this, learning] {
+    if (!over(learning)) began(learning);
+  });
+}
+
+void StateLearner::began(const Ptr& learning) {
+  learning->began = true;
+  go_on(learning);
 }
 
 void StateLearner::go_on(const Ptr& learning) {
@@ -107,6 +132,9 @@ void StateLearner::go_on(const Ptr& learning) {
   const auto whole = learning->plan.whole();
   if (whole && whole->step >= learning->wanted) return settle(learning, *whole);
   for (const LearnRead& one : learning->plan.reads(now())) read(learning, one);
+  keeper_.keep([learning = learning.get()] {
+    return RangeKeeper::Held{learning->plan.labels(), learning->counters, learning->received};
+  });
   look_again(learning);
 }
 
@@ -127,7 +155,7 @@ milliseconds StateLearner::budget(const Learning& learning) const {
   const auto asked = options();
   const double bytes =
       static_cast<double>(asked.range_elements * asked.bytes_per_element * asked.reads_in_flight);
-  const double rate = std::max(kSlowest, learning.plan.pace().rate(now()));
+  const double rate = std::max(kSlowest, learning.plan.pace().rate());
   const milliseconds takes(static_cast<int64_t>(8'000 * bytes / rate));
   return std::min(kShortestBudget + takes, kLongestBudget);
 }
@@ -195,6 +223,14 @@ void StateLearner::answered(const Ptr& learning, const LearnRead& read, const Re
   go_on(learning);
 }
 
+routing::Time StateLearner::waited(const proto::StateRangeReply& head) {
+  const double waited_s = head.waited_s();
+  if (!(waited_s > 0)) return {};  // nor a number
+  const std::chrono::duration<double> most = kLongestBudget;
+  return std::chrono::duration_cast<routing::Time>(
+      std::min(most, std::chrono::duration<double>(waited_s)));
+}
+
 /// From now on the stage is of no step.
 void StateLearner::give_up_own_state(const Ptr& learning) {
   if (learning->changed) return;
@@ -211,9 +247,12 @@ void StateLearner::take(const Ptr& learning, const LearnRead& read, const Mail& 
   const auto& head = mail.as<proto::StateRangeReply>();
   const bool mean = head.what() == proto::StateRangeReply::WHAT_MEAN;
   learning->sources.at(read.source).bytes += mail.body.size();
+  learning->received += mail.body.size();
   const LearnAnswer answer{mean ? LearnAnswer::What::kMean : LearnAnswer::What::kState,
                            {Step(head.step()), head.checksum()},
-                           {Step(head.newest_step()), head.newest_checksum()}};
+                           {Step(head.newest_step()), head.newest_checksum()},
+                           waited(head)};
+  learning->plan.arrived(read, answer, now());
   tensor::OptimizerCounters counters{head.updates(), head.momentum_product()};
   if (mean) counters = learning->counters[read.range];
   context_.device.run<tensor::OptimizerCounters>(
@@ -234,12 +273,19 @@ void StateLearner::take(const Ptr& learning, const LearnRead& read, const Mail& 
         rest_if_too_slow(learning);
         go_on(learning);
       });
+  go_on(learning);  // the next is asked for while the device takes this one
 }
 
 // -- the whole
 
+void StateLearner::settle_as_it_is() {
+  const Ptr learning = learning_;
+  if (!learning || !learning->began || !learning->changed || learning->settling) return;
+  if (const auto label = learning->plan.uniform()) settle(learning, *label);
+}
+
 void StateLearner::settle(const Ptr& learning, const StateLabel& label) {
-  learning->plan.end_polls();
+  learning->plan.end_reads();
   if (!learning->changed) return settled(learning, label, label.checksum);
   learning->settling = true;
   context_.device.run<uint64_t>(
@@ -261,6 +307,7 @@ void StateLearner::settled(const Ptr& learning, const StateLabel& label,
                       fmt::format("the ranges make no state of step {}", label.step)};
     context_.record(records::LoadFailed{"neighbours", checksum ? other : checksum.error()});
     learning->plan.start_anew();
+    keeper_.start_anew();
     return go_on(learning);
   }
   Learned learned;
@@ -278,7 +325,7 @@ void StateLearner::settled(const Ptr& learning, const StateLabel& label,
 
 void StateLearner::rest_if_too_slow(const Ptr& learning) {
   if (learning->plan.complete()) return;
-  const auto slow = learning->plan.pace().too_slow(now());
+  const auto slow = learning->plan.pace().too_slow();
   if (!slow) return;
   context_.record(records::LearnerTooSlow{slow->needs, slow->has});
   // No longer than the means of what is held are kept, else it would begin anew.
@@ -299,7 +346,10 @@ std::string StateLearner::names(const Learning& learning) {
 void StateLearner::describe_to(proto::RegisterPeer& message) const {
   const uint64_t bytes = vectors_of(context_) * sizeof(float);
   message.set_state_bytes(context_.num_parameters * bytes);
-  if (learning_) message.set_learned_bytes(learning_->plan.elements_held() * bytes);
+  if (!learning_) return;
+  message.set_learned_bytes(learning_->plan.elements_held() * bytes);
+  message.set_needs_bytes_per_s(learning_->plan.pace().needs());
+  message.set_has_bytes_per_s(learning_->plan.pace().rate());
 }
 
 std::string StateLearner::describe() const {
@@ -308,10 +358,11 @@ std::string StateLearner::describe() const {
   const std::string from = names(*learning_);
   const auto& plan = learning_->plan;
   return fmt::format(
-      "learning from {}: {:.1f} of {:.1f} MB, the others are at step {}, {:.2f} MB/s", from,
-      static_cast<double>(plan.elements_held()) * mega,
+      "learning from {}: {:.1f} of {:.1f} MB, the others are at step {}, needs {:.2f} MB/s, has "
+      "{:.2f}",
+      from, static_cast<double>(plan.elements_held()) * mega,
       static_cast<double>(context_.num_parameters) * mega, plan.newest().value_or(Step()),
-      plan.pace().rate(now()) / 1e6);
+      plan.pace().needs() / 1e6, plan.pace().rate() / 1e6);
 }
 
 }  // namespace swarm::actors

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "actors/net/mail.h"
+#include "actors/stage/range_keeper.h"
 #include "actors/stage/stage_context.h"
 #include "actors/stage/stage_updates.h"
 #include "actors/state/state_messages.h"
@@ -38,7 +39,14 @@ class StateLearner {
   /// sources (some, if they are many). The swarm has applied `swarm_at`. Requires a source.
   void learn(const std::vector<StateHolder>& sources, Step swarm_at);
   /// What comes later changes nothing.
-  void stop() { learning_.reset(); }
+  void stop() {
+    learning_.reset();
+    keeper_.stop();
+  }
+  /// If all ranges are of one step, though perhaps not of the newest, they are the peer's state.
+  void settle_as_it_is();
+  /// The peer is whole: what the disk has of a download is of no use any more.
+  void forget_kept() { keeper_.forget(); }
 
   void describe_to(proto::RegisterPeer& message) const;
   std::string describe() const;
@@ -55,6 +63,7 @@ class StateLearner {
     routing::LearnPlan plan;
     std::vector<tensor::OptimizerCounters> counters;  ///< By range.
     std::map<PeerId, Source> sources;                 ///< All that ever were.
+    uint64_t received = 0;                            ///< Bytes of ranges and means.
     Step wanted;
     bool began = false;     ///< What is in memory has been looked at.
     bool changed = false;   ///< The stage is not as it was.
@@ -68,12 +77,16 @@ class StateLearner {
   routing::LearnOptions options() const;
   static std::string names(const Learning& learning);
   void begin(const Ptr& learning);
+  void begin_with_memory(const Ptr& learning);
+  void begin_with_disk(const Ptr& learning);
+  void began(const Ptr& learning);
   void go_on(const Ptr& learning);
   void look_again(const Ptr& learning);
   void read(const Ptr& learning, const routing::LearnRead& read);
   void ask(const Ptr& learning, const routing::LearnRead& read);
   void answered(const Ptr& learning, const routing::LearnRead& read, const Result<Mail>& reply);
   void failed(const Ptr& learning, const routing::LearnRead& read, const Error& error);
+  static routing::Time waited(const proto::StateRangeReply& head);
   void take(const Ptr& learning, const routing::LearnRead& read, const Mail& mail);
   void give_up_own_state(const Ptr& learning);
   void settle(const Ptr& learning, const routing::StateLabel& label);
@@ -84,6 +97,7 @@ class StateLearner {
   StageContext& context_;
   StageUpdates& updates_;
   Done done_;
+  RangeKeeper keeper_;
   Ptr learning_;  ///< Null: nothing is being learned.
 };
 

@@ -208,8 +208,8 @@ void StepUpdates::abandon_round(const std::string& reason) {
 Status StepUpdates::check(const Commit& commit) const {
   const auto& at = context_.at;
   // Also while registering: a new coordinator finishes the commit of the old one before all serve.
-  const bool may = context_.phase.serves() ||
-                   (context_.phase.registers() && !context_.phase.learns() && at.has_state);
+  // And while learning, until the first range has come: it still has what it had.
+  const bool may = context_.phase.serves() || (context_.phase.registers() && at.has_state);
   if (!may) return context_.phase.refusal();
   if (commit.step != at.applied)
     return Error{ErrorCode::kStaleStep, fmt::format("the peer has applied {}", at.applied)};
@@ -229,6 +229,7 @@ caf::result<Mail> StepUpdates::on_commit(const proto::CommitStep& message) {
       context_.host->stop_serving("a commit without the average");
     return to_caf(valid.error());
   }
+  context_.host->end_learning("it commits the update that it missed");
   committing_ = true;
   auto promise = context_.self->make_response_promise();
   const double scale = tensor::clip_scale(context_.deps.optimizer, commit.gradient_norm);

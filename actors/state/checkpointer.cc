@@ -55,6 +55,12 @@ caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self, const S
         if (!status) return to_caf(status.error());
         return caf::unit;
       },
+      [store](keep_atom, const std::string& stream, uint64_t number,
+              const Buffer& bytes) -> caf::result<void> {
+        auto status = store->put_or_replace({stream, number}, bytes, UINT32_MAX);
+        if (!status) return to_caf(status.error());
+        return caf::unit;
+      },
   };
 }
 

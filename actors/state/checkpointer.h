@@ -9,6 +9,8 @@
 ///                                                                        kCorruptCheckpoint
 ///   (list_atom, string stream)                           vector<uint64>  kIo; newest first
 ///   (forget_newer_atom, string stream, uint64 step)      -               kIo
+///   (keep_atom, string stream, uint64 number, Buffer)    -               kIo, kInvalidArgument;
+///                                                                        replaces, drops nothing
 ///
 /// Thread  detached in a running node, because the disk blocks; pooled in tests.
 /// Owns    nothing: the store is shared with the state transfer's reader (thread-safe).
@@ -28,6 +30,7 @@ using save_atom = caf::atom_constant<caf::atom("save")>;
 using load_atom = caf::atom_constant<caf::atom("load")>;
 using list_atom = caf::atom_constant<caf::atom("list")>;
 using forget_newer_atom = caf::atom_constant<caf::atom("forgetnew")>;
+using keep_atom = caf::atom_constant<caf::atom("keep")>;
 
 caf::actor spawn_checkpointer(caf::actor_system& system,
                               std::shared_ptr<storage::CheckpointStore> store, uint32_t keep,

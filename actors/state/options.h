@@ -19,6 +19,9 @@ struct StateTransferOptions {
   /// Of a state that is learned, without the means; 0: as fast as it goes. Lower: others notice less
   /// of a newcomer, which comes in later.
   double state_bytes_per_s = 0;
+  /// Of ranges that a learner writes to its disk, so that its download survives its process; 0: it
+  /// begins anew. Never more than twice what comes over its links.
+  double keep_bytes_per_s = 32e6;
 };
 
 }  // namespace swarm::actors

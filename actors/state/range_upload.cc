@@ -81,9 +81,11 @@ void RangeUpload::give_state(const proto::StateRange& request, Promise promise) 
   ++asked_;
   self_->request(stage_server_, kRangeTimeout, range_atom::value, request.first(), request.count())
       .then(
-          [this, promise](const RangeOfState& range) mutable {
+          [this, promise, asked_at = self_->clock().now()](const RangeOfState& range) mutable {
             --asked_;
             auto state = reply();
+            const std::chrono::duration<double> waited = self_->clock().now() - asked_at;
+            state.set_waited_s(waited.count());
             state.set_what(proto::StateRangeReply::WHAT_STATE);
             state.set_step(range.label.step.value());
             state.set_checksum(range.label.checksum);

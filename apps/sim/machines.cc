@@ -7,11 +7,13 @@
 #include "actors/stage/compute.h"
 #include "actors/state/checkpointer.h"
 #include "apps/sim/arithmetic_stage.h"
+#include "common/names.h"
 
 namespace swarm::sim {
 
 using actors::compute_atom;
 using actors::forget_newer_atom;
+using actors::keep_atom;
 using actors::list_atom;
 using actors::load_atom;
 using actors::LocalTask;
@@ -53,17 +55,27 @@ caf::behavior slow_compute(caf::event_based_actor* self, const caf::actor& compu
   };
 }
 
-caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpointer,
-                        const std::shared_ptr<Disk>& disk, std::chrono::nanoseconds fsync,
-                        const SnapshotNoted& snapshot) {
-  actors::install_default_handlers(self);
-  auto when_synced = [=](std::function<void()> done) {
+namespace {
+
+/// Calls what it is given when all that was written so far is durable.
+auto when_durable(caf::event_based_actor* self, const std::shared_ptr<Disk>& disk,
+                  std::chrono::nanoseconds fsync) {
+  return [=](std::function<void()> done) {
     const uint64_t number = disk->changes();
     self->delayed_send(self, fsync, run_later_atom::value, LocalTask([=] {
                          disk->sync(number);
                          done();
                        }));
   };
+}
+
+}  // namespace
+
+caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpointer,
+                        const std::shared_ptr<Disk>& disk, std::chrono::nanoseconds fsync,
+                        const SnapshotNoted& snapshot) {
+  actors::install_default_handlers(self);
+  const auto when_synced = when_durable(self, disk, fsync);
   return {
       [=](save_atom, const std::string& stream, uint64_t step, const Buffer& state,
           bool replace) -> caf::result<uint64_t> {
@@ -89,8 +101,16 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
           for (const auto& [step, value] : found->second) steps.insert(steps.begin(), step);
         return steps;
       },
+      [=](keep_atom, const std::string& stream, uint64_t number,
+          const Buffer& bytes) -> caf::result<void> {
+        auto promise = self->make_response_promise();
+        self->request(checkpointer, caf::infinite, keep_atom::value, stream, number, bytes)
+            .then([=] { when_synced([=]() mutable { promise.deliver(caf::unit); }); },
+                  [=](const caf::error& e) mutable { promise.deliver(e); });
+        return promise;
+      },
       [=](forget_newer_atom, const std::string& stream, uint64_t step) {
-        snapshot(stream, step, true);
+        if (is_stage_key(stream)) snapshot(stream, step, true);
         self->request(checkpointer, caf::infinite, forget_newer_atom::value, stream, step)
             .then([=] { when_synced([] {}); }, [](const caf::error&) {});
       },

@@ -68,6 +68,31 @@ struct Learns {
   }
 };
 
+struct DownloadResumed {
+  static constexpr EventInfo kInfo{"download_resumed", Level::kInfo, Place::kRecovery, kPlain,
+                                   "The peer goes on with what it had learned when its process "
+                                   "ended."};
+  uint64_t kept_bytes = 0, too_old_bytes = 0, bytes = 0;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("kept_bytes", kept_bytes, "of ranges on its disk that updates can bring on");
+    v("too_old_bytes", too_old_bytes, "of ranges on its disk that are fetched again");
+    v("bytes", bytes, "of the whole state");
+  }
+};
+
+struct KeptRangesRefused {
+  static constexpr EventInfo kInfo{"kept_ranges_refused", Level::kWarn, Place::kTrouble,
+                                   kRemarkable | kNeedsReason,
+                                   "What the peer's disk has of an earlier download is damaged or "
+                                   "of something else; it is fetched again."};
+  Error error{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("error", error, "what is wrong with it");
+  }
+};
+
 struct LearnerTooSlow {
   static constexpr EventInfo kInfo{"learner_too_slow", Level::kWarn, Place::kTrouble, kRemarkable,
                                    "The peer's links do not carry the updates that the others "
@@ -236,9 +261,9 @@ struct ReroutedServed {
   }
 };
 
-using PeerEvents =
-    EventList<PeerFailed, Initialized, Restored, LoadFailed, Learns, LearnerTooSlow, Joined,
-              Resumed, Suspended, Averaged, RoundFailed, SumDropped, Collapsed, Checkpointed,
-              CheckpointFailed, NonFinite, UpdateRefused, Rerouted, ReroutedServed>;
+using PeerEvents = EventList<PeerFailed, Initialized, Restored, LoadFailed, Learns, DownloadResumed,
+                             KeptRangesRefused, LearnerTooSlow, Joined, Resumed, Suspended,
+                             Averaged, RoundFailed, SumDropped, Collapsed, Checkpointed,
+                             CheckpointFailed, NonFinite, UpdateRefused, Rerouted, ReroutedServed>;
 
 }  // namespace swarm::records

@@ -86,7 +86,11 @@ Verdict fetch_verdict(const PeerId& id, const Roster& roster, const Whereabouts&
 Admission admit_at_step(const PeerId& id, const Roster& roster, const Whereabouts& where,
                         Time now) {
   const PeerFacts& peer = roster.peers().at(id);
-  const bool there = peer.has_state && peer.step == where.applied && peer.open_step == where.step;
+  const bool at_step = peer.has_state && peer.step == where.applied;
+  // It has begun a step that the swarm gave up: it has the state, and drops what it computed ahead.
+  const bool opened_ahead = at_step && !peer.serving && !peer.commit_pending &&
+                            where.step == where.applied && peer.open_step > where.step;
+  const bool there = opened_ahead || (at_step && peer.open_step == where.step);
   if (!there && !peer.commit_pending) return admit_one_elsewhere(id, roster, where, now);
   const bool member = peer.serving || peer.commit_pending;
   if (!member) {
@@ -97,7 +101,8 @@ Admission admit_at_step(const PeerId& id, const Roster& roster, const Whereabout
       return {wait_verdict(milliseconds(50), "its replicas apply an update")};
   }
   const std::string reason = fmt::format("at step {}", peer.step);
-  return {serve_verdict(peer.step, peer.open_step, reason), member ? Then::kStays : Then::kEnters};
+  const Step open_step = opened_ahead ? where.step : peer.open_step;
+  return {serve_verdict(peer.step, open_step, reason), member ? Then::kStays : Then::kEnters};
 }
 
 Admission admit_at_period(const PeerId& id, const Roster& roster, const Whereabouts& where) {

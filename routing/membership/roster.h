@@ -42,6 +42,8 @@ struct PeerReport {
   uint32_t swarm_peers = 0;  ///< That were here when it was told to serve last.
   /// Of a learner: how much of its state it has. It has no part in anything until it has a state.
   uint64_t learned_bytes = 0, state_bytes = 0;
+  double needs_bytes_per_s = 0, has_bytes_per_s = 0;  ///< Likewise, as LearnPace; 0: not known.
+  Time save_limit{};                                  ///< Of a snapshot on its disk.
 
   bool learns() const { return state_bytes > 0; }
   /// It needs a moment to come in: it has a state, or all of one but the last updates.
@@ -110,6 +112,8 @@ class Roster {
   std::optional<Stage> silent_stage() const;
   /// Somebody is ready and does not serve.
   bool newcomers_wait() const;
+  /// The longest that a serving peer's snapshot may take.
+  Time save_limit() const;
   uint32_t reported() const;
   /// Every stage has a serving peer with a durable snapshot of this step or a later one.
   bool everywhere(Step step) const;

@@ -12,14 +12,10 @@ double seconds(Time time) { return std::chrono::duration<double>(time).count(); 
 
 }  // namespace
 
-void LearnPace::busy(bool on, Time now) {
-  if (on == busy_since_.has_value()) return;
-  if (on) {
-    busy_since_ = now;
-  } else {
-    busy_s_ += seconds(now - *busy_since_);
-    busy_since_.reset();
-  }
+void LearnPace::received(uint64_t bytes, Time left, Time now) {
+  bytes_ += bytes;
+  busy_s_ += seconds(now - std::min(now, std::max(left, last_came_)));
+  last_came_ = now;
 }
 
 void LearnPace::newest(Step step, Time now) {
@@ -35,28 +31,18 @@ void LearnPace::newest(Step step, Time now) {
 }
 
 void LearnPace::reset() {
-  const auto since = busy_since_;
+  const Time came = last_came_;
   *this = LearnPace(elements_);
-  busy_since_ = since;
+  last_came_ = came;
 }
 
-double LearnPace::busy_s(Time now) const {
-  return busy_s_ + (busy_since_ ? seconds(now - *busy_since_) : 0);
-}
-
-double LearnPace::rate(Time now) const {
-  const double busy = busy_s(now);
-  return busy > 0 ? static_cast<double>(bytes_) / busy : 0;
-}
-
-std::optional<LearnPace::TooSlow> LearnPace::too_slow(Time now) const {
+std::optional<LearnPace::TooSlow> LearnPace::too_slow() const {
   if (step_s_ <= 0) return std::nullopt;
-  const double has = rate(now);
-  const double needs = 4.0 * static_cast<double>(elements_) / step_s_;
-  const uint64_t steps = 2 * has < needs ? kFewestSteps : kStepsIfClose;
-  const bool measured = steps_ >= steps && busy_s(now) >= step_s_ * static_cast<double>(steps);
-  if (!measured || has >= needs) return std::nullopt;
-  return TooSlow{needs, has};
+  const double has = rate();
+  const uint64_t steps = 2 * has < needs() ? kFewestSteps : kStepsIfClose;
+  const bool measured = steps_ >= steps && busy_s_ >= step_s_ * static_cast<double>(steps);
+  if (!measured || has >= needs()) return std::nullopt;
+  return TooSlow{needs(), has};
 }
 
 }  // namespace swarm::routing

@@ -20,29 +20,30 @@ class LearnPace {
 
   explicit LearnPace(uint64_t elements) : elements_(elements) {}
 
-  /// Reads are under way, or none any more.
-  void busy(bool on, Time now);
-  void received(uint64_t bytes) { bytes_ += bytes; }
+  /// Bytes are here that were on their way since `left`, behind those that came before: what a
+  /// source needed until then says nothing of the link.
+  void received(uint64_t bytes, Time left, Time now);
   /// A source is at `step`.
   void newest(Step step, Time now);
   /// What was measured is forgotten.
   void reset();
 
-  /// [bytes/s] while reads are under way; 0: not known.
-  double rate(Time now) const;
+  /// [bytes/s] while bytes were on their way; 0: not known.
+  double rate() const { return busy_s_ > 0 ? static_cast<double>(bytes_) / busy_s_ : 0; }
+  /// [bytes/s] that the means take; 0: not known.
+  double needs() const { return step_s_ > 0 ? 4.0 * static_cast<double>(elements_) / step_s_ : 0; }
   /// [s]; 0: not known.
   double step_s() const { return step_s_; }
   /// The means cannot be carried. It takes 3 steps of reading to say so if the rate is less than
   /// half of what is needed, else 12: a rate that was seen is the least that there is.
-  std::optional<TooSlow> too_slow(Time now) const;
+  std::optional<TooSlow> too_slow() const;
 
  private:
-  double busy_s(Time now) const;
-
   uint64_t elements_;
   uint64_t bytes_ = 0, steps_ = 0;
   double busy_s_ = 0;
-  std::optional<Time> busy_since_, newest_at_;
+  Time last_came_{};
+  std::optional<Time> newest_at_;
   Step newest_;
   double step_s_ = 0;
 };

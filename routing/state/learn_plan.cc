@@ -11,6 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr Time kShortestPoll = milliseconds(20), kLongestPoll = milliseconds(1'000);
+constexpr uint32_t kFailing = 3;  ///< Times in a row.
 constexpr Time kShortestPause = milliseconds(200), kLongestPause = milliseconds(5'000);
 
 }  // namespace
@@ -52,6 +53,7 @@ void LearnPlan::hold(size_t range, const StateLabel& label) {
 
 void LearnPlan::start_anew() {
   flights_.clear();
+  here_ = 0;
   held_.clear();
   for (size_t range = 0; range < labels_.size(); ++range) {
     labels_[range].reset();
@@ -62,29 +64,34 @@ void LearnPlan::start_anew() {
   alone_ = alone_ ? *alone_ + 1 : 0;
 }
 
-std::optional<StateLabel> LearnPlan::whole() const {
-  // What is only asked whether there is more, to no end so far, is held all the same.
-  const auto polled = std::count_if(flights_.begin(), flights_.end(),
-                                    [](const auto& flight) { return flight.second.polls; });
-  if (held_.size() + static_cast<size_t>(polled) != labels_.size()) return std::nullopt;
+std::optional<StateLabel> LearnPlan::uniform() const {
+  if (here_ > 0 || !complete()) return std::nullopt;
   const auto& label = labels_.front();
+  const bool one = std::all_of(labels_.begin(), labels_.end(),
+                               [&](const auto& other) { return other == label; });
+  return one ? label : std::nullopt;
+}
+
+/// What is only asked whether there is more, to no end so far, is held all the same.
+std::optional<StateLabel> LearnPlan::whole() const {
+  const auto label = uniform();
+  if (!label) return std::nullopt;
   const auto of_another = [&](const auto& one) {
     const auto& newest = one.second.newest;
     return newest &&
            (newest->step > label->step || (newest->step == label->step && *newest != *label));
   };
-  const bool one_label = std::all_of(labels_.begin(), labels_.end(),
-                                     [&](const auto& other) { return other && other == label; });
-  if (!one_label || std::any_of(sources_.begin(), sources_.end(), of_another)) return std::nullopt;
+  if (std::any_of(sources_.begin(), sources_.end(), of_another)) return std::nullopt;
   return label;
 }
 
-void LearnPlan::end_polls() {
+void LearnPlan::end_reads() {
   for (auto it = flights_.begin(); it != flights_.end();) {
     const Flight flight = it->second;
-    it = flight.polls ? flights_.erase(it) : std::next(it);
-    if (flight.polls) put(flight.range, labels_[flight.range]);
+    it = flight.here ? std::next(it) : flights_.erase(it);
+    if (!flight.here) put(flight.range, labels_[flight.range]);
   }
+  for (auto& [id, source] : sources_) source.in_flight = 0;
 }
 
 // -- who is asked
@@ -96,7 +103,7 @@ void LearnPlan::set_sources(const std::vector<PeerId>& sources, Step swarm_at) {
     const auto before = sources_.find(id);
     if (before == sources_.end()) continue;
     source = before->second;
-    source.heard = kNever;
+    source.heard = Source::kNever;
   }
   sources_ = std::move(now);
   const bool went_back = swarm_at < swarm_at_;
@@ -130,30 +137,53 @@ Time LearnPlan::poll_every() const {
 }
 
 bool LearnPlan::may_ask(const PeerId& id, const Source& source, Time now) const {
-  if (source.in_flight >= options_.reads_in_flight || now < source.retry_at) return false;
+  if (source.in_flight >=
+          std::min(static_cast<uint32_t>(source.window), options_.reads_in_flight) ||
+      now < source.retry_at)
+    return false;
+  // What has come and was not taken yet is in memory.
+  if (here_ >= 2 * options_.reads_in_flight * sources_.size()) return false;
   if (!alone_) return true;
   return id ==
          std::next(sources_.begin(), static_cast<std::ptrdiff_t>(*alone_ % sources_.size()))->first;
 }
 
+/// What no source can bring on is read anew, as a state. Nobody waits for one that fails again and
+/// again.
+void LearnPlan::drop_lost() {
+  for (auto it = held_.begin(); it != held_.end();) {
+    const StateLabel label = it->first;
+    const auto next = held_.upper_bound({label, labels_.size()});
+    const bool hopeless = std::all_of(sources_.begin(), sources_.end(), [&](const auto& one) {
+      return one.second.failures >= kFailing || (one.second.newest && !one.second.leads_on(label));
+    });
+    while (hopeless && it != next) {
+      const size_t range = (it++)->second;
+      forget(range);
+      put(range, std::nullopt);
+    }
+    it = next;
+  }
+}
+
 /// A range that this source can bring on; the oldest first.
 std::optional<size_t> LearnPlan::behind(const Source& source) const {
-  if (held_.empty() || !source.newest) return std::nullopt;
-  for (const auto& [label, range] : {*held_.begin(), *held_.rbegin()}) {
-    const bool of_another = label.step == source.newest->step && label != *source.newest;
-    if (label.step < source.newest->step || of_another) return range;
+  if (!source.newest) return std::nullopt;
+  for (auto it = held_.begin(); it != held_.end();) {
+    const StateLabel& label = it->first;
+    if (label.step >= source.newest->step) break;
+    if (source.leads_on(label)) return it->second;
+    it = held_.upper_bound({label, labels_.size()});
   }
   return std::nullopt;
 }
 
-bool LearnPlan::asked_long_ago(const Source& source, Time now) const {
-  return source.in_flight == 0 && (source.heard == kNever || now >= source.heard + poll_every());
-}
-
 std::optional<LearnPlan::Flight> LearnPlan::next_range(const Source& source, Time now) const {
-  if (auto range = behind(source)) return Flight{*range, false};
-  if (!missing_.empty() && now >= next_state_) return Flight{*missing_.begin(), false};
-  if (!held_.empty() && asked_long_ago(source, now)) return Flight{held_.begin()->second, true};
+  if (const auto range = behind(source)) return Flight{*range};
+  if (!missing_.empty() && now >= next_state_) return Flight{*missing_.begin()};
+  const bool asked_long_ago = source.in_flight == 0 && (source.heard == Source::kNever ||
+                                                        now >= source.heard + poll_every());
+  if (!held_.empty() && asked_long_ago) return Flight{held_.begin()->second, true};
   return std::nullopt;
 }
 
@@ -161,7 +191,7 @@ LearnRead LearnPlan::take(const PeerId& id, Source& source, const Flight& flight
   forget(flight.range);
   ++source.in_flight;
   const auto [first, count] = elements(flight.range);
-  LearnRead read{id, flight.range, first, count, labels_[flight.range], next_number_++};
+  LearnRead read{id, flight.range, first, count, labels_[flight.range], next_number_++, now};
   flights_[read.number] = flight;
   if (!read.label) spend(count, now);
   return read;
@@ -173,12 +203,6 @@ void LearnPlan::spend(uint64_t elements, Time now) {
   const double bytes = static_cast<double>(elements * options_.bytes_per_element);
   const std::chrono::duration<double> takes(bytes / options_.state_bytes_per_s);
   next_state_ = std::max(next_state_, now) + std::chrono::duration_cast<Time>(takes);
-}
-
-void LearnPlan::measure(Time now) {
-  const bool any = std::any_of(flights_.begin(), flights_.end(),
-                               [](const auto& flight) { return !flight.second.polls; });
-  pace_.busy(any, now);
 }
 
 /// In turns, so that the sources share the work.
@@ -195,14 +219,13 @@ std::vector<LearnRead> LearnPlan::reads(Time now) {
       more = true;
     }
   }
-  measure(now);
   return out;
 }
 
 Time LearnPlan::look_again(Time now) const {
   if (now < rest_until_) return rest_until_;
   Time at = now + kLongestPoll;
-  if (!missing_.empty() && next_state_ > now) at = std::min(at, next_state_);
+  if (next_state_ > now) at = std::min(at, next_state_);
   for (const auto& [id, source] : sources_) {
     if (source.retry_at > now) at = std::min(at, source.retry_at);
     if (source.in_flight == 0 && source.heard > now - poll_every())
@@ -213,34 +236,59 @@ Time LearnPlan::look_again(Time now) const {
 
 // -- what came
 
-/// Null: nobody waits for it, or its source is no longer one.
-LearnPlan::Source* LearnPlan::landed(const LearnRead& read, Time now) {
-  flights_.erase(read.number);
-  measure(now);
+/// Its source, which may be asked for another one; null: it is no longer one.
+LearnPlan::Source* LearnPlan::landed(const LearnRead& read) {
   const auto source = sources_.find(read.source);
   if (source == sources_.end()) return nullptr;
   if (source->second.in_flight > 0) --source->second.in_flight;
   return &source->second;
 }
 
-void LearnPlan::answered(const LearnRead& read, const LearnAnswer& answer, Time now) {
-  if (!awaits(read)) return;
+void LearnPlan::arrived(const LearnRead& read, const LearnAnswer& answer, Time now) {
+  const auto flight = flights_.find(read.number);
+  if (flight == flights_.end() || flight->second.here) return;
+  flight->second.here = true;
+  ++here_;
   using What = LearnAnswer::What;
-  if (answer.what == What::kState) pace_.received(read.count * options_.bytes_per_element);
-  if (answer.what == What::kMean) pace_.received(read.count * sizeof(float));
+  uint64_t bytes = 0;
+  if (answer.what == What::kState) bytes = read.count * options_.bytes_per_element;
+  if (answer.what == What::kMean) bytes = read.count * sizeof(float);
+  if (bytes > 0) pace_.received(bytes, read.asked_at + answer.waited, now);
   if (answer.what == What::kState && read.label) spend(read.count, now);
   pace_.newest(answer.newest.step, now);
-  if (Source* source = landed(read, now)) {
-    source->newest = answer.newest;
-    source->heard = now;
-    source->failures = 0;
-  }
-  put(read.range, answer.what == What::kNothing ? read.label : answer.label);
+  Source* source = landed(read);
+  if (source == nullptr) return;
+  source->newest = answer.newest;
+  source->heard = now;
+  source->failures = 0;
+  if (answer.what == What::kState)
+    source->adapt_window(now - read.asked_at - answer.waited, answer.waited,
+                         options_.reads_in_flight);
+  if (answer.what == What::kState && read.label) source->lost.insert(*read.label);
+  drop_lost();
+}
+
+void LearnPlan::answered(const LearnRead& read, const LearnAnswer& answer, Time now) {
+  if (!awaits(read)) return;
+  arrived(read, answer, now);
+  flights_.erase(read.number);
+  --here_;
+  put(read.range, answer.what == LearnAnswer::What::kNothing ? read.label : answer.label);
 }
 
 void LearnPlan::failed(const LearnRead& read, Time now) {
-  if (!awaits(read)) return;
-  if (Source* source = landed(read, now)) {
+  const auto flight = flights_.find(read.number);
+  if (flight == flights_.end()) return;
+  Source* source = nullptr;
+  if (flight->second.here) {
+    --here_;
+    if (const auto found = sources_.find(read.source); found != sources_.end())
+      source = &found->second;
+  } else {
+    source = landed(read);
+  }
+  flights_.erase(flight);
+  if (source != nullptr) {
     const auto pause = kShortestPause * (1u << std::min(source->failures, 5u));
     source->retry_at = now + std::min<Time>(pause, kLongestPause);
     ++source->failures;

@@ -3,8 +3,8 @@
 /// actors/stage/state_learner.cc.
 ///
 /// Ranges that are behind go first, those of the oldest step before the others: what is too old is
-/// lost. Missing ones follow, at options.state_bytes_per_s at most. A source that has nothing new is
-/// asked again now and then. One that fails is left alone for a while, longer each time.
+/// lost. Missing ones follow, at options.state_bytes_per_s at most. A range that no source's means lead
+/// on from is missing again. A source that has nothing new is asked again now and then. One that fails is left alone for a while, longer each time.
 ///
 /// Pure: time is an argument. Not thread-safe; one owner.
 #pragma once
@@ -18,6 +18,7 @@
 
 #include "common/ids.h"
 #include "routing/state/learn_pace.h"
+#include "routing/state/learn_source.h"
 #include "routing/state/state_label.h"
 #include "routing/time.h"
 
@@ -38,6 +39,7 @@ struct LearnRead {
   /// As it is held; nothing: it is missing.
   std::optional<StateLabel> label;
   uint64_t number = 0;
+  Time asked_at{};
 };
 
 struct LearnAnswer {
@@ -49,6 +51,7 @@ struct LearnAnswer {
   What what = What::kNothing;
   StateLabel label;   ///< Of the range now.
   StateLabel newest;  ///< Of the source's own state.
+  Time waited{};      ///< At the source, before it was on its way.
 };
 
 class LearnPlan {
@@ -67,6 +70,9 @@ class LearnPlan {
   Time look_again(Time now) const;
   /// False: it is of before start_anew(), its answer is not to be used.
   bool awaits(const LearnRead& read) const { return flights_.count(read.number) != 0; }
+  /// It has come: its source may be asked for the next while the range is being brought on. Of no
+  /// use twice.
+  void arrived(const LearnRead& read, const LearnAnswer& answer, Time now);
   /// What came is in the range.
   void answered(const LearnRead& read, const LearnAnswer& answer, Time now);
   void failed(const LearnRead& read, Time now);
@@ -81,8 +87,10 @@ class LearnPlan {
   bool complete() const { return held_elements_ == options_.elements; }
   /// All ranges are of this label, and no source is known to be further or of another history.
   std::optional<StateLabel> whole() const;
-  /// Nobody waits for answers to the question whether there is more: whole() is being used.
-  void end_polls();
+  /// Nobody waits for answers that have not come: what is held is being used.
+  void end_reads();
+  /// All ranges are of this label, whatever the sources have, and none is being brought on.
+  std::optional<StateLabel> uniform() const;
   /// The newest step that a source is known to have.
   std::optional<Step> newest() const;
   const LearnPace& pace() const { return pace_; }
@@ -91,29 +99,21 @@ class LearnPlan {
   void rest(Time until);
 
  private:
-  struct Source {
-    std::optional<StateLabel> newest;
-    Time heard = kNever;  ///< Last time.
-    Time retry_at{};
-    uint32_t failures = 0;
-    uint32_t in_flight = 0;
-  };
-  static constexpr Time kNever = Time(-1);
-
+  using Source = LearnSource;
   struct Flight {
     size_t range = 0;
     bool polls = false;  ///< Nothing new is expected.
+    bool here = false;   ///< It has come and is being taken.
   };
   std::optional<Flight> next_range(const Source& source, Time now) const;
   std::optional<size_t> behind(const Source& source) const;
-  bool asked_long_ago(const Source& source, Time now) const;
+  void drop_lost();
   bool may_ask(const PeerId& id, const Source& source, Time now) const;
   Time poll_every() const;
   LearnRead take(const PeerId& id, Source& source, const Flight& flight, Time now);
   void spend(uint64_t elements, Time now);
-  void measure(Time now);
   void put(size_t range, const std::optional<StateLabel>& label);
-  Source* landed(const LearnRead& read, Time now);
+  Source* landed(const LearnRead& read);
   void forget(size_t range);
 
   LearnOptions options_;
@@ -125,6 +125,7 @@ class LearnPlan {
   Step swarm_at_;
   std::map<uint64_t, Flight> flights_;  // by number
   uint64_t next_number_ = 1;
+  size_t here_ = 0;              ///< Flights that have come.
   std::optional<size_t> alone_;  ///< Which source, after wrong bytes.
   Time next_state_{};            ///< options.state_bytes_per_s: no missing range before.
   Time rest_until_{};

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "routing/membership/peer_phase.h"
 #include "tests/support/ids.h"
 
 using namespace swarm;
@@ -137,6 +138,21 @@ BOOST_AUTO_TEST_CASE(the_only_peer_of_a_stage_that_is_elsewhere_makes_the_swarm_
   const auto admission = swarm.at_step(3);
   BOOST_TEST((admission.then == Then::kGather));
   BOOST_TEST(!admission.gather_reason.empty());
+}
+
+// Its parameters are those of the swarm; what it computed ahead of them is given up.
+BOOST_AUTO_TEST_CASE(who_is_ahead_with_its_open_step_only_enters_and_fetches_nothing) {
+  Swarm swarm(4);
+  swarm.add(9, 0, 4).open_step = Step(5);
+  const auto admission = swarm.at_step(9);
+  BOOST_TEST((admission.verdict.kind == Kind::kServe));
+  BOOST_TEST((admission.then == Then::kEnters));
+  BOOST_TEST(admission.verdict.step == Step(4));
+  BOOST_TEST(admission.verdict.open_step == Step(4));
+  BOOST_TEST((serve_in_steps({true, Step(5), Step(4), Step(4)}, /*serving=*/false, Step(4),
+                             Step(4)) == Serve::kCollapse));
+  swarm.add(9, 0, 4, /*checksum=*/8).open_step = Step(5);  // other bits
+  BOOST_TEST((swarm.at_step(9).verdict.kind == Kind::kFetch));
 }
 
 BOOST_AUTO_TEST_CASE(nobody_comes_in_while_an_update_is_under_way) {

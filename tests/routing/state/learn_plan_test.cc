@@ -127,14 +127,14 @@ BOOST_AUTO_TEST_CASE(missing_ranges_keep_to_their_rate_and_means_do_not_count) {
   BOOST_TEST(world.now_s - began_s > 48);
   BOOST_TEST(world.states_again == 0u);
   BOOST_TEST(world.state_bytes == kStateBytes);
-  BOOST_TEST(!world.plan.pace().too_slow(seconds(world.now_s)).has_value());
+  BOOST_TEST(!world.plan.pace().too_slow().has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_link_that_cannot_carry_the_means_is_told_with_needs_and_has) {
   World world(/*rate=*/2.5 * kElements, /*step_s=*/1.0);
   std::optional<LearnPace::TooSlow> told;
   world.each = [&] {
-    if (!told) told = world.plan.pace().too_slow(seconds(world.now_s));
+    if (!told) told = world.plan.pace().too_slow();
   };
   BOOST_TEST(!world.run(120));
   BOOST_REQUIRE(told.has_value());
@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(what_is_whole_is_asked_for_no_more) {
   plan.set_sources({donor(1)}, Step(5));
   for (size_t i = 0; i < plan.ranges(); ++i) plan.hold(i, {Step(5), 1});
   const auto poll = plan.reads(0ns);
-  plan.end_polls();
+  plan.end_reads();
   BOOST_TEST(!plan.awaits(poll[0]));
   plan.answered(poll[0], {What::kMean, {Step(6), 2}, {Step(6), 2}}, 1ms);
   BOOST_TEST((plan.whole() == StateLabel{Step(5), 1}));
@@ -275,6 +275,132 @@ BOOST_AUTO_TEST_CASE(it_is_not_whole_while_a_source_has_another_history_of_its_s
   const auto poll = plan.reads(0ns);
   plan.answered(poll[0], {What::kNothing, {}, {Step(5), 7}}, 1ms);
   BOOST_TEST(!plan.whole().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(nobody_waits_for_the_means_of_a_source_that_cannot_be_reached) {
+  LearnPlan plan(options());
+  plan.set_sources({donor(1), donor(2)}, Step(5));
+  for (size_t i = 0; i < plan.ranges(); ++i) plan.hold(i, {Step(4), 1});
+  const LearnAnswer state{What::kState, {Step(5), 2}, {Step(5), 2}};
+  for (Time now = 0ns; now < 200s && plan.uniform() != state.newest; now += 1s)
+    for (const LearnRead& read : plan.reads(now))
+      read.source == donor(1) ? plan.answered(read, state, now) : plan.failed(read, now);
+  BOOST_TEST((plan.uniform() == StateLabel{Step(5), 2}));
+}
+
+// What the answer brings is on its way into the state: a checksum of the whole would be of neither.
+BOOST_AUTO_TEST_CASE(it_is_not_whole_while_an_answer_is_being_taken) {
+  LearnPlan plan(options());
+  plan.set_sources({donor(1)}, Step(5));
+  for (size_t i = 0; i < plan.ranges(); ++i) plan.hold(i, {Step(5), 1});
+  const auto poll = plan.reads(0ns);
+  BOOST_REQUIRE(poll.size() == 1u);
+  const LearnAnswer mean{What::kMean, {Step(6), 2}, {Step(6), 2}};
+  plan.set_sources({donor(2)}, Step(5));  // who said that there is more is no source any more
+  BOOST_TEST(plan.whole().has_value());
+  plan.arrived(poll[0], mean, 1ms);
+  BOOST_TEST(!plan.whole().has_value());
+  BOOST_TEST(!plan.uniform().has_value());
+  plan.end_reads();
+  BOOST_TEST(plan.awaits(poll[0]));
+  plan.answered(poll[0], mean, 1ms);
+  BOOST_TEST(!plan.whole().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_source_is_asked_for_more_while_what_it_sent_is_being_taken) {
+  LearnPlan plan(options());
+  plan.set_sources({donor(1)}, Step(5));
+  auto reads = plan.reads(0ns);
+  BOOST_REQUIRE(reads.size() == 2u);
+  BOOST_TEST(plan.reads(0ns).empty());
+  const LearnAnswer state{What::kState, {Step(5), 1}, {Step(5), 1}};
+  size_t taken_late = 0;
+  for (; !reads.empty() && taken_late < 100; ++taken_late) {
+    plan.arrived(reads.front(), state, 1ms);
+    reads.erase(reads.begin());
+    for (const LearnRead& read : plan.reads(1ms)) reads.push_back(read);
+  }
+  BOOST_TEST(taken_late > 2u);
+  BOOST_TEST(taken_late < 10u);  // what nobody takes does not fill the memory
+}
+
+BOOST_AUTO_TEST_CASE(ranges_behind_keep_to_the_rate_at_a_source_that_has_no_means) {
+  LearnPlan plan(options(/*state_bytes_per_s=*/1'200));  // a range a second
+  plan.set_sources({donor(1)}, Step(5));
+  for (size_t i = 0; i < plan.ranges(); ++i) plan.hold(i, {Step(4), 1});
+  const auto poll = plan.reads(0ns);
+  BOOST_REQUIRE(poll.size() == 1u);
+  const LearnAnswer state{What::kState, {Step(5), 2}, {Step(5), 2}};
+  plan.answered(poll[0], state, 1ms);
+  BOOST_TEST(plan.reads(1ms).empty());
+  BOOST_TEST((plan.look_again(1ms) <= 1'001ms));
+  BOOST_TEST(plan.reads(1'001ms).size() == 1u);
+}
+
+// They would stand before all others, and those would become too old in their turn.
+BOOST_AUTO_TEST_CASE(ranges_that_no_mean_leads_on_from_do_not_hold_up_others) {
+  LearnPlan plan(options(/*state_bytes_per_s=*/1'200));
+  plan.set_sources({donor(1)}, Step(5));
+  for (size_t i = 0; i < plan.ranges(); ++i) plan.hold(i, {Step(i % 2 == 0 ? 3u : 4u), 1});
+  const auto poll = plan.reads(0ns);
+  plan.answered(poll[0], {What::kState, {Step(5), 2}, {Step(5), 2}}, 1ms);
+  const auto reads = plan.reads(1ms);
+  BOOST_REQUIRE(reads.size() == 2u);
+  for (const LearnRead& read : reads) BOOST_TEST((read.label == StateLabel{Step(4), 1}));
+}
+
+BOOST_AUTO_TEST_CASE(what_one_source_has_lost_another_may_bring_on) {
+  LearnPlan plan(options());
+  plan.set_sources({donor(1), donor(2)}, Step(5));
+  for (size_t i = 0; i < plan.ranges(); ++i) plan.hold(i, {Step(4), 1});
+  const auto polls = plan.reads(0ns);
+  BOOST_REQUIRE(polls.size() == 2u);
+  plan.answered(polls[0], {What::kState, {Step(5), 2}, {Step(5), 2}}, 1ms);
+  plan.answered(polls[1], {What::kMean, {Step(5), 2}, {Step(5), 2}}, 1ms);
+  BOOST_TEST(plan.complete());
+  for (const LearnRead& read : plan.reads(1ms)) BOOST_TEST((read.source == polls[1].source));
+}
+
+BOOST_AUTO_TEST_CASE(ranges_too_old_for_means_keep_to_the_rate) {
+  LearnPlan plan(options(/*state_bytes_per_s=*/1'200));
+  plan.set_sources({donor(1)}, Step(9));
+  for (size_t i = 0; i < plan.ranges(); ++i) plan.hold(i, {Step(4), 1});
+  const auto poll = plan.reads(0ns);
+  plan.answered(poll[0], {What::kState, {Step(9), 2}, {Step(9), 2}}, 1ms);
+  BOOST_TEST(plan.reads(1ms).empty());
+  BOOST_TEST(plan.reads(2s).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_donor_needed_to_answer_is_not_the_links) {
+  LearnPlan plan(options());
+  plan.set_sources({donor(1)}, Step(5));
+  Time now = 0s;
+  for (int i = 0; i < 10; ++i) {
+    const auto reads = plan.reads(now);
+    BOOST_REQUIRE(!reads.empty());
+    now += 10s;  // 9 of which it waited for the donor's device
+    LearnAnswer state{What::kState, {Step(5), 1}, {Step(5), 1}};
+    state.waited = 9s;
+    for (const LearnRead& read : reads) plan.answered(read, state, now);
+  }
+  // Two ranges of 1,200 bytes in each second on the way.
+  BOOST_TEST(plan.pace().rate() == 2'400.0, boost::test_tools::tolerance(0.01));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_of_one_step_can_be_taken_as_it_is_though_the_sources_are_further) {
+  LearnPlan plan(options());
+  plan.set_sources({donor(1)}, Step(5));
+  for (size_t i = 0; i < plan.ranges(); ++i) plan.hold(i, {Step(5), 1});
+  const auto poll = plan.reads(0ns);
+  plan.answered(poll[0], {What::kNothing, {}, {Step(6), 2}}, 1ms);
+  const auto reads = plan.reads(1ms);
+  BOOST_TEST(!reads.empty());
+  BOOST_TEST(!plan.whole().has_value());
+  BOOST_TEST((plan.uniform() == StateLabel{Step(5), 1}));
+  plan.end_reads();
+  for (const LearnRead& read : reads) BOOST_TEST(!plan.awaits(read));
+  plan.hold(3, {Step(6), 2});
+  BOOST_TEST(!plan.uniform().has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,79 @@
+/// Keeps the ranges that a peer has learned on its disk, so that a download survives its process:
+/// carries out a routing::KeepPlan (docs/averaging.md, "After a restart").
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/stage/stage_context.h"
+#include "actors/state/kept_ranges.h"
+#include "common/strong_id.h"
+#include "routing/state/keep_plan.h"
+
+namespace swarm::actors {
+
+/// Part of the state of a StageServer; used only from its handlers. One block is in memory at a
+/// time, on its way to the disk or from it.
+class RangeKeeper {
+ public:
+  /// What the learner holds.
+  struct Held {
+    const std::vector<std::optional<routing::StateLabel>>& labels;  ///< By range.
+    const std::vector<tensor::OptimizerCounters>& counters;         ///< By range.
+    uint64_t received = 0;  ///< Bytes that came over the links.
+  };
+  using Take = std::function<void(const KeptRange&)>;
+  using Look = std::function<Held()>;
+
+  explicit RangeKeeper(StageContext& context) : context_(context) {}
+
+  /// A download begins. Loads into the stage what an earlier process kept of this layout, of
+  /// `wanted` or a few steps before; take() for each, then done(). Nothing is called after stop().
+  void begin(const RangeLayout& layout, Step wanted, Take take, std::function<void()> done);
+  /// Writes a block, if one is due and none is being written. `look` may be called later, until
+  /// stop().
+  void keep(const Look& look);
+  /// What was kept is not what it was taken for.
+  void start_anew();
+  /// The download is over; what is on the disk stays.
+  void stop() { session_.reset(); }
+  /// The peer is whole: the disk forgets.
+  void forget();
+
+ private:
+  struct Session {
+    Session(RangeLayout the_layout, const routing::KeepOptions& options, routing::Time now)
+        : layout(std::move(the_layout)), plan(options, now) {}
+    RangeLayout layout;
+    routing::KeepPlan plan;
+    bool writing = false;
+    // -- of begin()
+    Step wanted;
+    Take take;
+    std::function<void()> done;
+    std::vector<uint64_t> blocks;  ///< Still to be read.
+    uint64_t loaded = 0, too_old = 0;
+    std::optional<Error> refused;
+  };
+  using Ptr = std::shared_ptr<Session>;
+
+  routing::Time now() const { return context_.self->clock().now().time_since_epoch(); }
+  std::string stream() const;
+  void read_next(const Ptr& session);
+  void read(const Ptr& session, const Buffer& block);
+  void load(const Ptr& session, std::vector<KeptRange> ranges);
+  void refuse(const Ptr& session, const Error& why);
+  void finish(const Ptr& session);
+  void write(const Ptr& session, size_t block, const Look& look);
+  void store(const Ptr& session, size_t block, const std::vector<KeptRange>& ranges);
+
+  StageContext& context_;
+  Ptr session_;               ///< Null: nothing is being learned.
+  bool may_be_there_ = true;  ///< Something, on the disk.
+};
+
+}  // namespace swarm::actors
