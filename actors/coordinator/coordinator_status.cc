@@ -50,6 +50,12 @@ proto::SwarmStatusReply CoordinatorState::status() const {
     one->set_step(peer.step.value());
     one->set_checksum(peer.checksum);
     one->set_checksum_step(peer.checksum_step.value_or(peer.step).value());
+    const auto& readers = schedule_->frame().readers;
+    one->set_reads(readers.reads(id));
+    if (!readers.reads(id)) continue;
+    const auto worth = readers.worth(id).value_or(routing::Readers::Worth());
+    one->set_costs_s(worth.costs_s);
+    one->set_brings_samples(worth.slots * deps_.training.microbatch);
   }
   return reply;
 }

@@ -114,6 +114,7 @@ RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t
   deps.sequence = options.model.sequence;
   tell_memory(options, options.stages[place], deps);
   deps.optimizer = options.optimizer;
+  deps.average_codec = options.averager.codec;
   deps.options = options.stage_server;
   deps.state_transfer_options = options.state_transfer;
   deps.faults = options.faults;

@@ -14,6 +14,7 @@
 
 #include "common/ids.h"
 #include "common/strong_id.h"
+#include "routing/averaging/part_weights.h"
 #include "routing/membership/recovery.h"
 #include "routing/time.h"
 
@@ -42,6 +43,8 @@ struct PeerReport {
   uint32_t swarm_peers = 0;  ///< That were here when it was told to serve last.
   /// Of a learner: how much of its state it has. It has no part in anything until it has a state.
   uint64_t learned_bytes = 0, state_bytes = 0;
+  MemberLink link{};           ///< Of its node; `contributes` says nothing.
+  uint64_t average_bytes = 0;  ///< That it sends of its own in a round.
 
   bool learns() const { return state_bytes > 0; }
   /// It needs a moment to come in: it has a state, or all of one but the last updates.
