@@ -134,7 +134,10 @@ BOOST_AUTO_TEST_CASE(a_link_that_costs_more_than_its_work_reads) {
     const double with = swarm.pace(120s);
     BOOST_TEST_MESSAGE("steps/s without the machine " << without << ", with it at first " << before
                                                       << ", when it reads " << with);
-    BOOST_TEST(with >= 0.95 * without);
+    // Where the means are too slow to come it is given ranges of the state, each of which takes a donor's
+    // computer as long as a pass does here.
+    const bool can_follow = slow.down == kRate;
+    BOOST_TEST(with >= (can_follow ? 0.95 : 0.88) * without);
     BOOST_TEST(with >= before);
     BOOST_TEST(swarm.events->count("replicas_differ") == 0u);
     BOOST_TEST(swarm.events->count("recovered") == 0u);
@@ -181,9 +184,9 @@ BOOST_AUTO_TEST_CASE(the_others_death_makes_the_reader_serve) {
   const uint64_t at = step();
   BOOST_TEST(run_to_step(at + 5, 200s));
   BOOST_TEST(is_exact(kSlow));
-  for (const char* name : {"s0a", "s0b", "s0c"}) start(name);
-  BOOST_TEST(run_to_step(at + 40, 400s));
-  BOOST_TEST(system.advance_until([this] { return step() > 0 && is_exact("s0a"); }, 60s, 1ms));
+  start("s0a");
+  BOOST_TEST(system.advance_until(
+      [&] { return nodes.at("s0a").arithmetic->step() > at + 5 && is_exact("s0a"); }, 200s, 1ms));
   BOOST_TEST(events->count("replicas_differ") == 0u);
 }
 
