@@ -85,7 +85,7 @@ struct Transport {
 struct Transports {
   Wires wires;
   WireMeters meters{3}, average_meters{0.1};  // parts of averages are many, and all alike
-  std::map<uint64_t, Transport> under_way;     ///< By the number that `wires` knows it by.
+  std::map<uint64_t, Transport> under_way;    ///< By the number that `wires` knows it by.
   uint64_t next = 0;
   std::optional<TimePoint> wake_at;
 
