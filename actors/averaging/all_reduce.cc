@@ -13,12 +13,13 @@
 namespace swarm::actors {
 namespace {
 
-/// Each member reduces an equal part; of many with a short vector some do.
+/// Each member reduces a part by its weight; of many with a short vector some do.
 std::unique_ptr<AllReduce> butterfly(const AllReduceSetup& setup, AverageRound spec,
                                      MutableBuffer memory) {
+  std::vector<uint32_t> weights;
+  for (const AverageMember& member : spec.members) weights.push_back(member.part_weight);
   auto parts = routing::plan_parts(
-      spec.n,
-      routing::reducers(spec.n, spec.members.size(), setup.min_part_elements, spec.round.value()));
+      spec.n, routing::reducers(spec.n, weights, setup.min_part_elements, spec.round.value()));
   return std::make_unique<DirectReduce>(setup, std::move(spec), std::move(parts),
                                         std::move(memory));
 }
@@ -34,12 +35,15 @@ constexpr TopologyRow kTopologies[] = {
 }  // namespace
 
 Status validate(const AverageRound& spec) {
-  if (spec.members.empty() || spec.members.size() > 1'024)
+  if (spec.members.empty() || spec.members.size() > routing::kMostParts)
     return invalid_average("1 to 1024 members");
   if (spec.self >= spec.members.size()) return invalid_average("self is not in the member list");
   if (spec.n == 0 || spec.n > tensor::kMaxTensorBytes * 4)
     return invalid_average(fmt::format("n = {} elements", spec.n));
   if (spec.total_samples == 0) return invalid_average("no samples to average over");
+  for (const auto& member : spec.members)
+    if (member.part_weight > routing::kMostWeight)
+      return invalid_average(fmt::format("a part of weight {}", member.part_weight));
   std::set<ActorId> distinct;
   for (const auto& member : spec.members)
     if (!distinct.insert(member.averager).second)
@@ -48,6 +52,17 @@ Status validate(const AverageRound& spec) {
   if (spec.gradient.size() != spec.n * sizeof(float) && !(may_be_empty && spec.gradient.empty()))
     return Error{ErrorCode::kShapeMismatch, fmt::format("averaging: gradient of {} bytes, n = {}",
                                                         spec.gradient.size(), spec.n)};
+  return {};
+}
+
+Status add_part_weights(const google::protobuf::RepeatedField<uint32_t>& weights,
+                        std::vector<AverageMember>& members) {
+  if (weights.empty()) return {};
+  if (static_cast<size_t>(weights.size()) != members.size())
+    return invalid_average(
+        fmt::format("{} weights of parts for {} members", weights.size(), members.size()));
+  for (size_t i = 0; i < members.size(); ++i)
+    members[i].part_weight = weights.Get(static_cast<int>(i));
   return {};
 }
 

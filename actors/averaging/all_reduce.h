@@ -30,8 +30,21 @@ struct AverageMember {
   uint64_t samples = 0;  ///< In its gradient sum.
   /// The place of the member through which this averager reaches it; none: directly.
   std::optional<uint32_t> via{};
+  /// Of all members': how much of the vector it reduces (routing/averaging/part_weights.h).
+  uint32_t part_weight = 1;
 };
 
+/// What a member's vector was trained on since the average that it builds on; of no round: the first
+/// weights.
+struct TrainedOn {
+  static constexpr Round kNotKnown{~uint64_t{0}};  ///< Came from elsewhere.
+  uint64_t samples = 0;
+  Round average;
+};
+
+/// Sets `part_weight`; none: all are 1. Errors: kInvalidArgument (not one for each, too large a one).
+Status add_part_weights(const google::protobuf::RepeatedField<uint32_t>& weights,
+                        std::vector<AverageMember>& members);
 /// Sets `via` for `self`. Errors: kInvalidArgument (a place that there is not, or not three
 /// members).
 Status add_relays(const google::protobuf::RepeatedPtrField<proto::PartRelay>& relays, uint32_t self,
@@ -46,6 +59,11 @@ struct AverageRound {
   Buffer gradient;
   uint64_t n = 0;              ///< Elements.
   uint64_t total_samples = 0;  ///< Divisor; >= 1.
+  /// Asynchronous: each member's vector counts by its own samples, if all build on the same average and
+  /// anybody has trained since; else all count equally. A member that tells of more than
+  /// `most_samples` counts as one with so many (0: any number).
+  std::optional<TrainedOn> trained_on{};
+  uint64_t most_samples = 0;
 };
 
 /// What a round or a part of one is refused with.

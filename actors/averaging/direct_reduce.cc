@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <utility>
@@ -21,6 +22,10 @@ DirectReduce::DirectReduce(const AllReduceSetup& setup, AverageRound spec,
   answers_missing_.resize(members);
   contributions_missing_.resize(members);
   own_part_ = parts[spec_.self];
+  if (spec_.trained_on) {
+    trained_.resize(members);
+    trained_[spec_.self] = counted(*spec_.trained_on);
+  }
   for (size_t i = 0; i < members; ++i) {
     if (i == spec_.self) continue;
     asked_[i] = routing::chunks(parts[i], chunk_elements_);
@@ -59,6 +64,10 @@ AllReduce::Outgoing DirectReduce::request(uint32_t member, size_t number) const 
   out.head.set_sender(spec_.self);
   out.head.set_offset(part.first);
   if (!contributes(spec_.self)) return out;
+  if (spec_.trained_on) {
+    out.head.set_samples(spec_.trained_on->samples);
+    out.head.set_based_on(spec_.trained_on->average.value());
+  }
   auto values = spec_.gradient.slice(part.first * sizeof(float), part.count * sizeof(float));
   auto encoded = tensor::encode(values, {static_cast<int64_t>(part.count)}, codec_);
   *out.head.mutable_chunk() = std::move(encoded.meta);
@@ -89,6 +98,7 @@ Result<size_t> DirectReduce::contribute(const proto::AveragePart& head, const Bu
   if (!contributes(sender)) return index;
   if (!head.has_chunk())
     return Error{ErrorCode::kShapeMismatch, "averaging: a member with samples sent none"};
+  if (auto noted = note_trained(head); !noted) return noted.error();
   if (chunk.missing == 0 || !chunk.contributions[sender].empty()) return index;  // a repeat
   auto values = tensor::decode_flat({head.chunk(), body}, chunk.part.count);
   if (!values.ok()) return values.error();
@@ -98,25 +108,69 @@ Result<size_t> DirectReduce::contribute(const proto::AveragePart& head, const Bu
   return index;
 }
 
+TrainedOn DirectReduce::counted(TrainedOn told) const {
+  if (spec_.most_samples > 0) told.samples = std::min(told.samples, spec_.most_samples);
+  return told;
+}
+
+/// A member that told one reducer another number than it told another would make parts of different
+/// means; one that changes it in the same round is told so.
+Status DirectReduce::note_trained(const proto::AveragePart& head) {
+  if (!spec_.trained_on) return {};
+  const TrainedOn told = counted({head.samples(), Round(head.based_on())});
+  auto& known = trained_[head.sender()];
+  if (known && (known->samples != told.samples || known->average != told.average))
+    return invalid_average("a member tells two numbers of samples in one round");
+  known = told;
+  return {};
+}
+
+/// By which the members' numbers are multiplied; none: they count equally, or hold sums. Requires all
+/// contributions.
+///
+/// By samples only from a common average on: a vector that holds the others' updates already, but was
+/// not trained on since, would count for nothing beside one that lacks them.
+std::vector<float> DirectReduce::weights_by_samples() const {
+  double all = 0;
+  for (const auto& one : trained_) {
+    if (!one || one->average == TrainedOn::kNotKnown || one->average != trained_.front()->average)
+      return {};
+    all += static_cast<double>(one->samples);
+  }
+  std::vector<float> weights;
+  for (const auto& one : trained_)
+    if (all > 0) weights.push_back(static_cast<float>(static_cast<double>(one->samples) / all));
+  return weights;
+}
+
+const float* DirectReduce::numbers(const OwnChunk& chunk, uint32_t member) const {
+  if (member == spec_.self)
+    return reinterpret_cast<const float*>(spec_.gradient.data()) + chunk.part.first;
+  return reinterpret_cast<const float*>(chunk.contributions[member].data());
+}
+
 /// Adds up in the order of the member list, divides, encodes, and keeps what the others will
 /// decode.
 void DirectReduce::reduce(OwnChunk& chunk) {
   const uint64_t count = chunk.part.count;
   float* sum = at(chunk.part.first);
+  const auto weights = weights_by_samples();
   bool first = true;
   for (uint32_t i = 0; i < spec_.members.size(); ++i) {
-    if (!contributes(i)) continue;
-    const float* values =
-        i == spec_.self ? reinterpret_cast<const float*>(spec_.gradient.data()) + chunk.part.first
-                        : reinterpret_cast<const float*>(chunk.contributions[i].data());
+    const float weight = weights.empty() ? 1 : weights[i];
+    if (!contributes(i) || weight == 0) continue;
     if (first)
-      std::memcpy(sum, values, count * sizeof(float));
+      std::memcpy(sum, numbers(chunk, i), count * sizeof(float));
+    else if (weights.empty())
+      tensor::add_into(sum, numbers(chunk, i), count);
     else
-      tensor::add_into(sum, values, count);
+      tensor::add_scaled(sum, numbers(chunk, i), weight, count);
+    if (first && weight != 1) tensor::scale(sum, count, weight);
     first = false;
   }
   if (first) std::memset(sum, 0, count * sizeof(float));
-  tensor::scale(sum, count, static_cast<float>(1.0 / static_cast<double>(spec_.total_samples)));
+  if (weights.empty())
+    tensor::scale(sum, count, static_cast<float>(1.0 / static_cast<double>(spec_.total_samples)));
   chunk.contributions.clear();
   Buffer shared(result_.owner(), sum, count * sizeof(float));
   chunk.encoded = tensor::encode(shared, {static_cast<int64_t>(count)}, codec_);

@@ -2,12 +2,16 @@
 /// its numbers of that part to it in chunks, and the answer to a chunk is its encoded mean, sent
 /// when all contributions are in. With equal parts this is the butterfly.
 ///
+/// Where vectors count by samples every part tells its sender's, the same in all parts: so all reducers
+/// weight alike, though nobody has collected the numbers before.
+///
 /// The reducer keeps decode(encode(mean)) itself, and adds contributions in the order of the member
 /// list, so all members end with the same bits for every codec. Members without samples send
 /// requests without a chunk: "nothing to add, I want the mean".
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +50,10 @@ class DirectReduce : public AllReduce {
     tensor::EncodedTensor encoded;
   };
   bool contributes(uint32_t member) const { return spec_.members[member].samples > 0; }
+  TrainedOn counted(TrainedOn told) const;
+  Status note_trained(const proto::AveragePart& head);
+  std::vector<float> weights_by_samples() const;
+  const float* numbers(const OwnChunk& chunk, uint32_t member) const;
   void reduce(OwnChunk& chunk);
   float* at(uint64_t element) const;
 
@@ -54,6 +62,7 @@ class DirectReduce : public AllReduce {
   std::vector<std::vector<routing::Part>> asked_;  // by member
   std::vector<size_t> answers_missing_;            // by member
   std::vector<size_t> contributions_missing_;      // by member
+  std::vector<std::optional<TrainedOn>> trained_;  // by member; if vectors count by samples
   routing::Part own_part_;
   std::vector<OwnChunk> own_;
   size_t chunks_missing_ = 0;

@@ -26,6 +26,7 @@ CloseMail::CloseMail(const routing::orders::CloseStep& order, const PeerBook& bo
   }
   brief_.set_members_id(mix(id));
   write_relays(order.relays, *brief_.mutable_relays());
+  write_part_weights(order.part_weights, *brief_.mutable_part_weights());
 }
 
 Mail CloseMail::to(const PeerId& member, bool in_full) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <utility>
 
 #include "swarm/dht.pb.h"
@@ -70,6 +71,9 @@ routing::PeerReport read_report(const proto::RegisterPeer& message) {
   report.needs_bytes_per_s = message.needs_bytes_per_s();
   report.has_bytes_per_s = message.has_bytes_per_s();
   report.save_limit = milliseconds(std::min<uint64_t>(message.save_limit_ms(), kMostSaveMs));
+  report.link = {routing::checked_rate(message.up_bytes_per_s()),
+                 routing::checked_rate(message.down_bytes_per_s())};
+  report.average_bytes = message.average_bytes();
   return report;
 }
 
@@ -222,6 +226,8 @@ Mail write_end_period(const routing::orders::EndPeriod& order, const PeerBook& b
   if (order.round != Round()) {
     for (const PeerId& id : order.members) *message.add_members() = book.to_proto(id);
     write_relays(order.relays, *message.mutable_relays());
+    write_part_weights(order.part_weights, *message.mutable_part_weights());
+    message.set_most_samples(order.most_samples);
   }
   return make_mail(std::move(message), {}, kRoundBudget);
 }
@@ -234,6 +240,13 @@ void write_relays(const std::vector<routing::Relay>& relays,
     one.set_b(relay.b);
     one.set_via(relay.via);
   }
+}
+
+void write_part_weights(const std::vector<uint32_t>& weights,
+                        google::protobuf::RepeatedField<uint32_t>& out) {
+  const bool equal =
+      std::adjacent_find(weights.begin(), weights.end(), std::not_equal_to<>()) == weights.end();
+  if (!equal) out.Add(weights.begin(), weights.end());
 }
 
 Mail write_restore(Term term, Step step, const std::string& reason) {

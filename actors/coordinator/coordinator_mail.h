@@ -68,6 +68,9 @@ Mail write_end_period(const routing::orders::EndPeriod& order, const PeerBook& b
                       const RunText& text);
 void write_relays(const std::vector<routing::Relay>& relays,
                   google::protobuf::RepeatedPtrField<proto::PartRelay>& out);
+/// Nothing where all are equal.
+void write_part_weights(const std::vector<uint32_t>& weights,
+                        google::protobuf::RepeatedField<uint32_t>& out);
 Mail write_restore(Term term, Step step, const std::string& reason);
 
 }  // namespace swarm::actors

@@ -70,6 +70,11 @@ struct FactWriter {
             "it and {} cannot reach each other, and no third peer of their stage reaches both",
             book.name(f.from))});
   }
+  void operator()(const facts::BecameReader& f) const {
+    log_warn(fmt::format("event=became_reader stage={} peer={} costs_s={} samples={}",
+                         stage.value(), book.name(f.peer), f.costs_s, f.samples));
+    record(records::BecameReader{book.name(f.peer), f.costs_s, f.samples});
+  }
   void operator()(const facts::PartsRelayed& f) const {
     record(records::PartsRelayed{book.name(f.a), book.name(f.b), book.name(f.via)});
   }

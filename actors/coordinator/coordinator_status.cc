@@ -54,6 +54,12 @@ proto::SwarmStatusReply CoordinatorState::status() const {
     one->set_state_bytes(peer.state_bytes);
     one->set_needs_bytes_per_s(peer.needs_bytes_per_s);
     one->set_has_bytes_per_s(peer.has_bytes_per_s);
+    const auto& readers = schedule_->frame().readers;
+    one->set_reads(readers.reads(id));
+    if (!readers.reads(id)) continue;
+    const auto worth = readers.worth(id).value_or(routing::Readers::Worth());
+    one->set_costs_s(worth.costs_s);
+    one->set_brings_samples(worth.slots * deps_.training.microbatch);
   }
   return reply;
 }

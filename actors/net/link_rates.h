@@ -10,8 +10,10 @@ namespace swarm::actors {
 
 /// [bytes/s] while there was something to carry; 0: not known.
 struct LinkRates {
-  double send = 0;                      ///< Of all links together.
-  double receive = 0;                   ///< Likewise.
+  double send = 0;     ///< Of all links together.
+  double receive = 0;  ///< Likewise.
+  /// Of whatever was carried: each is the least that there is, so the best counts.
+  double best_send = 0, best_receive = 0;
   std::map<NodeId, double> slow_pairs;  ///< Sending to one node, where slower than `send`.
   // Of microbatches, waiting to be sent.
   uint64_t queued_bytes = 0;  ///< On all links but those to slow pairs, which hold up nobody else.
@@ -37,6 +39,8 @@ inline LinkRates link_rates(const LinksStats& stats) {
   LinkRates rates;
   rates.send = stats.send_bytes_per_s;
   rates.receive = stats.receive_bytes_per_s;
+  rates.best_send = std::max(stats.send_bytes_per_s, stats.averages_send_bytes_per_s);
+  rates.best_receive = std::max(stats.receive_bytes_per_s, stats.averages_receive_bytes_per_s);
   for (const LinkStats& link : stats.links) {
     if (link.busy_bytes_per_s > 0) rates.slow_pairs[link.node.id] = link.busy_bytes_per_s;
     if (link.queued_work_bytes == 0) continue;

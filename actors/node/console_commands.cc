@@ -111,11 +111,17 @@ std::string stages_text(const proto::SwarmStatusReply& status) {
            std::make_pair(b.stage(), b.peer().node_name());
   });
   TextTable table({"stage", "node", "address", "step", "checksum", "of step", "learned"});
-  for (const auto& peer : peers)
+  std::string readers;
+  for (const auto& peer : peers) {
     table.add({std::to_string(peer.stage()), peer.peer().node_name(), peer.peer().endpoint(),
                std::to_string(peer.step()), peer.checksum() == 0 ? "-" : hex(peer.checksum()),
                std::to_string(peer.checksum_step()), learned_text(peer)});
-  return table.text();
+    if (peer.reads())
+      readers += peer.peer().node_name() + " reads: it would cost the others " +
+                 fixed(peer.costs_s(), 3) + " s a step and bring " +
+                 fixed(peer.brings_samples(), 1) + " samples\n";
+  }
+  return table.text() + readers;
 }
 
 std::string steps_text(const proto::SwarmStatusReply& status) {

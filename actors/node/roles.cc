@@ -116,6 +116,7 @@ RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t
   deps.run_id = options.run_id;
   deps.config_fingerprint = options.config_fingerprint;
   deps.optimizer = options.optimizer;
+  deps.average_codec = options.averager.codec;
   deps.options = options.stage_server;
   deps.state_transfer_options = options.state_transfer;
   deps.faults = options.faults;

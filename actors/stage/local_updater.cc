@@ -9,10 +9,12 @@ LocalUpdates LocalUpdater::added(tensor::Stage& stage, uint64_t samples, uint64_
   LocalUpdates result;
   if (forwards_.size() < every_) return result;
   auto updated = stage.apply_local(samples_, lr_position.value());
-  if (updated)
+  if (updated) {
+    trained_ += samples_;
     for (uint64_t forward : forwards_) result.staleness.push_back(updated->updates - 1 - forward);
-  else
+  } else {
     result.refused = updated.error();
+  }
   clear();
   return result;
 }

@@ -31,10 +31,13 @@ class LocalUpdater {
                      Step lr_position);
   /// The sum was cleared.
   void clear();
+  /// Samples of all updates made.
+  uint64_t trained() const { return trained_; }
 
  private:
   uint32_t every_;
   uint64_t samples_ = 0;
+  uint64_t trained_ = 0;
   std::vector<uint64_t> forwards_;  ///< updates_before of each microbatch in the sum.
 };
 

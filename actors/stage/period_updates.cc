@@ -72,8 +72,11 @@ Result<AverageRound> PeriodUpdates::decode(const proto::EndPeriod& message) cons
     round.members.push_back({beside(peer->id, Role::kAverager), peer->endpoint, /*samples=*/1});
   }
   if (!is_member) return Error{ErrorCode::kInvalidArgument, "this peer is no member"};
+  if (auto valid = add_part_weights(message.part_weights(), round.members); !valid)
+    return valid.error();
   if (auto valid = add_relays(message.relays(), round.self, round.members); !valid)
     return valid.error();
+  round.most_samples = message.most_samples();
   return round;
 }
 
@@ -118,18 +121,24 @@ void PeriodUpdates::begin(RoundState round, AverageRound average) {
   round_.began_s = context_.now_s();
   averaging_ = true;
   stalled_ = round_.blocking;
-  context_.device.run<Buffer>(
-      [part = context_.deps.training.average](tensor::Stage& stage) {
-        return stage.to_average(part);
+  context_.device.run<Sent>(
+      [part = context_.deps.training.average,
+       updater = updater_](tensor::Stage& stage) -> Result<Sent> {
+        auto vector = stage.to_average(part);
+        if (!vector) return vector.error();
+        return Sent{std::move(*vector), updater->trained()};
       },
-      [this, average = std::move(average)](Result<Buffer> sent, double seconds) mutable {
+      [this, average = std::move(average)](Result<Sent> sent, double seconds) mutable {
         round_.sent_s = seconds;
         if (!sent) return end(sent.error());
-        average.gradient = *sent;
-        average.n = sent->size() / sizeof(float);
-        request_average(
-            context_, std::move(average),
-            [this, sent = *sent](Result<AverageResult> result) { take(sent, std::move(result)); });
+        round_.trained = sent->trained;
+        average.gradient = sent->vector;
+        average.n = sent->vector.size() / sizeof(float);
+        average.trained_on = TrainedOn{sent->trained - since_.trained, since_.average};
+        request_average(context_, std::move(average),
+                        [this, vector = sent->vector](Result<AverageResult> result) {
+                          take(vector, std::move(result));
+                        });
       });
 }
 
@@ -151,6 +160,7 @@ void PeriodUpdates::take(const Buffer& sent, Result<AverageResult> result) {
       },
       [this](Result<uint64_t> checksum, double seconds) {
         if (!checksum) return end(checksum.error());
+        since_ = {round_.id, round_.trained};
         proto::EndPeriodReply taken = reply();
         taken.set_round_s(context_.now_s() - round_.began_s);
         taken.set_stall_s(round_.blocking ? taken.round_s() : round_.sent_s + seconds);
@@ -191,13 +201,20 @@ void PeriodUpdates::stop(const std::string& reason) {
   round_.abandoned = true;
 }
 
-/// Slots that are in an update stay so: they are not to make another.
-void PeriodUpdates::loaded() { context_.contributions.begin_epoch(); }
+/// Slots that are in an update stay so: they are not to make another. What the parameters build on is
+/// not said with them.
+void PeriodUpdates::loaded(bool from_seed) {
+  context_.contributions.begin_epoch();
+  since_.average = from_seed && updates_made_ == 0 ? Round() : TrainedOn::kNotKnown;
+}
 
 std::string PeriodUpdates::describe() const {
-  return fmt::format("local updates {}, gradients' staleness {}{}{}, round {}", updates_made_,
-                     staleness_.text(), averaging_ ? ", averaging" : "",
-                     stalled_ ? ", stalled" : "", round_.id);
+  const auto base = since_.average == TrainedOn::kNotKnown
+                        ? std::string("not known")
+                        : fmt::format("that of round {}", since_.average);
+  return fmt::format("local updates {}, gradients' staleness {}{}{}, round {}, average {}",
+                     updates_made_, staleness_.text(), averaging_ ? ", averaging" : "",
+                     stalled_ ? ", stalled" : "", round_.id, base);
 }
 
 }  // namespace swarm::actors

@@ -23,7 +23,7 @@ class PeriodUpdates final : public StageUpdates {
   void describe_to(proto::RegisterPeer& message) const override;
   bool go_on(const proto::RegisterPeerReply& verdict) override;
   void stop(const std::string& reason) override;
-  void loaded() override;
+  void loaded(bool from_seed) override;
 
   std::optional<Step> number_of_state() const override { return context_.at.open_step; }
   std::string describe() const override;
@@ -36,7 +36,17 @@ class PeriodUpdates final : public StageUpdates {
     bool blocking = false;  ///< Nothing is computed until it is over.
     bool save_afterwards = false;
     double began_s = 0;
-    double sent_s = 0;  ///< Of copying what this peer contributes.
+    double sent_s = 0;     ///< Of copying what this peer contributes.
+    uint64_t trained = 0;  ///< LocalUpdater::trained() then.
+  };
+  struct Sent {  ///< What this peer contributes to a round.
+    Buffer vector;
+    uint64_t trained = 0;
+  };
+  /// What the parameters hold that no average had a part of.
+  struct Since {
+    Round average;         ///< That they build on; of no round: the first weights.
+    uint64_t trained = 0;  ///< LocalUpdater::trained() when they were sent to it.
   };
 
   caf::result<Mail> on_end_period(const proto::EndPeriod& message);
@@ -50,6 +60,7 @@ class PeriodUpdates final : public StageUpdates {
 
   StageContext& context_;
   std::shared_ptr<LocalUpdater> updater_;  ///< Shared with compute jobs, used only there.
+  Since since_;
   uint64_t updates_made_ = 0;
   Staleness staleness_;         ///< Since the start, for people.
   Staleness period_staleness_;  ///< Since the last report.

@@ -27,6 +27,7 @@ Result<std::vector<AverageMember>> RoundMembers::of(const proto::CloseStep& mess
   for (size_t i = 0; i < known_.size(); ++i)
     members.push_back({beside(known_[i].id, Role::kAverager), known_[i].endpoint,
                        message.samples(static_cast<int>(i))});
+  if (auto added = add_part_weights(message.part_weights(), members); !added) return added.error();
   return members;
 }
 

@@ -56,6 +56,8 @@ struct StageContext {
   LinkRates rates;  ///< Of the node's links.
 
   bool is_last() const { return deps.stage.value() + 1 == deps.num_stages; }
+  /// What it sends of its own in a round.
+  uint64_t average_bytes() const;
   std::string stream() const { return stage_key(deps.stage.value()); }
   double now_s() const {
     return std::chrono::duration<double>(self->clock().now().time_since_epoch()).count();

@@ -37,6 +37,9 @@ void StageServerState::register_peer() {
   updates_->describe_to(message);
   keeper_->describe_to(message);
   if (context_->phase.learns()) keeper_->learner().describe_to(message);
+  message.set_up_bytes_per_s(context_->rates.best_send);
+  message.set_down_bytes_per_s(context_->rates.best_receive);
+  message.set_average_bytes(context_->average_bytes());
   if (const RunText text = deps.text->get(); text.known()) *message.mutable_text() = to_proto(text);
   registering_ = true;
   context_->coordinator->request(

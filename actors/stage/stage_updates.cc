@@ -9,6 +9,8 @@
 #include "actors/stage/period_updates.h"
 #include "actors/stage/step_updates.h"
 #include "actors/state/state_messages.h"
+#include "tensor/core/codec.h"
+#include "tensor/core/optimizer.h"
 
 namespace swarm::actors {
 
@@ -63,6 +65,14 @@ void StageContext::tell_standing() const {
 Status StageContext::accept(Term term) const {
   if (coordinator->accept(term)) return {};
   return Error{ErrorCode::kStaleTerm, fmt::format("term {} rules", coordinator->term())};
+}
+
+uint64_t StageContext::average_bytes() const {
+  const bool moments = deps.training.asynchronous() &&
+                       deps.training.average == tensor::AveragedPart::kWeightsAndMoments;
+  const auto& info = tensor::optimizer_info(deps.optimizer.kind);
+  const uint64_t vectors = moments ? 1 + info.moments.size() : 1;
+  return tensor::codec_info(deps.average_codec).bytes(num_parameters * vectors);
 }
 
 proto::RouteHop StageContext::hop() const {

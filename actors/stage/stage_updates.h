@@ -46,8 +46,8 @@ class StageUpdates {
   virtual bool go_on(const proto::RegisterPeerReply& verdict) = 0;
   /// The peer serves no more.
   virtual void stop(const std::string& reason) = 0;
-  /// The parameters were replaced, `at` says by those of which step.
-  virtual void loaded() = 0;
+  /// The parameters were replaced, `at` says by those of which step: by the seed's, or by others'.
+  virtual void loaded(bool from_seed) = 0;
 
   // -- states
   /// The step that a frozen state is to be numbered with; nothing: its own.

@@ -151,7 +151,7 @@ void StateKeeper::loaded(const Loaded& state, const Origin& origin) {
   context_.at = {true, state.step, state.step, state.step};
   context_.checksum = state.checksum;
   context_.tell_standing();
-  updates_.loaded();
+  updates_.loaded(origin.kind == Origin::Kind::kSeed);
   context_.host->forget_answers();
   const auto& deps = context_.deps;
   deps.events->loaded({deps.stage.value(), deps.id, deps.node_name, state.step.value(),

@@ -238,7 +238,7 @@ void StateLearner::give_up_own_state(const Ptr& learning) {
   context_.at = {};
   context_.checksum = 0;
   context_.tell_standing();
-  updates_.loaded();
+  updates_.loaded(/*from_seed=*/false);
   context_.host->forget_answers();
 }
 

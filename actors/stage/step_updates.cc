@@ -368,7 +368,7 @@ void StepUpdates::stop(const std::string& reason) {
   if (!round_.result) abandon_round(reason);
 }
 
-void StepUpdates::loaded() {
+void StepUpdates::loaded(bool) {
   context_.contributions.clear();
   round_.result.reset();
   state_came_ = true;

@@ -25,7 +25,7 @@ class StepUpdates final : public StageUpdates {
   void describe_to(proto::RegisterPeer& message) const override;
   bool go_on(const proto::RegisterPeerReply& verdict) override;
   void stop(const std::string& reason) override;
-  void loaded() override;
+  void loaded(bool from_seed) override;
 
   std::string describe() const override;
 

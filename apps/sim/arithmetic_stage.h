@@ -48,6 +48,7 @@ struct StageNote {
   tensor::MicrobatchKey key{};
   float value = 0;
   float sent = 0;
+  uint64_t samples = 0;  ///< Of kUpdated.
 };
 using StageNoted = std::function<void(const ArithmeticStage&, const StageNote&)>;
 
@@ -198,7 +199,7 @@ class ArithmeticStage : public tensor::Stage {
       parameters[i] -= sum_[i] / static_cast<float>(samples);
     clear_gradients();
     ++updates_;
-    note({StageNote::What::kUpdated, {}, first, 0});
+    note({StageNote::What::kUpdated, {}, first, 0, samples});
     return tensor::LocalUpdate{updates_, 0, 1};
   }
   uint64_t updates() const override { return updates_; }

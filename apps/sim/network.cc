@@ -140,6 +140,7 @@ actors::LinksStats stats_of(const WorldPtr& world, const NodeId& own) {
     stats.links.push_back(link);
   }
   world->transports.meters.tell(own, stats);
+  world->transports.average_meters.tell_averages(own, stats);
   return stats;
 }
 

@@ -19,6 +19,10 @@ bool microbatch(const Weight& weight) {
   return weight.kind == proto::KIND_FORWARD || weight.kind == proto::KIND_FORWARD_REPLY;
 }
 
+bool part_of_average(const Weight& weight) {
+  return weight.kind == proto::KIND_AVERAGE_PART || weight.kind == proto::KIND_AVERAGE_PART_REPLY;
+}
+
 }  // namespace
 
 Weight weigh(const actors::Mail& mail, const std::string& to_actor) {
@@ -32,6 +36,12 @@ Weight weigh(const Error& error) {
   return {
       proto::KIND_ERROR, actors::TrafficClass::kControl,
       with_chunk_headers(actors::links::frame_bytes(0, actors::to_proto(error).ByteSizeLong(), 0))};
+}
+
+/// What measures mail of this kind; null: nothing does.
+WireMeters* Transports::meters_of(const Weight& weight) {
+  if (microbatch(weight)) return &meters;
+  return part_of_average(weight) ? &average_meters : nullptr;
 }
 
 bool World::queue_is_full(const NodeId& from, const NodeId& to, uint64_t body_bytes) const {
@@ -77,13 +87,13 @@ uint64_t World::transmit(const NodeId& from, const NodeId& to, const Weighing& w
     }
     if (wires.send(now(), {from, to, weight.traffic, weight.bytes}, transports.next + 1)) {
       transports.under_way[++transports.next] = {from, to, which, weight, std::move(arrive)};
-      if (microbatch(weight)) transports.meters.sent(now(), from, to);
+      if (auto* meters = transports.meters_of(weight)) meters->sent(now(), from, to);
       carry();
       return transports.next;
     }
-    if (wires.limited() && microbatch(weight)) {
-      transports.meters.sent(now(), from, to);
-      transports.meters.ended(now(), from, to, weight.bytes);
+    if (auto* meters = transports.meters_of(weight); meters != nullptr && wires.limited()) {
+      meters->sent(now(), from, to);
+      meters->ended(now(), from, to, weight.bytes);
     }
   }
   travel(from, to, which, std::move(arrive));
@@ -95,8 +105,8 @@ void World::carry() {
   for (const uint64_t number : wires.arrived(now())) {
     const auto found = transports.under_way.extract(number);
     const Transport& transport = found.mapped();
-    if (microbatch(transport.weight))
-      transports.meters.ended(now(), transport.from, transport.to, transport.weight.bytes);
+    if (auto* meters = transports.meters_of(transport.weight))
+      meters->ended(now(), transport.from, transport.to, transport.weight.bytes);
     travel(transport.from, transport.to, transport.session, transport.arrive);
   }
   auto& wake_at = transports.wake_at;
@@ -110,6 +120,7 @@ void World::carry() {
 void World::lose_transports(const NodeId& from, const NodeId& to) {
   for (const uint64_t number : transports.wires.lose(from, to)) transports.under_way.erase(number);
   transports.meters.lost(now(), from, to);
+  transports.average_meters.lost(now(), from, to);
 }
 
 void World::give_up(uint64_t id) {
@@ -117,8 +128,8 @@ void World::give_up(uint64_t id) {
   if (request == requests.end() || request->second.transport == 0) return;
   if (!transports.wires.take_back(request->second.transport)) return;
   const auto back = transports.under_way.extract(request->second.transport);
-  if (microbatch(back.mapped().weight))
-    transports.meters.ended(now(), back.mapped().from, back.mapped().to, 0);
+  if (auto* meters = transports.meters_of(back.mapped().weight))
+    meters->ended(now(), back.mapped().from, back.mapped().to, 0);
 }
 
 }  // namespace swarm::sim::network_detail

@@ -84,11 +84,12 @@ struct Transport {
 /// The serial links, and what is on them.
 struct Transports {
   Wires wires;
-  WireMeters meters;
-  std::map<uint64_t, Transport> under_way;  ///< By the number that `wires` knows it by.
+  WireMeters meters{3}, average_meters{0.1};  // parts of averages are many, and all alike
+  std::map<uint64_t, Transport> under_way;    ///< By the number that `wires` knows it by.
   uint64_t next = 0;
   std::optional<TimePoint> wake_at;
 
+  WireMeters* meters_of(const Weight& weight);
   /// Of microbatches that the links hold up, from one to the other.
   uint64_t work_bytes(const NodeId& from, const NodeId& to) const;
 };

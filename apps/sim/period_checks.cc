@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace swarm::sim {
@@ -16,13 +17,21 @@ bool about_equal(double a, double b) {
   return std::abs(a - b) <= 1e-4 * std::max({1.0, std::abs(a), std::abs(b)});
 }
 
-/// Whether `average` is the mean of `sum` of `count` members and one value of some of the others.
-bool is_mean(double average, double sum, int count, const std::vector<const std::deque<float>*>& of,
-             size_t from) {
-  if (about_equal(average, sum / count)) return true;
+/// A sum of vectors, each times its weight.
+struct Sum {
+  double values = 0, weights = 0;
+  Sum with(double value, double weight) const {
+    return {values + weight * value, weights + weight};
+  }
+};
+
+/// Whether `average` is the mean of `sum` and one of the candidates of some of the others.
+using Candidates = std::vector<std::vector<std::pair<double, double>>>;  // (value, weight), by node
+bool is_mean(double average, const Sum& sum, const Candidates& of, size_t from) {
+  if (sum.weights > 0 && about_equal(average, sum.values / sum.weights)) return true;
   for (size_t i = from; i < of.size(); ++i)
-    for (float value : *of[i])
-      if (is_mean(average, sum + static_cast<double>(value), count + 1, of, i + 1)) return true;
+    for (const auto& [value, weight] : of[i])
+      if (is_mean(average, sum.with(value, weight), of, i + 1)) return true;
   return false;
 }
 
@@ -40,15 +49,18 @@ void PeriodChecks::noted(const std::string& node, const ArithmeticStage& arithme
   switch (note.what) {
     case StageNote::What::kTrained:
       return trained(node, stage, {note.key.step, note.key.slot});
-    case StageNote::What::kUpdated:
-      stage.updates += static_cast<double>(note.value);
+    case StageNote::What::kUpdated: {
+      const auto change = static_cast<double>(note.value);
+      const auto samples = static_cast<double>(note.samples);
+      Replica& replica = stage.replicas[node];
+      stage.updates += change;
+      replica.work.updates += change;
+      replica.work.samples += samples;
+      replica.samples += samples;
       return check_values(node, arithmetic, "a local update");
-    case StageNote::What::kSent: {
-      auto& sent = stage.sent[node];
-      sent.push_back(note.value);
-      if (sent.size() > kSentKept) sent.pop_front();
-      return;
     }
+    case StageNote::What::kSent:
+      return sent(stage.replicas[node], note);
     case StageNote::What::kAveraged:
       averaged(node, stage, note);
       return check_values(node, arithmetic, "an average");
@@ -64,15 +76,56 @@ void PeriodChecks::trained(const std::string& node, StageHistory& stage, const P
     report_("I1", node + " trains on " + text_of(slot.first, slot.second) + " a second time");
 }
 
-void PeriodChecks::averaged(const std::string& node, const StageHistory& stage,
-                            const StageNote& note) {
-  std::vector<const std::deque<float>*> others;
-  for (const auto& [name, sent] : stage.sent)
-    if (name != node) others.push_back(&sent);
-  if (!is_mean(static_cast<double>(note.value), static_cast<double>(note.sent), 1, others, 0))
+void PeriodChecks::sent(Replica& replica, const StageNote& note) {
+  replica.rounds.push_back(replica.work);
+  replica.sent.push_back({note.value, std::exchange(replica.work, {}), replica.samples});
+  if (replica.sent.size() > kSentKept) replica.sent.pop_front();
+}
+
+void PeriodChecks::averaged(const std::string& node, StageHistory& stage, const StageNote& note) {
+  Replica& own = stage.replicas[node];
+  Candidates weighted, equal;
+  for (const auto& [name, replica] : stage.replicas) {
+    if (name == node) continue;
+    weighted.emplace_back();
+    equal.emplace_back();
+    for (const Sent& one : replica.sent) {
+      weighted.back().emplace_back(static_cast<double>(one.value), one.samples);
+      equal.back().emplace_back(static_cast<double>(one.value), 1);
+    }
+  }
+  const auto average = static_cast<double>(note.value);
+  bool found = false;
+  for (const Sent& one : own.sent) {
+    if (one.value != note.sent) continue;
+    const auto value = static_cast<double>(one.value);
+    found |= is_mean(average, Sum().with(value, one.samples), weighted, 0);
+    found |= is_mean(average, Sum().with(value, 1), equal, 0);
+  }
+  if (!found)
     report_("I2", fmt::format("{} takes the average {} for the {} that it sent, which is the mean "
                               "of nothing that its replicas sent",
                               node, note.value, note.sent));
+  own.samples = own.work.samples;
+}
+
+/// The first parameter after the last round, if all took part in each: the first weights are 0. A round
+/// in which nobody has samples changes nothing.
+std::optional<double> PeriodChecks::expected(const StageHistory& stage) {
+  double value = 0;
+  if (stage.replicas.empty()) return value;
+  const auto& any = stage.replicas.begin()->second;
+  for (size_t round = 0; round < any.rounds.size(); ++round) {
+    double updates = 0, samples = 0;
+    for (const auto& [name, replica] : stage.replicas) {
+      if (replica.rounds.size() != any.rounds.size()) return std::nullopt;
+      const Work& work = replica.rounds[round];
+      updates += work.updates * work.samples;
+      samples += work.samples;
+    }
+    if (samples > 0) value -= updates / samples;
+  }
+  return value;
 }
 
 /// The gradient of parameter i is (i + 1) times that of the first, of whatever samples.
@@ -155,19 +208,30 @@ void PeriodChecks::at_end(const std::set<std::string>& left_behind) {
   for (Step period; period.value() <= swarm_.training.steps; ++period)
     if (closed_.count(period) == 0 && !ever_recovered_)
       report_("I7", fmt::format("period {} was never closed", period));
-  std::map<Stage, double> sum;
+  std::map<Stage, std::vector<std::pair<std::string, double>>> values;
   for (const auto& [name, node] : swarm_.nodes) {
     exact_ &= node.alive;
     exact_ &= left_behind.count(name) == 0;
     if (!node.alive || node.arithmetic == nullptr || left_behind.count(name) != 0) continue;
     check_values(name, *node.arithmetic, "the end");
-    sum[stage_of(node)] += static_cast<double>(node.arithmetic->parameters()[0]);
+    values[stage_of(node)].emplace_back(name,
+                                        static_cast<double>(node.arithmetic->parameters()[0]));
   }
-  for (const auto& [stage, value] : sum)
-    if (exact_ && !about_equal(value, -stages_[stage].updates))
-      report_("I1", fmt::format("nothing failed, but the replicas of stage {} have {} together, "
-                                "not the {} of all their updates",
-                                stage, value, -stages_[stage].updates));
+  for (const auto& [stage, of_stage] : values) {
+    const auto right = expected(stages_[stage]);
+    if (!exact_ || !right) continue;
+    const double all = *right;
+    for (const auto& [name, value] : of_stage) {
+      if (stages_[stage].replicas[name].work.samples > 0)
+        report_("I1", fmt::format("nothing failed, but {} of stage {} made updates that are in no "
+                                  "average",
+                                  name, stage));
+      if (!about_equal(value, all))
+        report_("I1", fmt::format("nothing failed, but {} of stage {} has {}, not the {} of all "
+                                  "updates, each with the weight of its peer's samples",
+                                  name, stage, value, all));
+    }
+  }
 }
 
 }  // namespace swarm::sim

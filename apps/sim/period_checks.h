@@ -3,9 +3,12 @@
 ///
 ///   I1  a period closes when every stage has trained on each of its slots; a peer trains on a slot
 ///       once; parameters are made of the updates of their stage and of nothing else, all elements
-///       of the same; while nothing fails no update is lost or counted twice
-///   I2  an average is the mean of what some replicas sent, this one's own among them; what is
-///       loaded was a replica's state, whole; replicas are equal at the end
+///       of the same; while nothing fails every update is in the next average, once, with the weight of
+///       its peer's samples since the last one: the replicas end with the first weights and the sum of all
+///       updates so weighted
+///   I2  an average is the mean of what some replicas sent, this one's own among them, by their samples
+///       since the last one, or equally; what is loaded was a replica's state, whole; replicas are
+///       equal at the end
 ///   I7  periods close one after the other; they skip some or go back only with a new coordinator,
 ///       and skip or go back further than any peer was told only with a recovery that was logged
 #pragma once
@@ -16,6 +19,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "apps/sim/mode_checks.h"
 #include "common/strong_id.h"
@@ -38,15 +42,32 @@ class PeriodChecks : public ModeChecks {
 
  private:
   using PeriodSlot = std::pair<Step, Slot>;
+  struct Work {          ///< What a replica did since it sent its parameters last.
+    double updates = 0;  ///< Of the first parameter.
+    double samples = 0;
+  };
+  struct Sent {
+    float value = 0;     ///< The first parameter.
+    Work before;         ///< Since the last one.
+    double samples = 0;  ///< Since the last average that it took.
+  };
+  struct Replica {
+    Work work;
+    double samples = 0;  ///< Since it sent what the last average that it took was made of.
+    std::vector<Work> rounds;
+    std::deque<Sent> sent;  ///< The latest few.
+  };
   struct StageHistory {
     double updates = 0;  ///< Sum over all peers, of the first parameter.
     std::set<PeriodSlot> trained;
-    std::set<uint64_t> saved;                       ///< Checksums.
-    std::map<std::string, std::deque<float>> sent;  ///< By node: first parameters, the latest few.
+    std::set<uint64_t> saved;                 ///< Checksums.
+    std::map<std::string, Replica> replicas;  ///< By node.
   };
 
   void trained(const std::string& node, StageHistory& stage, const PeriodSlot& slot);
-  void averaged(const std::string& node, const StageHistory& stage, const StageNote& note);
+  void sent(Replica& replica, const StageNote& note);
+  void averaged(const std::string& node, StageHistory& stage, const StageNote& note);
+  static std::optional<double> expected(const StageHistory& stage);
   void check_values(const std::string& node, const ArithmeticStage& stage, const char* how);
   void check_order(const records::StepMetrics& line);
   uint32_t slots() const { return swarm_.training.batch / swarm_.training.microbatch; }

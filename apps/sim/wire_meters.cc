@@ -6,22 +6,22 @@ namespace {
 /// No buffers hide anything here. A mail counts when all of it is there, and mail on several links
 /// ends together though each took all the time: a window spans many. By bytes alone one ends only
 /// where they take no time to speak of: such a link shows that its node is fast.
-LinkMeterOptions exact() {
+LinkMeterOptions exact(double window_s) {
   LinkMeterOptions options;
   options.hidden_bytes = 0;
   options.min_bytes = 1;
   options.full_bytes = 2u << 20;
-  options.full_s = 3;
+  options.full_s = window_s;
   return options;
 }
 
 }  // namespace
 
-WireMeters::Node::Node() : sending(exact()), receiving(exact()) {}
+WireMeters::Node::Node(double window_s) : sending(exact(window_s)), receiving(exact(window_s)) {}
 
 void WireMeters::set_busy(TimePoint now, const NodeId& from, const NodeId& to, bool busy) {
-  nodes_[from].sending.set_busy(number(to), busy, now);
-  nodes_[to].receiving.set_busy(number(from), busy, now);
+  node(from).sending.set_busy(number(to), busy, now);
+  node(to).receiving.set_busy(number(from), busy, now);
 }
 
 void WireMeters::sent(TimePoint now, const NodeId& from, const NodeId& to) {
@@ -32,8 +32,8 @@ void WireMeters::sent(TimePoint now, const NodeId& from, const NodeId& to) {
 void WireMeters::ended(TimePoint now, const NodeId& from, const NodeId& to, uint64_t bytes) {
   auto under_way = under_way_.find({from, to});
   if (under_way == under_way_.end()) return;
-  nodes_[from].sending.moved(number(to), bytes, now);
-  nodes_[to].receiving.moved(number(from), bytes, now);
+  node(from).sending.moved(number(to), bytes, now);
+  node(to).receiving.moved(number(from), bytes, now);
   if (--under_way->second == 0) lost(now, from, to);
 }
 
@@ -49,6 +49,13 @@ void WireMeters::tell(const NodeId& own, actors::LinksStats& stats) const {
   for (auto& link : stats.links)
     if (auto other = numbers_.find(link.node.id); other != numbers_.end())
       link.busy_bytes_per_s = node->second.sending.rate(other->second);
+}
+
+void WireMeters::tell_averages(const NodeId& own, actors::LinksStats& stats) const {
+  auto node = nodes_.find(own);
+  if (node == nodes_.end()) return;
+  stats.averages_send_bytes_per_s = node->second.sending.rate();
+  stats.averages_receive_bytes_per_s = node->second.receiving.rate();
 }
 
 }  // namespace swarm::sim

@@ -1,5 +1,6 @@
 /// What simulated nodes see of their links' rates, as real nodes do
-/// (actors/net/links/busy_meters.h); a microbatch counts when its last byte has arrived.
+/// (actors/net/links/busy_meters.h); mail counts when its last byte has arrived. One for microbatches,
+/// one for parts of averages.
 ///
 /// Pure: time is an argument. Not thread-safe; one owner.
 #pragma once
@@ -17,7 +18,10 @@ class WireMeters {
  public:
   using TimePoint = LinkMeter::TimePoint;
 
-  /// A microbatch sets out. What nothing holds up ends in the same moment: a fast link.
+  /// A window spans so many busy seconds (LinkMeterOptions::full_s).
+  explicit WireMeters(double window_s) : window_s_(window_s) {}
+
+  /// Mail sets out. What nothing holds up ends in the same moment: a fast link.
   void sent(TimePoint now, const NodeId& from, const NodeId& to);
   /// It has arrived, or (`bytes` 0) was taken back.
   void ended(TimePoint now, const NodeId& from, const NodeId& to, uint64_t bytes);
@@ -25,18 +29,22 @@ class WireMeters {
   void lost(TimePoint now, const NodeId& from, const NodeId& to);
   /// Fills in what `own` knows.
   void tell(const NodeId& own, actors::LinksStats& stats) const;
+  /// Likewise, of a meter of averages.
+  void tell_averages(const NodeId& own, actors::LinksStats& stats) const;
 
  private:
   struct Node {
     LinkMeter sending, receiving;
-    Node();
+    explicit Node(double window_s);
   };
+  Node& node(const NodeId& id) { return nodes_.try_emplace(id, window_s_).first->second; }
   uint64_t number(const NodeId& id) {
     return numbers_.try_emplace(id, numbers_.size()).first->second;
   }
 
   void set_busy(TimePoint now, const NodeId& from, const NodeId& to, bool busy);
 
+  double window_s_;
   std::map<NodeId, Node> nodes_;
   std::map<std::pair<NodeId, NodeId>, int> under_way_;
   std::map<NodeId, uint64_t> numbers_;

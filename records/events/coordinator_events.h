@@ -179,6 +179,21 @@ struct PeerSetAside {
   }
 };
 
+struct BecameReader {
+  static constexpr EventInfo kInfo{"became_reader", Level::kWarn, Place::kTrouble, kPlain,
+                                   "A peer's links hold the averaging up for longer than its work "
+                                   "is worth: it gets no microbatches, "
+                                   "takes the means, and is asked again after 50 rounds or more."};
+  std::string peer;
+  double costs_s = 0, samples = 0;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("peer", peer, "name of its node");
+    v("costs_s", costs_s, "by which it makes a step longer for the others");
+    v("samples", samples, "that it brings in a step");
+  }
+};
+
 struct PartsRelayed {
   static constexpr EventInfo kInfo{
       "parts_relayed", Level::kInfo, Place::kTrouble, kPlain,
@@ -327,8 +342,8 @@ struct RunFinished {
 using CoordinatorEvents =
     EventList<CoordinatorActive, SteppedDown, TrainerJoined, OtherText, TrainerLost, PeerAdmitted,
               PeerLost, Recompute, LeaseExpired, AttemptFailed, SlotSkipped, Diverged,
-              MemberAskedAgain, MemberFailed, PeerSetAside, PartsRelayed, AveragesDiffer,
-              StageAveraged, MemberAveraged, AveragingSkipped, RoundAbandoned, CommitFailed,
-              ReplicasEqual, ReplicasDiffer, Recovered, CannotGoOn, RunFinished>;
+              MemberAskedAgain, MemberFailed, PeerSetAside, BecameReader, PartsRelayed,
+              AveragesDiffer, StageAveraged, MemberAveraged, AveragingSkipped, RoundAbandoned,
+              CommitFailed, ReplicasEqual, ReplicasDiffer, Recovered, CannotGoOn, RunFinished>;
 
 }  // namespace swarm::records

@@ -1,5 +1,6 @@
 /// Who reduces which part of a vector in a butterfly all-reduce (design: averaging), and how a part
-/// is cut into chunks for transport.
+/// is cut into chunks for transport. Whole numbers only: all members of a round get the same borders,
+/// whatever their machines make of fractions. What the weights should be: part_weights.h.
 #pragma once
 
 #include <cstddef>
@@ -18,22 +19,22 @@ struct Part {
   }
 };
 
-/// Splits [0, n) among the members, one Part each, in order, contiguous and covering. Inner borders
-/// are multiples of 16 elements (cache lines of fp32, blocks of the codecs) when n is large enough.
-///
-/// A member with part p of m members sends and receives n (1 + p (m - 2)) elements each way: its
-/// own vector less its part, and its part's average to all others. The split minimises the time
-/// of the slowest member; one that is too slow to help gets an empty part. Equal bandwidths give
-/// equal parts (but for alignment). Bandwidths [any unit]: those that are not finite and positive
-/// count as "no part"; if that holds for all, the parts are equal.
-///
-/// Pure: equal inputs give equal plans, so every member of a group can compute it by itself.
-std::vector<Part> plan_parts(uint64_t n, const std::vector<double>& bandwidths);
+/// The largest weight, and the most members, for which plan_parts() is defined.
+constexpr uint32_t kMostWeight = 1u << 16;
+constexpr size_t kMostParts = 1'024;
 
-/// Who reduces in this round, as bandwidths for plan_parts(): 1, or 0 for no part. Parts of fewer than
+/// Splits [0, n) among the members, one Part each, in order, contiguous and covering: as long as the
+/// member's weight, of all. Weight 0: an empty part; if all are 0, the parts are equal. Inner borders
+/// are multiples of 16 elements (cache lines of fp32, blocks of the codecs) when n is large enough.
+/// Requires weights of at most kMostWeight, of kMostParts members, and n < 2^40.
+std::vector<Part> plan_parts(uint64_t n, const std::vector<uint32_t>& weights);
+
+/// Who reduces in this round: `weights`, with 0 for those that have no part. Parts of fewer than
 /// `min_part` elements would cost a message each and carry next to nothing, so of many members with a
-/// short vector only some reduce, in every round others. Requires members > 0 and min_part > 0.
-std::vector<double> reducers(uint64_t n, size_t members, uint64_t min_part, uint64_t round);
+/// short vector only some reduce, in every round others, and whose weight is too small for such a
+/// part does not. Requires members, min_part > 0 and what plan_parts() does.
+std::vector<uint32_t> reducers(uint64_t n, const std::vector<uint32_t>& weights, uint64_t min_part,
+                               uint64_t round);
 
 /// Cuts `part` into chunks of `chunk_elements` (the last may be shorter); none for an empty part.
 /// Requires chunk_elements > 0.

@@ -14,6 +14,7 @@
 
 #include "common/ids.h"
 #include "common/strong_id.h"
+#include "routing/averaging/part_weights.h"
 #include "routing/membership/recovery.h"
 #include "routing/time.h"
 
@@ -44,6 +45,8 @@ struct PeerReport {
   uint64_t learned_bytes = 0, state_bytes = 0;
   double needs_bytes_per_s = 0, has_bytes_per_s = 0;  ///< Likewise, as LearnPace; 0: not known.
   Time save_limit{};                                  ///< Of a snapshot on its disk.
+  MemberLink link{};                                  ///< Of its node; `contributes` says nothing.
+  uint64_t average_bytes = 0;                         ///< That it sends of its own in a round.
 
   bool learns() const { return state_bytes > 0; }
   /// It needs a moment to come in: it has a state, or all of one but the last updates.

@@ -20,6 +20,7 @@ static_assert(kLastRounds * kLastRoundPause > Reach::kCertain);
 
 void AsyncSchedule::close() {
   ahead_.clear();
+  averaged_.clear();
   last_round_ = false;
   Schedule::close();
 }
@@ -165,8 +166,20 @@ void AsyncSchedule::begin_round(Stage stage, orders::EndPeriod& message) {
     round.answers[id] = peer.reachable ? Kind::kPending : Kind::kFailed;
     round.members.push_back({id, peer.node_name, {}, {}});
   }
+  message.part_weights = frame_.part_weights(stage, round.members);
+  message.most_samples = most_samples(stage, message.period);
   if (round.any_pending()) return;
   frame_.order(orders::Later{orders::Later::What::kRoundOver, Time(0), stage, round.round});
+}
+
+/// Of one peer, as each trains on a slot once: all that was leased since the last average that every member
+/// took, and what was under way. 0: this coordinator knows of none.
+uint64_t AsyncSchedule::most_samples(Stage stage, Step period) {
+  Averaged& averaged = averaged_[stage];
+  averaged.began = period;
+  if (!averaged.last) return 0;
+  const uint64_t periods = period - *averaged.last + 2 * frame_.options.open_periods;
+  return periods * frame_.options.slots * frame_.options.microbatch;
 }
 
 Orders AsyncSchedule::period_answered(const RoundMember& member, const Result<PeriodAnswer>& answer,
@@ -226,7 +239,10 @@ void AsyncSchedule::round_over(Stage stage) {
     return frame_.order(
         orders::Later{orders::Later::What::kLastRound, kLastRoundPause, stage, round.round});
   }
-  if (round.all_averaged()) frame_.reach.reached(round.in_order(), round.relays);
+  if (round.all_averaged()) {
+    frame_.reach.reached(round.in_order(), round.relays);
+    averaged_[stage].last = averaged_[stage].began;
+  }
   round.at = At::kFilling;
   frame_.note_replicas(stage, frame_.open.step,
                        frame_.roster.replicas_after(round.round, round.averaged()));

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "common/strong_id.h"
@@ -41,10 +43,16 @@ class AsyncSchedule : public Schedule {
   void begin_round(Stage stage, orders::EndPeriod& message);
   void take(const RoundMember& member, const PeriodAnswer& answer);
   void round_over(Stage stage);
+  uint64_t most_samples(Stage stage, Step period);
 
   std::deque<std::unique_ptr<StepLedger>> ahead_;  ///< Periods after the open one, ascending.
   bool last_round_ = false;      ///< Every period is done; the last averaging runs.
   std::vector<int> last_tries_;  ///< Of it, by stage.
+  struct Averaged {
+    Step began;                ///< The period after which the latest round began.
+    std::optional<Step> last;  ///< Likewise, of the last one that all members took.
+  };
+  std::map<Stage, Averaged> averaged_;
 };
 
 }  // namespace swarm::routing

@@ -54,7 +54,7 @@ bool DelayedSchedule::update_under_way(Stage stage) const {
 /// tried again, or somebody needs a moment without an update under way to come in.
 bool DelayedSchedule::is_dry_run() const {
   return frame_.open.step == alone_ || frame_.open.step + 1 == Step(frame_.options.steps) ||
-         frame_.roster.newcomers_wait() || frame_.retry_due();
+         frame_.roster.newcomers_wait() || frame_.retry_due() || frame_.readers.any_due();
 }
 
 bool DelayedSchedule::hold_back() {

@@ -46,6 +46,7 @@ void Frame::enter(Step step, Step computed_on) {
   open.computed_on = computed_on;
   open.stages.assign(roster.num_stages(), StageRound{});
   open.opened_at = now;
+  open.full_at.reset();
   said_diverged_ = false;
   phase = Phase::kOpen;
 }
@@ -97,6 +98,53 @@ bool Frame::set_aside(Stage stage, std::vector<Relay>& relays, bool retry) {
   note_relays(stage, members, plan.relays);
   relays = std::move(plan.relays);
   return false;
+}
+
+/// Asynchronously everybody has numbers; in steps those with samples.
+const std::vector<uint32_t>& Frame::part_weights(Stage stage, const std::vector<Share>& members) {
+  const bool any = std::any_of(members.begin(), members.end(),
+                               [](const Share& one) { return !one.slots.empty(); });
+  std::vector<PeerId> ids;
+  std::vector<MemberLink> links;
+  for (const Share& one : members) {
+    ids.push_back(one.peer);
+    links.push_back(roster.peers().at(one.peer).link);
+    links.back().contributes = !any || !one.slots.empty();
+  }
+  return part_weights_[stage].next(ids, links);
+}
+
+void Frame::averaged(Stage stage, const StageRound& round) {
+  reach.reached(round.in_order(), round.relays);
+  Readers::Done done;
+  for (const Share& one : round.members) {
+    const PeerFacts* peer = roster.find(one.peer);
+    if (peer == nullptr) return;
+    done.members.push_back({one.peer, peer->link, one.slots.size()});
+    done.bytes = std::max(done.bytes, static_cast<double>(peer->average_bytes));
+  }
+  done.filling_s = std::chrono::duration<double>(round.filling).count();
+  if (round.overlapped) done.hidden_s = done.filling_s;  // the next step takes about as long
+  readers.done(stage, done);
+}
+
+/// There is always one left that contributes.
+void Frame::retire_readers() {
+  readers.keep([this](const PeerId& id) { return roster.find(id) != nullptr; });
+  for (Stage stage; stage.value() < roster.num_stages(); ++stage) {
+    const auto due = readers.due(stage);
+    if (!due || !roster.peers().at(*due).serving) continue;
+    const auto members = roster.serving(stage);
+    const bool others = std::any_of(members.begin(), members.end(), [&](const PeerId& id) {
+      return id != *due && roster.peers().at(id).reachable;
+    });
+    if (!others) continue;
+    readers.begin(stage, *due);
+    roster.peers().at(*due).set_aside = true;
+    send_back(*due, "its links hold rounds up for longer than its work is worth");
+    const auto worth = readers.worth(*due).value_or(Readers::Worth());
+    note(facts::BecameReader{*due, worth.costs_s, worth.slots * options.microbatch}, stage);
+  }
 }
 
 bool Frame::retry_due() const {

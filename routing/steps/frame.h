@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "common/strong_id.h"
+#include "routing/averaging/part_weights.h"
 #include "routing/averaging/reach.h"
+#include "routing/averaging/readers.h"
 #include "routing/membership/admission.h"
 #include "routing/membership/roster.h"
 #include "routing/membership/term.h"
@@ -60,6 +62,7 @@ struct Frame {
   uint64_t rounds = 0;
   SavePolicy saves;
   Reach reach;
+  Readers readers;
   Time now{};  ///< Of the call under way.
   Orders orders;
 
@@ -85,6 +88,12 @@ struct Frame {
   /// The members of a stage's next round, and who relays between them. Those that cannot take part
   /// are set aside; true if there were any: the round is not to begin. `retry`: see Reach::plan().
   bool set_aside(Stage stage, std::vector<Relay>& relays, bool retry = true);
+  /// How a round of a stage divides its vector among these members.
+  const std::vector<uint32_t>& part_weights(Stage stage, const std::vector<Share>& members);
+  /// Every member of the round has the average.
+  void averaged(Stage stage, const StageRound& round);
+  /// Members that hold rounds up for longer than they are worth leave them: between two steps.
+  void retire_readers();
   /// Of some stage two that were parted are to be tried again: in a round that can be repeated.
   bool retry_due() const;
   /// A member of a round says whom it could not reach.
@@ -113,6 +122,7 @@ struct Frame {
   void end();
   bool said_diverged_ = false;
   std::map<Stage, size_t> said_relays_;  ///< Pairs, by stage.
+  std::map<Stage, PartWeights> part_weights_;
   facts::Finished finished_;
 };
 

@@ -35,6 +35,7 @@ struct StageRound {
   std::optional<Time> first_failure;  ///< Or the last that began the grace again.
   int links_failed = 0;               ///< Failures that began it: a link has two ends.
   double squared_norm = 0;
+  Time filling{};  ///< From the opening of its step until that was full.
 
   bool runs() const { return at == At::kAveraging; }
   bool any_answer() const;
@@ -62,6 +63,7 @@ struct OpenStep {
   std::unique_ptr<StepLedger> ledger;
   std::vector<StageRound> stages;
   Time opened_at{}, closed_at{};
+  std::optional<Time> full_at;
 
   bool all_averaged() const;
   /// The gradient's norm over all stages.

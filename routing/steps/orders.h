@@ -51,6 +51,11 @@ struct SetAside {
   PeerId peer, from;
   Time retry_in{};
 };
+/// It takes part in no rounds: what it costs the others in a step is more than its samples are worth.
+struct BecameReader {
+  PeerId peer;
+  double costs_s = 0, samples = 0;
+};
 /// Two members reach each other through a third.
 struct PartsRelayed {
   PeerId a, b, via;
@@ -101,10 +106,10 @@ struct Finished {
 using Fact =
     std::variant<facts::PeerAdmitted, facts::PeerLost, facts::Recompute, facts::LeaseExpired,
                  facts::AttemptFailed, facts::SlotSkipped, facts::Diverged, facts::MemberFailed,
-                 facts::SetAside, facts::PartsRelayed, facts::AveragesDiffer, facts::StageAveraged,
-                 facts::MemberAveraged, facts::AveragingSkipped, facts::RoundAbandoned,
-                 facts::CommitFailed, facts::ReplicasCompared, facts::Recovered, facts::CannotGoOn,
-                 facts::SaveFailed, facts::Finished>;
+                 facts::SetAside, facts::BecameReader, facts::PartsRelayed, facts::AveragesDiffer,
+                 facts::StageAveraged, facts::MemberAveraged, facts::AveragingSkipped,
+                 facts::RoundAbandoned, facts::CommitFailed, facts::ReplicasCompared,
+                 facts::Recovered, facts::CannotGoOn, facts::SaveFailed, facts::Finished>;
 
 /// What a member brings into a round: `slots` ascending, `attempts` one for each.
 struct Share {
@@ -134,11 +139,12 @@ struct CloseStep {
   Stage stage;
   Step step;
   Round round;
-  uint64_t samples = 0;                ///< Of the step without the skipped ones: the divisor.
-  std::vector<Share> members;          ///< Those that are reachable are asked.
-  std::vector<Relay> relays{};         ///< Between members that cannot reach each other.
-  bool go_on = false;                  ///< Go on with step + 1 meanwhile.
-  std::optional<CommitStep> commit{};  ///< To be applied before; its `peer` is empty.
+  uint64_t samples = 0;                  ///< Of the step without the skipped ones: the divisor.
+  std::vector<Share> members;            ///< Those that are reachable are asked.
+  std::vector<Relay> relays{};           ///< Between members that cannot reach each other.
+  std::vector<uint32_t> part_weights{};  ///< Of the members (averaging_plan.h).
+  bool go_on = false;                    ///< Go on with step + 1 meanwhile.
+  std::optional<CommitStep> commit{};    ///< To be applied before; its `peer` is empty.
 };
 /// Tell the members that their round is given up.
 struct AbandonRound {
@@ -154,6 +160,8 @@ struct EndPeriod {
   Round round;
   std::vector<PeerId> members;  ///< Those that are reachable are asked.
   std::vector<Relay> relays{};  ///< As in CloseStep.
+  std::vector<uint32_t> part_weights{};
+  uint64_t most_samples = 0;  ///< That a member can have trained on since the last average.
   bool blocking = false, save = false;
 };
 /// Write the line of a step's audit: what is committed next.

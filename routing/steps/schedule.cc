@@ -9,6 +9,22 @@ namespace {
 
 /// How often a peer that is set aside registers.
 constexpr Time kAsideRetry = std::chrono::seconds(1);
+constexpr Time kReaderRetry = std::chrono::milliseconds(100);
+
+/// A reader has the means from the others, as one that learns: it is told to fetch the next step, which
+/// they do not have yet.
+std::optional<Verdict> read_on(const PeerId& id, Frame& frame, Whereabouts where) {
+  PeerFacts& peer = frame.roster.peers().at(id);
+  frame.readers.told(id, peer.link);
+  if (!frame.is_open() || frame.nothing_to_train() || !frame.readers.reads(id)) return std::nullopt;
+  if (peer.has_state && peer.step > where.applied) return std::nullopt;  // of a longer history
+  peer.serving = false;
+  peer.set_aside = true;
+  if (peer.commit_pending)
+    return wait_verdict(kReaderRetry, "it reads; an update is under way to it");
+  if (peer.has_state && peer.step == where.applied) where.applied = where.applied + 1;
+  return fetch_verdict(id, frame.roster, where, "it reads");
+}
 
 }  // namespace
 
@@ -137,6 +153,10 @@ Verdict Schedule::admit(const PeerId& id, Orders& out, Time now) {
   start(now);
   frame_.save_late(id);
   PeerFacts& peer = frame_.roster.peers().at(id);
+  if (const auto reads = read_on(id, frame_, whereabouts())) {
+    out = done();
+    return *reads;
+  }
   if (const auto parted = parted_from(id)) {
     out = done();
     return wait_verdict(std::min(parted->retry_in, kAsideRetry),

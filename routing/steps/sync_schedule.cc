@@ -15,11 +15,15 @@ constexpr Time kNextTry = std::chrono::milliseconds(300);
 
 // -- opening, closing
 
-void SyncSchedule::begin(Step step) { open_step(step, step); }
+void SyncSchedule::begin(Step step) {
+  frame_.readers.admit_all();  // who is here serves: who is needed is not known yet
+  open_step(step, step);
+}
 
 void SyncSchedule::open_step(Step step, Step computed_on) {
   frame_.enter(step, computed_on);
   frame_.open.ledger = frame_.make_ledger(step);
+  if (step == computed_on) frame_.retire_readers();  // else an update is under way to it
   for (auto& [id, peer] : frame_.roster.peers()) {
     if (!peer.serving || peer.held.empty()) continue;
     if (!peer.commit_pending && peer.step == step)
@@ -31,7 +35,8 @@ void SyncSchedule::open_step(Step step, Step computed_on) {
 }
 
 void SyncSchedule::advance() {
-  const OpenStep& open = frame_.open;
+  OpenStep& open = frame_.open;
+  if (!open.full_at && open.ledger->full()) open.full_at = frame_.now;
   if (frame_.nothing_to_train()) {
     if (open.ledger->full()) frame_.finish();
     return;
@@ -73,6 +78,7 @@ void SyncSchedule::send_close(Stage stage, bool go_on, const orders::CommitStep*
   close.round = frame_.next_round();
   close.samples = uint64_t{open.ledger->counted_slots()} * frame_.options.microbatch;
   close.members = open.shares(stage, frame_.roster.serving(stage), frame_.roster);
+  close.part_weights = frame_.part_weights(stage, close.members);
   close.relays = std::move(relays);
   close.go_on = go_on;
   if (commit != nullptr) close.commit = *commit;
@@ -83,6 +89,7 @@ void SyncSchedule::send_close(Stage stage, bool go_on, const orders::CommitStep*
   round.overlapped = go_on || commit != nullptr;
   round.members = close.members;
   round.relays = close.relays;
+  round.filling = open.full_at.value_or(frame_.now) - open.opened_at;
   for (const Share& member : close.members) {
     PeerFacts& peer = frame_.roster.peers().at(member.peer);
     using Kind = StageRound::Kind;
@@ -208,7 +215,7 @@ void SyncSchedule::judge(Stage stage, StageRound& round) {
   if (verdict.kind == Kind::kWait) return;
   if (verdict.kind == Kind::kAveraged) {
     round.at = At::kAveraged;
-    frame_.reach.reached(round.in_order(), round.relays);
+    frame_.averaged(stage, round);
     const Time since_open = frame_.now - frame_.open.opened_at;
     frame_.note(facts::StageAveraged{round.answers.size(), since_open, round.overlapped}, stage);
     return advance();

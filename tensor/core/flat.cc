@@ -13,6 +13,11 @@ SWARM_CLONES void add_into(float* __restrict sum, const float* __restrict x, siz
   for (size_t i = 0; i < n; ++i) sum[i] += x[i];
 }
 
+SWARM_CLONES void add_scaled(float* __restrict sum, const float* __restrict x, float factor,
+                             size_t n) {
+  for (size_t i = 0; i < n; ++i) sum[i] += factor * x[i];
+}
+
 SWARM_CLONES void scale(float* x, size_t n, float factor) {
   for (size_t i = 0; i < n; ++i) x[i] *= factor;
 }

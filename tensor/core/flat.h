@@ -15,6 +15,9 @@ namespace swarm::tensor {
 /// sum[i] += x[i]. The ranges do not overlap.
 void add_into(float* sum, const float* x, size_t n);
 
+/// sum[i] += factor * x[i], rounded twice. The ranges do not overlap.
+void add_scaled(float* sum, const float* x, float factor, size_t n);
+
 /// x[i] *= factor.
 void scale(float* x, size_t n, float factor);
 

@@ -87,6 +87,9 @@ struct LinksStats {
   /// Of all links together while any was busy; 0: not known (common/link_meter.h).
   double send_bytes_per_s = 0;
   double receive_bytes_per_s = 0;
+  /// Likewise, while parts of averages were what kept them busy.
+  double averages_send_bytes_per_s = 0;
+  double averages_receive_bytes_per_s = 0;
 };
 
 }  // namespace swarm::actors

@@ -63,14 +63,32 @@ struct Fixture {
     }
     close(2);
   }
-  void average(ArithmeticStage& stage, float mean) {
+  static Buffer sent_by(ArithmeticStage& stage) {
     auto sent = stage.to_average(tensor::AveragedPart::kWeights);
     BOOST_REQUIRE(sent.ok());
+    return *sent;
+  }
+  static void take(ArithmeticStage& stage, float mean, const Buffer& sent) {
     std::vector<float> values(kParameters, 0.0f);
     for (uint64_t i = 0; i < kExactParameters; ++i) values[i] = mean * static_cast<float>(i + 1);
     Buffer average = Buffer::from_string(
         std::string(reinterpret_cast<const char*>(values.data()), values.size() * 4));
-    BOOST_REQUIRE(stage.take_average(tensor::AveragedPart::kWeights, average, *sent).ok());
+    BOOST_REQUIRE(stage.take_average(tensor::AveragedPart::kWeights, average, sent).ok());
+  }
+  static void average(ArithmeticStage& stage, float mean) { take(stage, mean, sent_by(stage)); }
+  /// A round of both, in which so much of the mean is a's.
+  void average_both(float of_a) {
+    const float mean = of_a * a.parameters()[0] + (1 - of_a) * b.parameters()[0];
+    const Buffer sent_a = sent_by(a), sent_b = sent_by(b);
+    take(a, mean, sent_a);
+    take(b, mean, sent_b);
+  }
+  /// Both slots of the period at "a", then one at "b"; so a's samples count twice.
+  void train_unequally() {
+    train(a, 0, 0);
+    train(a, 0, 1);
+    train(b, 0, 1);
+    close(0);
   }
   std::string found() const { return violations.empty() ? "" : violations.front(); }
 
@@ -92,13 +110,47 @@ BOOST_FIXTURE_TEST_SUITE(PeriodChecksTest, Fixture)
 BOOST_AUTO_TEST_CASE(what_is_right_is_not_complained_of) {
   train_all();
   const float mean = (a.parameters()[0] + b.parameters()[0]) / 2;
-  const float other = b.parameters()[0];
-  BOOST_REQUIRE(b.to_average(tensor::AveragedPart::kWeights).ok());
-  average(a, mean);
-  BOOST_TEST(b.parameters()[0] == other);
-  average(b, mean);
+  average_both(0.5f);
+  BOOST_TEST(b.parameters()[0] == mean);
   checks.at_end({});
   BOOST_TEST(found() == "");
+}
+
+BOOST_AUTO_TEST_CASE(averages_count_by_samples_since_the_last_one) {
+  train_unequally();
+  average_both(2.0f / 3);
+  train(b, 1, 0);  // who has not trained since counts for nothing
+  train(b, 1, 1);
+  close(1);
+  average_both(0);
+  close(2);
+  checks.at_end({});
+  BOOST_TEST(found() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_mean_that_counts_all_equally_is_found_while_nothing_fails) {
+  train_unequally();
+  average_both(0.5f);  // as it is where replicas do not build on the same average
+  BOOST_TEST(found() == "");
+  close(1);
+  close(2);
+  checks.at_end({});
+  BOOST_TEST(contains(found(), "I1 period 1 was closed"));  // nobody has trained on it
+  BOOST_TEST(contains(violations.back(), "I1 nothing failed, but b of stage 0 has"));
+}
+
+BOOST_AUTO_TEST_CASE(an_average_by_other_weights_is_found) {
+  train_unequally();
+  average_both(0.8f);
+  BOOST_TEST(contains(found(), "I2 a takes the average"));
+}
+
+BOOST_AUTO_TEST_CASE(updates_that_no_average_has_are_found) {
+  train_all();
+  average_both(0.5f);
+  train(a, 1, 1);
+  checks.at_end({});
+  BOOST_TEST(contains(found(), "but a of stage 0 made updates that are in no average"));
 }
 
 BOOST_AUTO_TEST_CASE(a_slot_that_a_peer_trains_on_twice_is_found) {
@@ -198,13 +250,15 @@ BOOST_AUTO_TEST_CASE(a_period_that_never_closes_is_found) {
 
 BOOST_AUTO_TEST_CASE(an_update_that_is_lost_while_nothing_fails_is_found) {
   train_all();
+  average_both(0.5f);
   b.initialize();
   checks.at_end({});
-  BOOST_TEST(contains(found(), "I1 nothing failed, but the replicas of stage 0"));
+  BOOST_TEST(contains(found(), "I1 nothing failed, but b of stage 0 has 0"));
 }
 
 BOOST_AUTO_TEST_CASE(an_update_may_be_lost_in_a_round_that_fails) {
   train_all();
+  average_both(0.5f);
   event(records::RoundFailed{});
   b.initialize();
   checks.at_end({});
