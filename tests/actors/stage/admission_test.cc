@@ -98,8 +98,9 @@ struct FramedSwarm {
     };
     context.interpose = [this, pass](Role role, const caf::actor& actor) {
       system.own(actor);
-      return role == Role::kCompute ? system.own(system->spawn(sim::slow_compute, actor, pass))
-                                    : actor;
+      return role == Role::kCompute
+                 ? system.own(system->spawn(sim::slow_compute, actor, pass, pass))
+                 : actor;
     };
     const RoleName server{Role::kStage, 0, 0};
     const auto role = actors::spawn_stage_role(context, 0, 0);
