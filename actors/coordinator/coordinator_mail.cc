@@ -13,7 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kCommitBudget{60'000};
-constexpr uint64_t kMostSaveMs = 24ull * 3'600'000;
+constexpr uint64_t kMostSaveMs = 2ull * 3'600'000;  // whatever a peer says
 
 routing::CommitAnswer answer_of(const proto::CommitStepReply& reply) {
   return {Step(reply.step()), reply.checksum()};

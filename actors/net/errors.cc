@@ -39,7 +39,7 @@ Error from_caf(const caf::error& error) {
 }
 
 bool nobody_reached(const caf::error& error) {
-  return from_caf(error).code != ErrorCode::kOverloaded;
+  return !error || from_caf(error).code != ErrorCode::kOverloaded;
 }
 
 proto::Error to_proto(const Error& error) {

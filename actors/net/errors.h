@@ -16,7 +16,7 @@ caf::error to_caf(ErrorCode code, std::string detail = {});
 Error from_caf(const caf::error& error);
 
 /// Whether a dial that failed with this reached nobody: a node that has no room for another connection
-/// was reached, and is to be tried again.
+/// was reached, and is to be tried again. No error: another node was.
 bool nobody_reached(const caf::error& error);
 
 proto::Error to_proto(const Error& error);

@@ -20,16 +20,20 @@ std::string RangeKeeper::stream() const { return learned_key(context_.deps.stage
 
 // -- what an earlier process kept
 
-void RangeKeeper::begin(const RangeLayout& layout, Step wanted, Take take,
-                        std::function<void()> done) {
+void RangeKeeper::begin(const RangeLayout& layout) {
   routing::KeepOptions options;
   options.ranges = layout.ranges();
   options.range_bytes = layout.bytes(0);
   options.bytes_per_s = context_.deps.state_transfer_options.keep_bytes_per_s;
-  const auto session = session_ = std::make_shared<Session>(layout, options, now());
+  session_ = std::make_shared<Session>(layout, options, now());
+}
+
+void RangeKeeper::begin(const RangeLayout& layout, Step wanted, Reader reader) {
+  begin(layout);
+  const auto session = session_;
   session->wanted = wanted;
-  session->take = std::move(take);
-  session->done = std::move(done);
+  session->reader = std::move(reader);
+  session->reading = true;
   context_.self->request(context_.deps.checkpointer, kReadLimit, list_atom::value, stream())
       .then(
           [this, session](const std::vector<uint64_t>& blocks) {
@@ -78,6 +82,8 @@ void RangeKeeper::read(const Ptr& session, const Buffer& block) {
 }
 
 void RangeKeeper::load(const Ptr& session, std::vector<KeptRange> ranges) {
+  if (ranges.empty()) return read_next(session);
+  session->reader.changes();  // before the stage does: a freeze or a verdict may come meanwhile
   context_.device.run<bool>(
       [ranges, layout = session->layout](tensor::Stage& stage) -> Result<bool> {
         for (const KeptRange& range : ranges) {
@@ -94,7 +100,7 @@ void RangeKeeper::load(const Ptr& session, std::vector<KeptRange> ranges) {
           if (!loaded) break;
           session->plan.stored(range.range, range.label);
           session->loaded += range.bytes.size();
-          session->take(range);
+          session->reader.take(range);
         }
         read_next(session);
       });
@@ -112,22 +118,23 @@ void RangeKeeper::finish(const Ptr& session) {
   if (session != session_) return;
   if (session->refused) {
     context_.record(records::KeptRangesRefused{*session->refused});
-    if (session->loaded == 0) forget();
+    // What a slow or broken disk did not show may be good.
+    if (session->loaded == 0 && session->refused->code == ErrorCode::kInvalidArgument) forget();
   }
   if (session->loaded + session->too_old > 0) {
     const auto& layout = session->layout;
     context_.record(records::DownloadResumed{session->loaded, session->too_old,
                                              layout.elements * layout.vectors * sizeof(float)});
   }
-  const auto done = std::exchange(session->done, nullptr);
-  done();
+  session->reading = false;
+  session->reader.done();
 }
 
 // -- what this one keeps
 
 void RangeKeeper::keep(const Look& look) {
   const Ptr session = session_;
-  if (!session || session->done || session->writing) return;
+  if (!session || session->reading || session->writing) return;
   const Held held = look();
   if (const auto block = session->plan.next(held.labels, held.received, now()))
     write(session, *block, look);

@@ -16,8 +16,8 @@
 
 namespace swarm::actors {
 
-/// Part of the state of a StageServer; used only from its handlers. One block is in memory at a
-/// time, on its way to the disk or from it.
+/// Part of the state of a StageServer; used only from its handlers. One block is on its way to the disk
+/// or from it at a time; meanwhile there are a few copies of it.
 class RangeKeeper {
  public:
   /// What the learner holds.
@@ -26,14 +26,21 @@ class RangeKeeper {
     const std::vector<tensor::OptimizerCounters>& counters;         ///< By range.
     uint64_t received = 0;  ///< Bytes that came over the links.
   };
-  using Take = std::function<void(const KeptRange&)>;
+  /// Called while an earlier process's ranges are read; nothing is after stop().
+  struct Reader {
+    std::function<void()> changes;               ///< The stage is about to change; may come again.
+    std::function<void(const KeptRange&)> take;  ///< This one is in the stage now.
+    std::function<void()> done;
+  };
   using Look = std::function<Held()>;
 
   explicit RangeKeeper(StageContext& context) : context_(context) {}
 
+  /// A download begins with what is in the stage; what is on the disk is overwritten.
+  void begin(const RangeLayout& layout);
   /// A download begins. Loads into the stage what an earlier process kept of this layout, of
-  /// `wanted` or a few steps before; take() for each, then done(). Nothing is called after stop().
-  void begin(const RangeLayout& layout, Step wanted, Take take, std::function<void()> done);
+  /// `wanted` or a few steps before.
+  void begin(const RangeLayout& layout, Step wanted, Reader reader);
   /// Writes a block, if one is due and none is being written. `look` may be called later, until
   /// stop().
   void keep(const Look& look);
@@ -53,8 +60,8 @@ class RangeKeeper {
     bool writing = false;
     // -- of begin()
     Step wanted;
-    Take take;
-    std::function<void()> done;
+    Reader reader;
+    bool reading = false;
     std::vector<uint64_t> blocks;  ///< Still to be read.
     uint64_t loaded = 0, too_old = 0;
     std::optional<Error> refused;

@@ -146,7 +146,8 @@ uint64_t StageClient::send(proto::ForwardRequest head, Buffer body, milliseconds
   sending.request = make_mail(std::move(head), std::move(body));
   sending.began_at = now();
   sending.give_up_at = sending.began_at + budget;
-  sending.tries = routing::Tries(std::move(avoid), sending.head().slot(), sending.head().step());
+  sending.tries = routing::Tries(std::move(avoid), sending.head().slot(), sending.head().step(),
+                                 sending.head().attempt());
   sending.done = std::move(done);
   sendings_.emplace(id, std::move(sending));
   try_send(id, /*may_end=*/false);

@@ -89,6 +89,7 @@ void StateLearner::begin(const Ptr& learning) {
 }
 
 void StateLearner::begin_with_memory(const Ptr& learning) {
+  keeper_.begin(layout());
   const auto& at = context_.at;
   context_.device.run<tensor::OptimizerCounters>(
       [](tensor::Stage& stage) -> Result<tensor::OptimizerCounters> { return stage.counters(); },
@@ -103,8 +104,7 @@ void StateLearner::begin_with_memory(const Ptr& learning) {
       });
 }
 
-/// With what an earlier process of this peer had learned.
-void StateLearner::begin_with_disk(const Ptr& learning) {
+RangeLayout StateLearner::layout() const {
   RangeLayout layout;
   layout.run_id = context_.deps.run_id;
   layout.config_fingerprint = context_.deps.config_fingerprint;
@@ -112,14 +112,21 @@ void StateLearner::begin_with_disk(const Ptr& learning) {
   layout.elements = context_.num_parameters;
   layout.vectors = static_cast<uint32_t>(vectors_of(context_));
   layout.range_elements = options().range_elements;
-  const auto take = [this, learning](const KeptRange& range) {
-    give_up_own_state(learning);
+  return layout;
+}
+
+/// With what an earlier process of this peer had learned.
+void StateLearner::begin_with_disk(const Ptr& learning) {
+  RangeKeeper::Reader reader;
+  reader.changes = [this, learning] { give_up_own_state(learning); };
+  reader.take = [learning](const KeptRange& range) {
     learning->plan.hold(range.range, range.label);
     learning->counters[range.range] = range.counters;
   };
-  keeper_.begin(layout, learning->wanted, take, [this, learning] {
+  reader.done = [this, learning] {
     if (!over(learning)) began(learning);
-  });
+  };
+  keeper_.begin(layout(), learning->wanted, std::move(reader));
 }
 
 void StateLearner::began(const Ptr& learning) {
@@ -223,10 +230,12 @@ void StateLearner::answered(const Ptr& learning, const LearnRead& read, const Re
   go_on(learning);
 }
 
-routing::Time StateLearner::waited(const proto::StateRangeReply& head) {
+/// No longer than the answer took, whatever the source says.
+routing::Time StateLearner::waited(const LearnRead& read,
+                                   const proto::StateRangeReply& head) const {
   const double waited_s = head.waited_s();
   if (!(waited_s > 0)) return {};  // nor a number
-  const std::chrono::duration<double> most = kLongestBudget;
+  const std::chrono::duration<double> most = now() - read.asked_at;
   return std::chrono::duration_cast<routing::Time>(
       std::min(most, std::chrono::duration<double>(waited_s)));
 }
@@ -251,7 +260,7 @@ void StateLearner::take(const Ptr& learning, const LearnRead& read, const Mail& 
   const LearnAnswer answer{mean ? LearnAnswer::What::kMean : LearnAnswer::What::kState,
                            {Step(head.step()), head.checksum()},
                            {Step(head.newest_step()), head.newest_checksum()},
-                           waited(head)};
+                           waited(read, head)};
   learning->plan.arrived(read, answer, now());
   tensor::OptimizerCounters counters{head.updates(), head.momentum_product()};
   if (mean) counters = learning->counters[read.range];

@@ -78,6 +78,7 @@ class StateLearner {
   static std::string names(const Learning& learning);
   void begin(const Ptr& learning);
   void begin_with_memory(const Ptr& learning);
+  RangeLayout layout() const;
   void begin_with_disk(const Ptr& learning);
   void began(const Ptr& learning);
   void go_on(const Ptr& learning);
@@ -86,7 +87,7 @@ class StateLearner {
   void ask(const Ptr& learning, const routing::LearnRead& read);
   void answered(const Ptr& learning, const routing::LearnRead& read, const Result<Mail>& reply);
   void failed(const Ptr& learning, const routing::LearnRead& read, const Error& error);
-  static routing::Time waited(const proto::StateRangeReply& head);
+  routing::Time waited(const routing::LearnRead& read, const proto::StateRangeReply& head) const;
   void take(const Ptr& learning, const routing::LearnRead& read, const Mail& mail);
   void give_up_own_state(const Ptr& learning);
   void settle(const Ptr& learning, const routing::StateLabel& label);

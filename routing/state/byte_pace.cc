@@ -25,7 +25,8 @@ void BytePace::took(uint64_t bytes, Time time) {
 Time BytePace::limit(uint64_t bytes) const {
   const std::chrono::duration<double> takes(kPatience * seconds_per_byte_ *
                                             static_cast<double>(bytes));
-  return std::max(least_, std::chrono::duration_cast<Time>(takes));
+  constexpr std::chrono::duration<double> kMost = std::chrono::hours(24);
+  return std::max(least_, std::chrono::duration_cast<Time>(std::min(takes, kMost)));
 }
 
 }  // namespace swarm::routing

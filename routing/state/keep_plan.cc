@@ -54,7 +54,9 @@ void KeepPlan::writes(size_t block, uint64_t bytes, Time now) {
   written_ += bytes;
   written_at_[block] = now;
   const std::chrono::duration<double> takes(static_cast<double>(bytes) / options_.bytes_per_s);
-  not_before_ = std::max(not_before_, now) + std::chrono::duration_cast<Time>(takes);
+  constexpr std::chrono::duration<double> kMost = std::chrono::hours(1);
+  not_before_ =
+      std::max(not_before_, now) + std::chrono::duration_cast<Time>(std::min(takes, kMost));
 }
 
 }  // namespace swarm::routing

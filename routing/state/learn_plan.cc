@@ -202,7 +202,9 @@ void LearnPlan::spend(uint64_t elements, Time now) {
   if (options_.state_bytes_per_s <= 0) return;
   const double bytes = static_cast<double>(elements * options_.bytes_per_element);
   const std::chrono::duration<double> takes(bytes / options_.state_bytes_per_s);
-  next_state_ = std::max(next_state_, now) + std::chrono::duration_cast<Time>(takes);
+  constexpr std::chrono::duration<double> kMost = std::chrono::hours(1);
+  next_state_ =
+      std::max(next_state_, now) + std::chrono::duration_cast<Time>(std::min(takes, kMost));
 }
 
 /// In turns, so that the sources share the work.

@@ -102,7 +102,8 @@ Tries::Condition PeerChoice::busy(const Tries& tries, int64_t samples, double no
 
 std::optional<PeerId> PeerChoice::meant(const Tries& tries, const std::vector<PeerId>& peers,
                                         int64_t samples, double now_s) {
-  if (!steps_wait() || step_slots_ == 0 || peers.empty()) return std::nullopt;
+  if (!steps_wait() || step_slots_ == 0 || peers.empty() || dealt_before(tries))
+    return std::nullopt;
   std::vector<double> costs_s;
   for (const PeerId& peer : peers)
     costs_s.push_back(costs_.seconds_per_sample(peer) * static_cast<double>(samples));
@@ -116,6 +117,14 @@ std::optional<PeerId> PeerChoice::meant(const Tries& tries, const std::vector<Pe
     if (costs_s[place] > takes_s && may(peers[place])) return peers[place];  // too slow for any
   const PeerId& meant = peers[step_shares_.place(tries.number())];
   return may(meant) ? std::optional<PeerId>(meant) : std::nullopt;
+}
+
+/// Whether the slot was dealt out in an attempt before. What the others carry over the peer that it was
+/// meant for may be lost each time: another way is to be found.
+bool PeerChoice::dealt_before(const Tries& tries) {
+  if (dealt_.size() >= StepShares::kMostSlots) dealt_.erase(dealt_.begin());  // of the oldest step
+  const auto slot = std::make_pair(tries.step(), tries.number());
+  return dealt_.try_emplace(slot, tries.attempt()).first->second != tries.attempt();
 }
 
 std::optional<PeerId> PeerChoice::pick(Tries& tries, int64_t samples, double now_s) {

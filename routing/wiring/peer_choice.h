@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "common/ids.h"
@@ -96,6 +97,7 @@ class PeerChoice {
   /// Whom the slot is meant for, where steps wait; nobody: others decide.
   std::optional<PeerId> meant(const Tries& tries, const std::vector<PeerId>& peers, int64_t samples,
                               double now_s);
+  bool dealt_before(const Tries& tries);
   /// Until it would be done with what it has and `samples` more.
   double busy_s(const PeerId& peer, int64_t samples) const;
   bool passed_over(const PeerId& peer, int64_t samples, double bound_s, double now_s) const;
@@ -112,6 +114,7 @@ class PeerChoice {
   bool measured_ = false;  // somebody has answered
   StepShares step_shares_;
   uint32_t step_slots_ = 0, stage_ = 0;
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> dealt_;  // attempt, by step and slot
 };
 
 }  // namespace swarm::routing

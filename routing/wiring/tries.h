@@ -16,11 +16,13 @@ namespace swarm::routing {
 class Tries {
  public:
   /// Peers in `avoid` are taken only when there is no other.
-  /// `number`: of the microbatch, in its `step`.
-  explicit Tries(std::set<PeerId> avoid = {}, uint64_t number = 0, uint64_t step = 0)
-      : avoid_(std::move(avoid)), number_(number), step_(step) {}
+  /// `number`: of the microbatch, in its `step`; `attempt`: which carrying of it this belongs to.
+  explicit Tries(std::set<PeerId> avoid = {}, uint64_t number = 0, uint64_t step = 0,
+                 uint64_t attempt = 0)
+      : avoid_(std::move(avoid)), number_(number), step_(step), attempt_(attempt) {}
   uint64_t number() const { return number_; }
   uint64_t step() const { return step_; }
+  uint64_t attempt() const { return attempt_; }
 
   /// Neither asked in this round nor to be avoided.
   bool may_ask(const PeerId& peer) const {
@@ -43,7 +45,7 @@ class Tries {
   std::set<PeerId> avoid_;
   std::set<PeerId> tried_;
   double shortest_hint_s_ = 0;  // 0: none
-  uint64_t number_ = 0, step_ = 0;
+  uint64_t number_ = 0, step_ = 0, attempt_ = 0;
 };
 
 }  // namespace swarm::routing

@@ -333,6 +333,20 @@ BOOST_FIXTURE_TEST_CASE(the_slot_decides_whoever_sends_it, StepChoice) {
   BOOST_TEST(std::abs(shares[peer(2)] - 20) <= 2);
 }
 
+// What was carried over the peer that it was meant for did not count where the coordinator could not
+// reach that peer; it was meant for it again, for ever, and the step never ended (seed 4000033, lasting).
+BOOST_FIXTURE_TEST_CASE(a_slot_that_is_carried_again_goes_another_way, StepChoice) {
+  std::set<PeerId> ways;
+  for (uint64_t attempt = 1; attempt < 8; ++attempt) {
+    Tries tries({}, 5, 0, attempt);
+    const auto id = pick(tries, 1, 0);
+    BOOST_REQUIRE(id);
+    ended(*id, 1);
+    ways.insert(*id);
+  }
+  BOOST_TEST(ways.size() > 1u);
+}
+
 BOOST_FIXTURE_TEST_CASE(who_has_been_asked_is_not_asked_again_for_its_slot, StepChoice) {
   Tries tries({}, 3);
   std::set<PeerId> asked;
