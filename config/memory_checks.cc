@@ -22,8 +22,7 @@ uint64_t most_kept(const actors::NodeOptions& options) {
   const auto device = tensor::parse_device(options.device);
   const uint64_t version =
       tensor::version_bytes_per_parameter(options.compute, device ? *device : tensor::Device());
-  const bool versions =
-      options.training.asynchronous() && options.backward == tensor::BackwardPolicy::kKeep;
+  const bool versions = options.training.keeps_versions(options.backward);
   uint64_t most = 0;
   for (int32_t stage = 0; stage < stages - 1; ++stage) {
     uint64_t kept = options.training.microbatch *

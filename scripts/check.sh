@@ -139,6 +139,11 @@ header && /^#pragma once/ { guarded = name }
 !is_rule_text && source && /(^|[^A-Za-z_])[Ss]tub([^A-Za-z_]|$)/ { breach("a stub", "write the real thing, or leave it out") }
 !is_rule_text && /(^|[^A-Za-z0-9_.$}\/-])\/(home|Users|root)\// { breach("a path of a developer\047s machine", "make it relative or an option") }
 
+# Modes are chosen when an actor is made; whoever asks later braids them through everything.
+/(\.|->|[^a-z_])asynchronous\(\)/ && own ~ /^(actors|config|routing)$/ && name !~ /^actors\/(node\/options\.h|coordinator\/coordinator_modes\.cc|stage\/stage_updates\.cc)$/ {
+  breach("the training mode asked for", "ask for what follows from it (TrainingOptions), or make it a part that the mode chooses")
+}
+
 # The promise takes the sender along: CAF drops what the handler returns instead.
 own == "actors" && /[^ ]/ {
   match($0, /^ */)

@@ -29,7 +29,7 @@ std::vector<Error> TrainingOptions::validate() const {
                     batch, sync_every)));
   if (local_update_every == 0)
     errors.push_back(invalid("training.local_update_every: expected at least 1, found 0"));
-  if (asynchronous() && delayed_updates)
+  if (delayed_updates && !replicas_equal())
     errors.push_back(
         invalid("training.delayed_updates: expected false with training.mode = "
                 "\"async\", whose updates wait for nobody; found true"));

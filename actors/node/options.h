@@ -89,7 +89,18 @@ struct TrainingOptions {
   tensor::AveragedPart average = tensor::AveragedPart::kWeights;
   bool background_averaging = false;  ///< Train on during a round and add the difference.
 
+  /// Asked where parts are chosen; whoever else wants to know asks for what follows from it.
   bool asynchronous() const { return mode == TrainingMode::kAsync; }
+  /// Replicas have the same parameters after every step.
+  bool replicas_equal() const { return !asynchronous(); }
+  /// Parameters change between a microbatch's forward and its backward: a graph that waits keeps its
+  /// version of them.
+  bool keeps_versions(tensor::BackwardPolicy backward) const {
+    return asynchronous() && backward == tensor::BackwardPolicy::kKeep;
+  }
+  bool averages_moments() const {
+    return asynchronous() && average == tensor::AveragedPart::kWeightsAndMoments;
+  }
   std::vector<Error> validate() const;
 };
 

@@ -97,7 +97,7 @@ void tell_memory(const NodeOptions& options, int32_t stage, StageServerDeps& dep
       tensor::kept_bytes_per_sample(options.model, stage, options.num_stages, options.backward);
   deps.boundary_bytes_per_sample = tensor::boundary_bytes_per_sample(
       options.model, options.activation_codec, options.gradient_codec);
-  if (options.backward != tensor::BackwardPolicy::kKeep || !options.training.asynchronous()) return;
+  if (!options.training.keeps_versions(options.backward)) return;
   const auto device = tensor::parse_device(options.device);
   deps.version_bytes_per_parameter =
       tensor::version_bytes_per_parameter(options.compute, device ? *device : tensor::Device());

@@ -68,10 +68,8 @@ Status StageContext::accept(Term term) const {
 }
 
 uint64_t StageContext::average_bytes() const {
-  const bool moments = deps.training.asynchronous() &&
-                       deps.training.average == tensor::AveragedPart::kWeightsAndMoments;
   const auto& info = tensor::optimizer_info(deps.optimizer.kind);
-  const uint64_t vectors = moments ? 1 + info.moments.size() : 1;
+  const uint64_t vectors = deps.training.averages_moments() ? 1 + info.moments.size() : 1;
   return tensor::codec_info(deps.average_codec).bytes(num_parameters * vectors);
 }
 

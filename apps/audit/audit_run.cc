@@ -76,7 +76,7 @@ std::vector<std::string> other_texts(const std::string& folder) {
 }  // namespace
 
 Status can_be_exact(const config::Experiment& experiment) {
-  if (!experiment.base.training.asynchronous()) return {};
+  if (experiment.base.training.replicas_equal()) return {};
   return Error{ErrorCode::kInvalidArgument,
                "training.mode is \"async\", where every peer updates on its own and nothing exact "
                "can be checked (swarm report shows losses and staleness); try the same experiment "
