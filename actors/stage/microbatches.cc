@@ -266,7 +266,8 @@ void Microbatches::backward_done(const Key& key, const Adding& adding, Result<Pa
                                  double seconds) {
   computing_ = false;
   auto& contributions = context_.contributions;
-  if (!pass && adding.enters) contributions.failed(key, adding.epoch);
+  if (adding.enters)
+    pass ? contributions.added(key, adding.epoch) : contributions.failed(key, adding.epoch);
   if (pass) updates_.updated(pass->updates);
   if (Desk::Resident* resident = desk_.computed(key)) {
     Work& work = resident->payload;

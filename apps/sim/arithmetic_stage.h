@@ -17,6 +17,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "common/strong_id.h"
@@ -126,6 +127,8 @@ class ArithmeticStage : public tensor::Stage {
   /// Called whenever the parameters have changed: "initialized", "loaded" or "updated".
   using Changed = std::function<void(const ArithmeticStage&, const char* how)>;
 
+  bool fails_next = false;  ///< The next microbatch that the last stage is to learn from fails.
+
   /// `noise` seeds this peer's rounding.
   explicit ArithmeticStage(uint32_t stage, Changed changed = {}, uint64_t noise = 0,
                            StageNoted noted = {}, uint64_t parameters = kParameters)
@@ -163,6 +166,8 @@ class ArithmeticStage : public tensor::Stage {
                                               bool forward_only) override {
     auto in = activations_of(input);
     if (!in) return in.error();
+    if (!forward_only && std::exchange(fails_next, false))
+      return Error{ErrorCode::kInternal, "the device has failed once"};
     auto values = values_of(input);
     if (accumulate && !forward_only) add(key, values);
     tensor::LossResult result;

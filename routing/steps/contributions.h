@@ -14,9 +14,9 @@
 
 namespace swarm::routing {
 
-/// A slot enters when its computation is started, and leaves again if that fails. Whoever started a
-/// computation remembers epoch(): what ends after the sum was dropped says nothing about the new
-/// one.
+/// A slot enters when its computation is started, is added when that is done, and leaves again if it
+/// fails. Whoever started a computation remembers epoch(): what ends after the sum was dropped says
+/// nothing about the new one.
 ///
 /// Pure; not thread-safe; one owner.
 class Contributions {
@@ -27,11 +27,14 @@ class Contributions {
     /// Last stage: loss of the slot's samples, for a coordinator that was not told; 0: not known.
     double loss_sum = 0;
     uint32_t samples = 0;
+    bool added = false;  ///< The computation is done: the gradient is in the sum.
   };
 
   /// True: the computation of `key` that starts now is to add its gradient. False if the slot is in
   /// already.
   bool enter(const MicrobatchKey& key);
+  /// Its gradient is in the sum. Ignored if the sum is another one.
+  void added(const MicrobatchKey& key, uint64_t epoch);
   /// It added nothing after all. Ignored if the sum is another one, or the slot is in by another
   /// attempt.
   void failed(const MicrobatchKey& key, uint64_t epoch);
@@ -42,8 +45,10 @@ class Contributions {
   /// Ignored if the slot is not in.
   void note_loss(const MicrobatchKey& key, double loss_sum, uint32_t samples);
 
-  /// By slot.
+  /// By slot; those whose computation still goes on are among them, and may fail.
   std::vector<Held> of_step(Step step) const;
+  /// All slots of `step` that have entered were added.
+  bool settled(Step step) const;
 
   uint64_t epoch() const { return epoch_; }
   /// The sum is gone (taken, applied or dropped): nothing is in.

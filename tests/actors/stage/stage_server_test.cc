@@ -110,6 +110,25 @@ BOOST_FIXTURE_TEST_CASE(mail_of_another_mode_is_refused, OneStage) {
   BOOST_TEST(refusal(actors::make_mail(proto::Lease())) == ErrorCode::kInvalidArgument);
 }
 
+// A new coordinator counted it on the peer's word and closed the step; then the computation failed, and the
+// update lacked a slot that counted.
+BOOST_FIXTURE_TEST_CASE(a_slot_that_is_still_being_computed_does_not_count, OneStage) {
+  training.batch = training.microbatch;  // one slot a step: the step ends with it
+  add_trainer("another");
+  add({20s, 0ms});
+  BOOST_REQUIRE(run_to_step(2, 300s));
+  nodes["peer"].arithmetic->fails_next = true;
+  const bool computing = system.advance_until(
+      [this] { return phase().find("slots held 1, round") != std::string::npos; }, 60s, 10ms);
+  BOOST_TEST_REQUIRE(computing, phase());
+  const bool first = describe(nodes["trainer"].actors[1]).find("standby") == std::string::npos;
+  kill(first ? "trainer" : "another");
+  BOOST_TEST(run_to_end(1000s));
+  BOOST_TEST(check_parameters() == "");
+  BOOST_TEST(checked == 1);
+  BOOST_TEST(events->count("sum_dropped") > 0u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -37,6 +37,23 @@ BOOST_AUTO_TEST_CASE(the_failure_of_another_attempt_takes_nothing_out) {
   BOOST_TEST(sum.holds(key(1, 3, 8), sum.epoch()));
 }
 
+BOOST_AUTO_TEST_CASE(a_slot_is_in_the_sum_when_its_computation_is_done) {
+  Contributions sum;
+  BOOST_TEST(sum.settled(Step(1)));
+  BOOST_TEST(sum.enter(key(1, 3, 7)));
+  BOOST_TEST(!sum.settled(Step(1)));
+  BOOST_TEST(sum.settled(Step(2)));
+  sum.added(key(1, 3, 8), sum.epoch());  // another attempt, which added nothing
+  BOOST_TEST(!sum.settled(Step(1)));
+  sum.added(key(1, 3, 7), sum.epoch() + 1);
+  BOOST_TEST(!sum.settled(Step(1)));
+  sum.added(key(1, 3, 7), sum.epoch());
+  BOOST_TEST(sum.settled(Step(1)));
+  BOOST_TEST(sum.enter(key(1, 4, 7)));
+  sum.failed(key(1, 4, 7), sum.epoch());
+  BOOST_TEST(sum.settled(Step(1)));
+}
+
 // A backward ran while the sum was dropped: it must not count as held in the new sum, nor may its
 // failure take the slot of a later attempt out.
 BOOST_AUTO_TEST_CASE(what_ends_after_the_sum_was_dropped_says_nothing_about_the_new_one) {
