@@ -1,13 +1,18 @@
 #include "actors/node/roles.h"
 
+#include <caf/send.hpp>
 #include <chrono>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "actors/averaging/averager.h"
 #include "actors/coordinator/coordinator.h"
 #include "actors/stage/compute.h"
 #include "actors/stage/stage_server.h"
 #include "actors/state/checkpointer.h"
+#include "actors/state/kept_chunks.h"
+#include "actors/state/kept_ranges.h"
 #include "actors/state/state_transfer.h"
 #include "actors/trainer/trainer.h"
 #include "common/strong_id.h"
@@ -63,10 +68,20 @@ caf::actor spawn_compute_of(const RoleContext& context, Stage stage) {
                     spawn_compute(*context.system, make, context.detached, half_delay));
 }
 
+/// What the node was learning when it served another stage is of no use any more.
 caf::actor spawn_checkpointer_of(const RoleContext& context) {
-  return interposed(context, Role::kCheckpointer,
-                    spawn_checkpointer(*context.system, context.store,
-                                       context.options.checkpoint.keep, context.detached));
+  auto checkpointer =
+      interposed(context, Role::kCheckpointer,
+                 spawn_checkpointer(*context.system, context.store, context.options.checkpoint.keep,
+                                    context.detached));
+  std::vector<std::string> learned;
+  for (const int32_t number : context.options.stages) {
+    const Stage stage(static_cast<uint32_t>(number));
+    learned.push_back(learned_key(stage));
+    learned.push_back(whole_key(stage));
+  }
+  caf::anon_send(checkpointer, retain_atom::value, std::string(kLearnedStreams), learned);
+  return checkpointer;
 }
 
 caf::actor spawn_averager_of(const RoleContext& context, const PeerId& peer, Stage stage) {
@@ -79,13 +94,15 @@ caf::actor spawn_averager_of(const RoleContext& context, const PeerId& peer, Sta
   return spawn_averager(*context.system, std::move(deps));
 }
 
-caf::actor spawn_state_transfer_of(const RoleContext& context, const PeerId& peer, Stage stage) {
+caf::actor spawn_state_transfer_of(const RoleContext& context, const PeerId& peer, Stage stage,
+                                   const caf::actor& checkpointer) {
   StateTransferDeps deps;
   deps.id = beside(peer, Role::kState);
   deps.links = context.links;
   deps.stage = stage;
   deps.options = context.options.state_transfer;
   deps.store = context.store;
+  deps.keeper = {checkpointer, context.options.run_id, context.options.config_fingerprint};
   deps.detached = context.detached;
   return spawn_state_transfer(*context.system, std::move(deps));
 }
@@ -123,7 +140,7 @@ RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t
   deps.compute = spawn_compute_of(context, stage);
   deps.checkpointer = spawn_checkpointer_of(context);
   deps.averager = spawn_averager_of(context, deps.id, stage);
-  deps.state_transfer = spawn_state_transfer_of(context, deps.id, stage);
+  deps.state_transfer = spawn_state_transfer_of(context, deps.id, stage, deps.checkpointer);
   RoleActors actors{{name.with(Role::kCompute), deps.compute},
                     {name.with(Role::kCheckpointer), deps.checkpointer},
                     {name.with(Role::kAverager), deps.averager},

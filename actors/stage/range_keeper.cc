@@ -37,7 +37,9 @@ void RangeKeeper::begin(const RangeLayout& layout, Step wanted, Reader reader) {
   context_.self->request(context_.deps.checkpointer, kReadLimit, list_atom::value, stream())
       .then(
           [this, session](const std::vector<uint64_t>& blocks) {
+            if (session != session_) return;
             session->blocks = blocks;
+            expect(*session);
             read_next(session);
           },
           [this, session](const caf::error& error) {
@@ -46,9 +48,19 @@ void RangeKeeper::begin(const RangeLayout& layout, Step wanted, Reader reader) {
           });
 }
 
-/// Blocks are numbered from 1, so that all can be dropped as newer than 0.
+/// A block of another layout may have a number that none has here.
+void RangeKeeper::expect(const Session& session) {
+  for (const uint64_t number : session.blocks) {
+    if (number == 0 || number > session.plan.blocks()) continue;
+    const auto [first, end] = session.plan.ranges(number - 1);
+    for (size_t range = first; range < end; ++range) session.reader.plan->expect(range);
+  }
+}
+
+/// Blocks are numbered from 1, so that all can be dropped as newer than 0; the list is from the end,
+/// and the front is read first.
 void RangeKeeper::read_next(const Ptr& session) {
-  if (session != session_) return;
+  if (session != session_ || !session->reading) return;
   if (session->blocks.empty()) return finish(session);
   const uint64_t number = session->blocks.back();
   session->blocks.pop_back();
@@ -60,8 +72,9 @@ void RangeKeeper::read_next(const Ptr& session) {
             });
 }
 
+/// What has come over the links meanwhile, or is on its way, is newer.
 void RangeKeeper::read(const Ptr& session, const Buffer& block) {
-  if (session != session_) return;
+  if (session != session_ || !session->reading) return;
   auto ranges = decode_kept(session->layout, block);
   if (!ranges) {
     refuse(session, ranges.error());
@@ -73,10 +86,10 @@ void RangeKeeper::read(const Ptr& session, const Buffer& block) {
     // One of a later step is of a history that the swarm gave up.
     const bool near = step <= session->wanted &&
                       session->wanted.value() - step.value() <= routing::RecentMeans::kKept;
-    if (near)
-      good.push_back(std::move(range));
-    else
+    if (!near)
       session->too_old += range.bytes.size();
+    else if (session->reader.plan->claim(range.range))
+      good.push_back(std::move(range));
   }
   load(session, std::move(good));
 }
@@ -93,17 +106,26 @@ void RangeKeeper::load(const Ptr& session, std::vector<KeptRange> ranges) {
         }
         return true;
       },
-      [this, session, ranges](Result<bool> loaded, double) {
-        if (session != session_) return;
-        if (!loaded) refuse(session, loaded.error());
-        for (const KeptRange& range : ranges) {
-          if (!loaded) break;
-          session->plan.stored(range.range, range.label);
-          session->loaded += range.bytes.size();
-          session->reader.take(range);
-        }
-        read_next(session);
+      [this, session, ranges](Result<bool> done, double) {
+        loaded(session, ranges, done ? Status() : Status(done.error()));
       });
+}
+
+void RangeKeeper::loaded(const Ptr& session, const std::vector<KeptRange>& ranges,
+                         const Status& status) {
+  if (session != session_) return;
+  if (!status) refuse(session, status.error());
+  for (const KeptRange& range : ranges) {
+    if (!status) {
+      session->reader.plan->drop(range.range);
+      continue;
+    }
+    session->plan.stored(range.range, range.label);
+    session->loaded += range.bytes.size();
+    session->reader.take(range);
+  }
+  session->reader.then();
+  read_next(session);
 }
 
 /// What is of another run or layout, or on a disk that hangs, is so as a whole; a damaged block says
@@ -116,18 +138,25 @@ void RangeKeeper::refuse(const Ptr& session, const Error& why) {
 
 void RangeKeeper::finish(const Ptr& session) {
   if (session != session_) return;
-  if (session->refused) {
-    context_.record(records::KeptRangesRefused{*session->refused});
-    // What a slow or broken disk did not show may be good.
-    if (session->loaded == 0 && session->refused->code == ErrorCode::kInvalidArgument) forget();
-  }
-  if (session->loaded + session->too_old > 0) {
-    const auto& layout = session->layout;
-    context_.record(records::DownloadResumed{session->loaded, session->too_old,
-                                             layout.elements * layout.vectors * sizeof(float)});
-  }
+  // What a slow or broken disk did not show may be good.
+  if (session->refused && session->loaded == 0 &&
+      session->refused->code == ErrorCode::kInvalidArgument)
+    forget();
+  tell(*session);
   session->reading = false;
-  session->reader.done();
+}
+
+void RangeKeeper::tell(const Session& session) {
+  if (session.refused) context_.record(records::KeptRangesRefused{*session.refused});
+  if (session.loaded + session.too_old == 0) return;
+  const auto& layout = session.layout;
+  context_.record(records::DownloadResumed{session.loaded, session.too_old,
+                                           layout.elements * layout.vectors * sizeof(float)});
+}
+
+void RangeKeeper::stop() {
+  if (session_ && session_->reading) tell(*session_);
+  session_.reset();
 }
 
 // -- what this one keeps
@@ -136,7 +165,7 @@ void RangeKeeper::keep(const Look& look) {
   const Ptr session = session_;
   if (!session || session->reading || session->writing) return;
   const Held held = look();
-  if (const auto block = session->plan.next(held.labels, held.received, now()))
+  if (const auto block = session->plan.next(held.labels, held.download, now()))
     write(session, *block, look);
 }
 
@@ -185,16 +214,22 @@ void RangeKeeper::store(const Ptr& session, size_t block, const std::vector<Kept
   context_.self
       ->request(context_.deps.checkpointer, context_.deps.options.disk_limit, keep_atom::value,
                 stream(), number, bytes)
-      .then([session] { session->writing = false; },
-            [this, session, block](const caf::error& error) {
-              session->writing = false;
-              session->plan.spoiled(block);
+      .then(
+          [this, session, size = bytes.size(), began = now()] {
+            session->writing = false;
+            session->plan.wrote(size, now() - began);
+          },
+          [this, session, block](const caf::error& error) {
+            session->writing = false;
+            session->plan.spoiled(block);
+            if (!std::exchange(session->disk_failed, true))  // a full disk says so for every block
               context_.record(records::CheckpointFailed{from_caf(error)});
-            });
+          });
 }
 
 void RangeKeeper::start_anew() {
   forget();
+  if (session_ && std::exchange(session_->reading, false)) tell(*session_);
   for (size_t block = 0; session_ && block < session_->plan.blocks(); ++block)
     session_->plan.spoiled(block);
 }

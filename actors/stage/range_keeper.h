@@ -13,6 +13,7 @@
 #include "actors/state/kept_ranges.h"
 #include "common/strong_id.h"
 #include "routing/state/keep_plan.h"
+#include "routing/state/learn_plan.h"
 
 namespace swarm::actors {
 
@@ -24,13 +25,14 @@ class RangeKeeper {
   struct Held {
     const std::vector<std::optional<routing::StateLabel>>& labels;  ///< By range.
     const std::vector<tensor::OptimizerCounters>& counters;         ///< By range.
-    uint64_t received = 0;  ///< Bytes that came over the links.
+    routing::KeepPlan::Download download;
   };
-  /// Called while an earlier process's ranges are read; nothing is after stop().
+  /// Where an earlier process's ranges go. Nothing is called, and the plan not used, after stop().
   struct Reader {
+    routing::LearnPlan* plan = nullptr;
     std::function<void()> changes;               ///< The stage is about to change; may come again.
     std::function<void(const KeptRange&)> take;  ///< This one is in the stage now.
-    std::function<void()> done;
+    std::function<void()> then;                  ///< The plan has something new.
   };
   using Look = std::function<Held()>;
 
@@ -38,8 +40,8 @@ class RangeKeeper {
 
   /// A download begins with what is in the stage; what is on the disk is overwritten.
   void begin(const RangeLayout& layout);
-  /// A download begins. Loads into the stage what an earlier process kept of this layout, of
-  /// `wanted` or a few steps before.
+  /// A download begins. While the sources are asked, loads into the stage what an earlier process
+  /// kept of this layout, of `wanted` or a few steps before, and is still missing.
   void begin(const RangeLayout& layout, Step wanted, Reader reader);
   /// Writes a block, if one is due and none is being written. `look` may be called later, until
   /// stop().
@@ -47,7 +49,7 @@ class RangeKeeper {
   /// What was kept is not what it was taken for.
   void start_anew();
   /// The download is over; what is on the disk stays.
-  void stop() { session_.reset(); }
+  void stop();
   /// The peer is whole: the disk forgets.
   void forget();
 
@@ -58,6 +60,7 @@ class RangeKeeper {
     RangeLayout layout;
     routing::KeepPlan plan;
     bool writing = false;
+    bool disk_failed = false;  ///< And that was said.
     // -- of begin()
     Step wanted;
     Reader reader;
@@ -70,11 +73,14 @@ class RangeKeeper {
 
   routing::Time now() const { return context_.self->clock().now().time_since_epoch(); }
   std::string stream() const;
+  static void expect(const Session& session);
   void read_next(const Ptr& session);
   void read(const Ptr& session, const Buffer& block);
   void load(const Ptr& session, std::vector<KeptRange> ranges);
+  void loaded(const Ptr& session, const std::vector<KeptRange>& ranges, const Status& status);
   void refuse(const Ptr& session, const Error& why);
   void finish(const Ptr& session);
+  void tell(const Session& session);
   void write(const Ptr& session, size_t block, const Look& look);
   void store(const Ptr& session, size_t block, const std::vector<KeptRange>& ranges);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "common/names.h"
 
 namespace swarm::actors {
@@ -14,6 +16,11 @@ Result<std::vector<AverageMember>> RoundMembers::of(const proto::CloseStep& mess
       if (!peer) return peer.error();
       told.push_back(std::move(*peer));
     }
+    const auto stays = [&told](const PeerAddress& before) {
+      return std::any_of(told.begin(), told.end(),
+                         [&before](const PeerAddress& now) { return now.id == before.id; });
+    };
+    left_out_ |= !std::all_of(known_.begin(), known_.end(), stays);
     known_ = std::move(told);
     id_ = message.members_id();
   }

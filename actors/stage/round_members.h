@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "actors/averaging/all_reduce.h"
@@ -16,10 +17,13 @@ class RoundMembers {
   /// The averagers of the members, in the order of the list. Errors: kNotFound (an id that is not
   /// known: ask with the members), kInvalidArgument.
   Result<std::vector<AverageMember>> of(const proto::CloseStep& message);
+  /// Since the last call, somebody has been left out who was in the list before.
+  bool left_out() { return std::exchange(left_out_, false); }
 
  private:
   uint64_t id_ = 0;
   std::vector<PeerAddress> known_;
+  bool left_out_ = false;
 };
 
 }  // namespace swarm::actors

@@ -110,6 +110,9 @@ bool StateKeeper::fetch(const proto::RegisterPeerReply& verdict) {
           [this, wanted = Step(verdict.step())](const FetchedState& fetched) {
             if (fetched.step < wanted)  // the neighbours are about to apply the update
               return done_("the neighbours are not yet there", milliseconds(50));
+            if (fetched.kept_bytes > 0)
+              context_.record(
+                  records::DownloadResumed{fetched.kept_bytes, 0, fetched.state.size()});
             load(fetched.state, {Origin::Kind::kNeighbour, fetched.source, fetched.seconds});
           },
           [this](const caf::error& error) {
@@ -188,9 +191,20 @@ std::function<Result<FrozenState>(tensor::Stage&)> StateKeeper::freeze_job() con
   };
 }
 
+/// The jobs of the device end in their order: `at` is where the stage was when this was frozen, unless
+/// its state has been given up meanwhile, or is of another step than its owner says.
+Result<FrozenState> StateKeeper::still_here(Result<FrozenState> frozen) const {
+  if (!frozen) return frozen;
+  const auto& at = context_.at;
+  const bool same = updates_.states_change() || frozen->step == at.applied;
+  if (at.has_state && same) return frozen;
+  return Error{ErrorCode::kNotReady, "the state is being replaced", 100};
+}
+
 void StateKeeper::save(std::function<void(Status)> done) {
   context_.device.run<FrozenState>(
-      freeze_job(), [this, done = std::move(done)](Result<FrozenState> frozen, double) {
+      freeze_job(), [this, done = std::move(done)](Result<FrozenState> found, double) {
+        const auto frozen = still_here(std::move(found));
         if (!frozen) return done(frozen.error());
         write(*frozen, done);
       });
@@ -224,7 +238,8 @@ caf::result<FrozenState> StateKeeper::freeze() {
   if (!context_.at.has_state) return to_caf(context_.phase.refusal());
   auto promise = context_.self->make_response_promise();
   context_.device.run<FrozenState>(freeze_job(),
-                                   [promise](Result<FrozenState> frozen, double) mutable {
+                                   [this, promise](Result<FrozenState> found, double) mutable {
+                                     const auto frozen = still_here(std::move(found));
                                      if (frozen)
                                        promise.deliver(*frozen);
                                      else

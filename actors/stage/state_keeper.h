@@ -83,6 +83,7 @@ class StateKeeper {
   void loaded(const Loaded& state, const Origin& origin);
   void failed(const std::string& source, const Error& error);
   std::function<Result<FrozenState>(tensor::Stage&)> freeze_job() const;
+  Result<FrozenState> still_here(Result<FrozenState> frozen) const;
   void write(const FrozenState& frozen, std::function<void(Status)> done);
 
   StageContext& context_;

@@ -10,6 +10,7 @@
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
 #include "actors/state/options.h"
+#include "routing/state/donors.h"
 #include "routing/state/recent_means.h"
 #include "tensor/core/flat.h"
 
@@ -61,10 +62,11 @@ void StateLearner::learn(const std::vector<StateHolder>& sources, Step swarm_at)
   const bool fresh = learning_ == nullptr;
   if (fresh) learning_ = std::make_shared<Learning>(options());
   const Ptr learning = learning_;
+  std::vector<std::string> names;
+  for (const StateHolder& holder : sources) names.push_back(holder.node_name);
   std::vector<PeerId> ids;
-  const size_t first = std::hash<NodeId>()(context_.deps.id.node) % sources.size();
-  for (size_t i = 0; i < std::min(sources.size(), kMostDonors); ++i) {
-    const StateHolder& holder = sources[(first + i) % sources.size()];
+  for (const size_t i : routing::choose_donors(context_.deps.node_name, names, kMostDonors)) {
+    const StateHolder& holder = sources[i];
     learning->sources[holder.actor].holder = holder;
     ids.push_back(holder.actor);
   }
@@ -115,18 +117,20 @@ RangeLayout StateLearner::layout() const {
   return layout;
 }
 
-/// With what an earlier process of this peer had learned.
+/// With what an earlier process of this peer had learned, and with what the sources have.
 void StateLearner::begin_with_disk(const Ptr& learning) {
   RangeKeeper::Reader reader;
+  reader.plan = &learning->plan;
   reader.changes = [this, learning] { give_up_own_state(learning); };
   reader.take = [learning](const KeptRange& range) {
+    // The swarm may have gone back meanwhile.
+    if (range.label.step > learning->wanted) return learning->plan.drop(range.range);
     learning->plan.hold(range.range, range.label);
     learning->counters[range.range] = range.counters;
   };
-  reader.done = [this, learning] {
-    if (!over(learning)) began(learning);
-  };
+  reader.then = [this, learning] { go_on(learning); };
   keeper_.begin(layout(), learning->wanted, std::move(reader));
+  began(learning);
 }
 
 void StateLearner::began(const Ptr& learning) {
@@ -140,7 +144,9 @@ void StateLearner::go_on(const Ptr& learning) {
   if (whole && whole->step >= learning->wanted) return settle(learning, *whole);
   for (const LearnRead& one : learning->plan.reads(now())) read(learning, one);
   keeper_.keep([learning = learning.get()] {
-    return RangeKeeper::Held{learning->plan.labels(), learning->counters, learning->received};
+    return RangeKeeper::Held{learning->plan.labels(),
+                             learning->counters,
+                             {learning->received, learning->plan.pace().step_s()}};
   });
   look_again(learning);
 }

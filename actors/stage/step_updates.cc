@@ -48,6 +48,8 @@ Result<StepUpdates::Close> StepUpdates::decode(const proto::CloseStep& message) 
   if (close.abandons) return close;
   auto members = members_.of(message);
   if (!members) return members.error();
+  // Who was left out may come back soon: it needs the means since.
+  if (members_.left_out()) caf::anon_send(context_.deps.state_transfer, expect_atom::value);
   const ActorId self = beside(context_.deps.id, Role::kAverager);
   for (uint32_t i = 0; i < members->size(); ++i) {
     if (!((*members)[i].averager == self)) continue;

@@ -1,5 +1,6 @@
 #include "actors/state/checkpointer.h"
 
+#include <algorithm>
 #include <caf/stateful_actor.hpp>
 #include <string>
 #include <vector>
@@ -22,6 +23,19 @@ caf::result<Buffer> load(const Store& store, const std::string& stream, uint64_t
   auto state = store->get({stream, step});
   if (!state) return to_caf(state.error());
   return *state;
+}
+
+caf::result<void> retain(const Store& store, const std::string& prefix,
+                         const std::vector<std::string>& wanted) {
+  const auto streams = store->streams();
+  if (!streams) return to_caf(streams.error());
+  for (const std::string& stream : *streams) {
+    const bool goes = stream.compare(0, prefix.size(), prefix) == 0 &&
+                      std::find(wanted.begin(), wanted.end(), stream) == wanted.end();
+    if (!goes) continue;
+    if (auto dropped = store->drop_newer(stream, 0); !dropped) return to_caf(dropped.error());
+  }
+  return caf::unit;
 }
 
 caf::behavior snapshot_reader(caf::stateful_actor<ReaderState>* self, const Store& store) {
@@ -60,6 +74,9 @@ caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self, const S
         auto status = store->put_or_replace({stream, number}, bytes, UINT32_MAX);
         if (!status) return to_caf(status.error());
         return caf::unit;
+      },
+      [store](retain_atom, const std::string& prefix, const std::vector<std::string>& streams) {
+        return retain(store, prefix, streams);
       },
   };
 }

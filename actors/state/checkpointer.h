@@ -11,6 +11,8 @@
 ///   (forget_newer_atom, string stream, uint64 step)      -               kIo
 ///   (keep_atom, string stream, uint64 number, Buffer)    -               kIo, kInvalidArgument;
 ///                                                                        replaces, drops nothing
+///   (retain_atom, string prefix, vector<string> streams) -               kIo; drops the other streams
+///                                                                        that begin so
 ///
 /// Thread  detached in a running node, because the disk blocks; pooled in tests.
 /// Owns    nothing: the store is shared with the state transfer's reader (thread-safe).
@@ -31,6 +33,7 @@ using load_atom = caf::atom_constant<caf::atom("load")>;
 using list_atom = caf::atom_constant<caf::atom("list")>;
 using forget_newer_atom = caf::atom_constant<caf::atom("forgetnew")>;
 using keep_atom = caf::atom_constant<caf::atom("keep")>;
+using retain_atom = caf::atom_constant<caf::atom("retain")>;
 
 caf::actor spawn_checkpointer(caf::actor_system& system,
                               std::shared_ptr<storage::CheckpointStore> store, uint32_t keep,

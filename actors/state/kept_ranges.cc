@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "swarm/state.pb.h"
 #include "tensor/core/flat.h"
@@ -10,10 +12,24 @@
 namespace swarm::actors {
 namespace {
 
-constexpr uint32_t kFormat = 1;
+constexpr uint32_t kFormat = 2;  // 1: the digest was of a range's bytes alone
 
 Error corrupt(const std::string& what) {
   return {ErrorCode::kCorruptCheckpoint, "ranges on disk: " + what};
+}
+
+/// Of all that is said of the range, and of its bytes: a label or a counter with another bit would be
+/// as wrong.
+uint64_t digest_of(const KeptRange& range) {
+  uint64_t momentum = 0;
+  std::memcpy(&momentum, &range.counters.momentum_product, sizeof(momentum));
+  const std::array<uint64_t, 6> parts{range.range,
+                                      range.label.step.value(),
+                                      range.label.checksum,
+                                      range.counters.updates,
+                                      momentum,
+                                      tensor::digest(range.bytes.data(), range.bytes.size())};
+  return tensor::digest(parts.data(), sizeof(parts));
 }
 
 Status check(const RangeLayout& layout, const proto::KeptRanges& head) {
@@ -40,7 +56,7 @@ Status check(const RangeLayout& layout, const proto::KeptRanges& head) {
 
 }  // namespace
 
-std::string learned_key(Stage stage) { return fmt::format("learned/{}", stage); }
+std::string learned_key(Stage stage) { return fmt::format("{}{}", kLearnedStreams, stage); }
 
 uint64_t RangeLayout::bytes(uint64_t range) const {
   const uint64_t count = std::min(range_elements, elements - range * range_elements);
@@ -63,7 +79,7 @@ Buffer encode_kept(const RangeLayout& layout, const std::vector<KeptRange>& rang
     one->set_checksum(range.label.checksum);
     one->set_updates(range.counters.updates);
     one->set_momentum_product(range.counters.momentum_product);
-    one->set_digest(tensor::digest(range.bytes.data(), range.bytes.size()));
+    one->set_digest(digest_of(range));
     head.mutable_payload()->append(range.bytes.view());
   }
   return Buffer::from_string(head.SerializeAsString());
@@ -86,8 +102,7 @@ Result<std::vector<KeptRange>> decode_kept(const RangeLayout& layout, const Buff
     range.label = {Step(one.step()), one.checksum()};
     range.counters = {one.updates(), one.momentum_product()};
     range.bytes = payload.slice(at, bytes);
-    if (tensor::digest(range.bytes.data(), bytes) != one.digest())
-      return corrupt("a range's digest differs");
+    if (digest_of(range) != one.digest()) return corrupt("a range's digest differs");
     at += bytes;
     ranges.push_back(std::move(range));
   }

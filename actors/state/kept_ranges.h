@@ -26,6 +26,8 @@ struct RangeLayout {
   uint64_t bytes(uint64_t range) const;
 };
 
+/// How the streams of all stages' blocks begin.
+constexpr const char* kLearnedStreams = "learned/";
 /// "learned/2": the stream of a stage's blocks in a checkpoint store.
 std::string learned_key(Stage stage);
 

@@ -24,6 +24,8 @@ class RangeUpload {
   void set_stage(caf::actor stage_server) { stage_server_ = std::move(stage_server); }
   void stands(const std::optional<routing::StateLabel>& label);
   void applied(const routing::AppliedMean& mean);
+  /// Somebody may soon need the means from now on.
+  void expect() { means_.asked(self_->clock().now().time_since_epoch()); }
   void range(const proto::StateRange& request, Promise promise);
   void close();
   std::string describe() const;

@@ -53,10 +53,11 @@ class StateDownload : public std::enable_shared_from_this<StateDownload> {
   using Done = std::function<void(const Result<FetchedState>&)>;
 
   StateDownload(caf::event_based_actor* self, caf::actor links, const StateTransferOptions& options,
-                FetchState fetch, Done done)
+                ChunkKeeperDeps keeper, FetchState fetch, Done done)
       : self_(self),
         links_(std::move(links)),
         plan_(make_plan(fetch, options)),
+        keeper_(std::make_shared<ChunkKeeper>(self, std::move(keeper), options)),
         fetch_(std::move(fetch)),
         done_(std::move(done)),
         start_(self->clock().now()),
@@ -67,6 +68,10 @@ class StateDownload : public std::enable_shared_from_this<StateDownload> {
   void finish(const Result<FetchedState>& result) {
     if (over_) return;
     over_ = true;
+    if (result.ok())
+      keeper_->forget();
+    else
+      keeper_->end();
     auto done = std::move(done_);
     done(result);
   }
@@ -87,6 +92,8 @@ class StateDownload : public std::enable_shared_from_this<StateDownload> {
   void ask(size_t i);
   void answered(size_t i, const Result<Mail>& reply);
   void begin(const routing::StateOffer& offer);
+  void keep(const routing::StateOffer& offer);
+  void found(const KeptChunks& chunks);
   void read(size_t i, const DownloadRead& read);
   void read_answered(size_t i, const DownloadRead& read, const Result<Mail>& reply);
   void verify();
@@ -95,6 +102,9 @@ class StateDownload : public std::enable_shared_from_this<StateDownload> {
   caf::event_based_actor* self_;
   caf::actor links_;
   routing::DownloadPlan plan_;
+  std::shared_ptr<ChunkKeeper> keeper_;
+  uint64_t kept_bytes_ = 0;   ///< Taken from the disk.
+  bool disk_is_good_ = true;  ///< No whole has been other than its digest says.
   FetchState fetch_;
   Done done_;
   caf::actor_clock::time_point start_;
@@ -164,9 +174,34 @@ void StateDownload::begin(const routing::StateOffer& offer) {
   try {
     state_ = MutableBuffer::allocate(offer.size_bytes);
   } catch (const std::bad_alloc&) {
-    finish(Error{ErrorCode::kOverloaded,
-                 fmt::format("no memory for a state of {} bytes", offer.size_bytes)});
+    return finish(Error{ErrorCode::kOverloaded,
+                        fmt::format("no memory for a state of {} bytes", offer.size_bytes)});
   }
+  kept_bytes_ = 0;
+  keep(offer);
+}
+
+/// Live states are others at every moment: only a snapshot is the same after a restart.
+void StateDownload::keep(const routing::StateOffer& offer) {
+  keeper_->end();
+  if (!fetch_.exact_step || !disk_is_good_) return;
+  const std::weak_ptr<StateDownload> weak = weak_from_this();
+  keeper_->begin(
+      fetch_.stage, offer, state_,
+      [weak](uint64_t offset, uint64_t bytes) {
+        if (const auto me = weak.lock()) me->plan_.expect(offset, bytes);
+      },
+      [weak](const KeptChunks& chunks) {
+        if (const auto me = weak.lock()) me->found(chunks);
+      });
+}
+
+void StateDownload::found(const KeptChunks& chunks) {
+  routing::DownloadPlan::Orders orders;
+  if (over_ || !plan_.found(chunks.offset, chunks.bytes.size(), orders)) return;
+  std::memcpy(state_.data() + chunks.offset, chunks.bytes.data(), chunks.bytes.size());
+  kept_bytes_ += chunks.bytes.size();
+  carry_out(orders);
 }
 
 /// All sources may send over one link.
@@ -195,6 +230,7 @@ void StateDownload::read_answered(size_t i, const DownloadRead& read, const Resu
                     reply->body.size() == read.size_bytes;
   if (good) {
     std::memcpy(state_.data() + read.offset, reply->body.data(), reply->body.size());
+    keeper_->received(read.offset, read.size_bytes);
     return carry_out(plan_.received(i, read));
   }
   const Error error = reply.ok()
@@ -208,6 +244,8 @@ void StateDownload::read_answered(size_t i, const DownloadRead& read, const Resu
 void StateDownload::verify() {
   if (tensor::digest(state_.data(), state_.size()) == plan_.taken()->digest)
     return finish(fetched());
+  keeper_->forget();
+  disk_is_good_ = false;
   carry_out(plan_.verified(false));
 }
 
@@ -215,6 +253,7 @@ FetchedState StateDownload::fetched() const {
   FetchedState out;
   out.state = state_.freeze();
   out.step = plan_.taken()->step;
+  out.kept_bytes = kept_bytes_;
   for (size_t i = 0; i < sources_.size(); ++i)
     if (plan_.supplied(i) > 0)
       out.source += (out.source.empty() ? "" : ", ") + fetch_.sources[i].node_name;
@@ -231,8 +270,8 @@ std::string StateDownload::describe() const {
 // ---- all of them --------------------------------------------------------------------------
 
 StateDownloads::StateDownloads(caf::event_based_actor* self, caf::actor links,
-                               const StateTransferOptions& options)
-    : self_(self), links_(std::move(links)), options_(options) {}
+                               const StateTransferOptions& options, ChunkKeeperDeps keeper)
+    : self_(self), links_(std::move(links)), options_(options), keeper_(std::move(keeper)) {}
 
 StateDownloads::~StateDownloads() = default;
 
@@ -242,7 +281,7 @@ caf::result<FetchedState> StateDownloads::start(const FetchState& fetch) {
   auto promise = self_->make_response_promise<FetchedState>();
   auto place = std::make_shared<std::weak_ptr<StateDownload>>();
   auto download = std::make_shared<StateDownload>(
-      self_, links_, options_, fetch,
+      self_, links_, options_, keeper_, fetch,
       [this, place, promise](const Result<FetchedState>& result) mutable {
         if (result.ok())
           promise.deliver(*result);

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "actors/state/chunk_keeper.h"
 #include "actors/state/options.h"
 #include "actors/state/state_messages.h"
 #include "common/result.h"
@@ -19,8 +20,9 @@ class StateDownload;  // one fetch; state_download.cc
 
 class StateDownloads {
  public:
+  /// `keeper`: of downloads from snapshots.
   StateDownloads(caf::event_based_actor* self, caf::actor links,
-                 const StateTransferOptions& options);
+                 const StateTransferOptions& options, ChunkKeeperDeps keeper);
   ~StateDownloads();
 
   /// To be returned by the handler of (fetch_atom, FetchState).
@@ -36,6 +38,7 @@ class StateDownloads {
   caf::event_based_actor* self_;
   caf::actor links_;
   StateTransferOptions options_;
+  ChunkKeeperDeps keeper_;
   std::set<std::shared_ptr<StateDownload>> running_;
 };
 

@@ -29,6 +29,8 @@ using set_stage_atom = caf::atom_constant<caf::atom("setstage")>;
 using range_atom = caf::atom_constant<caf::atom("range")>;
 /// To a StateTransfer: an AppliedMean; its stage server has made the update.
 using applied_atom = caf::atom_constant<caf::atom("applied")>;
+/// To a StateTransfer: somebody may soon need the means of the updates from now on.
+using expect_atom = caf::atom_constant<caf::atom("expect")>;
 /// To a StateTransfer: StandsAt; its stage server's state was replaced.
 using stands_atom = caf::atom_constant<caf::atom("stands")>;
 
@@ -66,6 +68,7 @@ struct FetchedState {
   Step step;
   std::string source;  ///< For people: the nodes that supplied it.
   double seconds = 0;
+  uint64_t kept_bytes = 0;  ///< Of it, kept on the disk by an earlier process.
 };
 
 }  // namespace swarm::actors

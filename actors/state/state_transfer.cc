@@ -49,7 +49,7 @@ caf::behavior state_transfer(Self* self, const StateTransferDeps& deps) {
   state.upload = std::make_unique<StateUpload>(self, deps.stage, deps.options, deps.store,
                                                deps.stage_server, deps.detached);
   state.ranges = std::make_unique<RangeUpload>(self, deps.stage, deps.stage_server);
-  state.downloads = std::make_unique<StateDownloads>(self, deps.links, deps.options);
+  state.downloads = std::make_unique<StateDownloads>(self, deps.links, deps.options, deps.keeper);
   install_default_handlers(self);
   self->send(deps.links, register_atom::value, deps.id.actor, caf::actor_cast<caf::actor>(self));
   self->set_exit_handler([self](caf::exit_msg& exit) {
@@ -67,6 +67,7 @@ caf::behavior state_transfer(Self* self, const StateTransferDeps& deps) {
         self->state.ranges->set_stage(stage);
       },
       [self](applied_atom, const routing::AppliedMean& mean) { self->state.ranges->applied(mean); },
+      [self](expect_atom) { self->state.ranges->expect(); },
       [self](stands_atom, const StandsAt& at) { self->state.ranges->stands(at.label); },
       [self, stage = deps.stage](describe_atom) {
         return fmt::format("stage {}; {}; {}; {}", stage, self->state.upload->describe(),

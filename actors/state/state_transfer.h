@@ -6,6 +6,7 @@
 ///                                                 kOverloaded, kInvalidArgument, kShuttingDown
 ///   (set_stage_atom, actor)     -                 who answers (freeze_atom) and (range_atom)
 ///   (applied_atom, AppliedMean) -                 the stage server has made an update
+///   (expect_atom)               -                 a peer was lost that may come back soon
 ///   (stands_atom, StandsAt)     -                 its state was replaced
 ///   (describe_atom)             string            for the console
 ///   Mail StateInfo              StateInfoReply    kNotFound, kNotReady, kCorruptCheckpoint, kIo,
@@ -29,6 +30,7 @@
 #include <caf/actor_system.hpp>
 #include <memory>
 
+#include "actors/state/chunk_keeper.h"
 #include "actors/state/options.h"
 #include "actors/state/state_messages.h"
 #include "common/strong_id.h"
@@ -43,6 +45,7 @@ struct StateTransferDeps {
   StateTransferOptions options;
   /// This node's snapshots, stream stage_key(stage); shared, thread-safe; null: none to offer.
   std::shared_ptr<storage::CheckpointStore> store;
+  ChunkKeeperDeps keeper;   ///< Of what is fetched from snapshots.
   caf::actor stage_server;  ///< May come later by set_stage_atom.
   bool detached = true;     ///< False on the deterministic scheduler.
 };

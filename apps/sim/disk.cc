@@ -73,6 +73,7 @@ Status DiskStore::store(const storage::CheckpointKey& key, const Buffer& value, 
                         bool replace) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (auto ok = usable(key.stream); !ok.ok()) return ok;
+  if (disk_->full()) return Error{ErrorCode::kIo, "no space is left"};
   if (keep == 0) return Error{ErrorCode::kInvalidArgument, "keep must be at least 1"};
   auto stream = disk_->content().find(key.stream);
   if (stream != disk_->content().end()) {

@@ -27,6 +27,9 @@ class Disk {
 
   void put(const storage::CheckpointKey& key, std::string bytes, uint32_t keep);
   void drop_newer(const std::string& stream, uint64_t step);
+  /// Nothing more can be written.
+  void fill() { full_ = true; }
+  bool full() const { return full_; }
   const Streams& content() const { return visible_; }
   const Streams& durable() const { return durable_; }
 
@@ -48,6 +51,7 @@ class Disk {
   Streams durable_, visible_;
   std::deque<Change> unsynced_;
   uint64_t changes_ = 0;
+  bool full_ = false;
 };
 
 /// What one process sees of a disk. After close() everything is kIo: the process is gone.

@@ -17,6 +17,7 @@ using actors::keep_atom;
 using actors::list_atom;
 using actors::load_atom;
 using actors::LocalTask;
+using actors::retain_atom;
 using actors::run_later_atom;
 using actors::save_atom;
 
@@ -69,13 +70,26 @@ auto when_durable(caf::event_based_actor* self, const std::shared_ptr<Disk>& dis
   };
 }
 
+caf::result<Buffer> read_later(caf::event_based_actor* self, const caf::actor& checkpointer,
+                               std::chrono::nanoseconds time, const std::string& stream,
+                               uint64_t step) {
+  auto promise = self->make_response_promise<Buffer>();
+  const auto ask = [=]() mutable {
+    self->request(checkpointer, caf::infinite, load_atom::value, stream, step)
+        .then([=](const Buffer& found) mutable { promise.deliver(found); },
+              [=](const caf::error& e) mutable { promise.deliver(e); });
+  };
+  self->delayed_send(self, time, run_later_atom::value, LocalTask(ask));
+  return promise;
+}
+
 }  // namespace
 
 caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpointer,
-                        const std::shared_ptr<Disk>& disk, std::chrono::nanoseconds fsync,
+                        const std::shared_ptr<Disk>& disk, DiskTimes times,
                         const SnapshotNoted& snapshot) {
   actors::install_default_handlers(self);
-  const auto when_synced = when_durable(self, disk, fsync);
+  const auto when_synced = when_durable(self, disk, times.fsync);
   return {
       [=](save_atom, const std::string& stream, uint64_t step, const Buffer& state,
           bool replace) -> caf::result<uint64_t> {
@@ -92,7 +106,7 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
         return promise;
       },
       [=](load_atom, const std::string& stream, uint64_t step) {
-        return self->delegate(checkpointer, load_atom::value, stream, step);
+        return read_later(self, checkpointer, times.read, stream, step);
       },
       [=](list_atom, const std::string& stream) {  // a snapshot is listed when it is durable
         std::vector<uint64_t> steps;
@@ -112,6 +126,10 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
       [=](forget_newer_atom, const std::string& stream, uint64_t step) {
         if (is_stage_key(stream)) snapshot(stream, step, true);
         self->request(checkpointer, caf::infinite, forget_newer_atom::value, stream, step)
+            .then([=] { when_synced([] {}); }, [](const caf::error&) {});
+      },
+      [=](retain_atom, const std::string& prefix, const std::vector<std::string>& streams) {
+        self->request(checkpointer, caf::infinite, retain_atom::value, prefix, streams)
             .then([=] { when_synced([] {}); }, [](const caf::error&) {});
       },
       [](run_later_atom, const LocalTask& task) { task(); },

@@ -38,11 +38,16 @@ struct ComputeTimes {
 caf::behavior slow_compute(caf::event_based_actor* self, const caf::actor& compute,
                            ComputeTimes times);
 
-/// Stands before a checkpointer: what it wrote is durable, and acknowledged, `fsync` later.
+struct DiskTimes {
+  std::chrono::nanoseconds fsync{0};  ///< From a write to its acknowledgement.
+  std::chrono::nanoseconds read{0};   ///< Of a snapshot, or of a block of ranges.
+};
+
+/// Stands before a checkpointer: what it wrote is durable, and acknowledged, `times.fsync` later.
 /// `snapshot(stream, step, dropped)` is called with each acknowledgement and each order to drop.
 using SnapshotNoted = std::function<void(const std::string&, uint64_t, bool)>;
 caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpointer,
-                        const std::shared_ptr<Disk>& disk, std::chrono::nanoseconds fsync,
+                        const std::shared_ptr<Disk>& disk, DiskTimes times,
                         const SnapshotNoted& snapshot);
 
 }  // namespace swarm::sim

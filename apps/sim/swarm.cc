@@ -174,10 +174,9 @@ void Swarm::start_stage(Node& node) {
   context.interpose = [this, &node, disk, noted](Role role, const caf::actor& actor) {
     node.actors.push_back(actor);
     const ComputeTimes times{node.times.compute, node.times.pass};
-    return role == Role::kCompute
-               ? caf::actor(system->spawn(slow_compute, actor, times))
-               : caf::actor(
-                     system->spawn(slow_disk, actor, disk, node.times.fsync, SnapshotNoted(noted)));
+    if (role == Role::kCompute) return caf::actor(system->spawn(slow_compute, actor, times));
+    const DiskTimes disk_times{node.times.fsync, node.times.read};
+    return caf::actor(system->spawn(slow_disk, actor, disk, disk_times, SnapshotNoted(noted)));
   };
   const RoleName server{Role::kStage, 0, static_cast<uint32_t>(node.restarts)};
   const auto role = actors::spawn_stage_role(context, server.place, server.life);

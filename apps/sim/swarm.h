@@ -26,6 +26,7 @@ struct MachineTimes {
   std::chrono::nanoseconds fsync{0};  ///< From a write to its acknowledgement.
   uint64_t parameters = kParameters;  ///< Of its stage; the same for all replicas.
   std::chrono::nanoseconds pass{0};   ///< Each forward or backward pass in a job, besides.
+  std::chrono::nanoseconds read{0};   ///< Of a snapshot, or of a block of ranges, from its disk.
 };
 
 /// Told of everything that can be seen from outside. Called from within actors: do not act on the

@@ -78,6 +78,37 @@ DownloadPlan::Orders DownloadPlan::failed(size_t source, const DownloadRead& rea
   return std::exchange(orders_, {});
 }
 
+/// First and the one after the last.
+std::pair<uint64_t, uint64_t> DownloadPlan::chunks(uint64_t offset, uint64_t size_bytes) const {
+  const uint64_t first = offset / options_.chunk_bytes;
+  return {first, first + (size_bytes + options_.chunk_bytes - 1) / options_.chunk_bytes};
+}
+
+void DownloadPlan::expect(uint64_t offset, uint64_t size_bytes) {
+  const auto [first, end] = chunks(offset, size_bytes);
+  const auto there = std::stable_partition(
+      to_read_.begin(), to_read_.end(),
+      [first = first, end = end](uint64_t chunk) { return chunk < first || chunk >= end; });
+  on_disk_.insert(on_disk_.end(), there, to_read_.end());
+  to_read_.erase(there, to_read_.end());
+  std::sort(on_disk_.begin(), on_disk_.end());
+}
+
+bool DownloadPlan::found(uint64_t offset, uint64_t size_bytes, Orders& orders) {
+  if (over_ || !taken_) return false;
+  const auto [first, end] = chunks(offset, size_bytes);
+  const auto within = [first = first, end = end](uint64_t chunk) {
+    return chunk >= first && chunk < end;
+  };
+  const auto free = std::count_if(on_disk_.begin(), on_disk_.end(), within);
+  if (static_cast<uint64_t>(free) != end - first) return false;
+  on_disk_.erase(std::remove_if(on_disk_.begin(), on_disk_.end(), within), on_disk_.end());
+  missing_ -= end - first;
+  if (missing_ == 0) add(Kind::kVerify);
+  orders = std::exchange(orders_, {});
+  return true;
+}
+
 DownloadPlan::Orders DownloadPlan::woken(uint64_t token) {
   const bool to_choose = token % 2 == 1;
   if (over_ || token / 2 != static_cast<uint64_t>(attempts_)) return {};
@@ -190,6 +221,7 @@ void DownloadPlan::begin(const StateOffer& offer) {
   ++download_;
   taken_ = offer;
   to_read_.clear();
+  on_disk_.clear();
   missing_ = (offer.size_bytes + options_.chunk_bytes - 1) / options_.chunk_bytes;
   for (uint64_t chunk = 0; chunk < missing_; ++chunk) to_read_.push_back(chunk);
   for (auto& source : sources_) source.in_flight = source.supplied = 0;
@@ -200,13 +232,26 @@ void DownloadPlan::begin(const StateOffer& offer) {
 
 void DownloadPlan::pump(size_t source) {
   auto& one = sources_[source];
-  while (one.active && one.in_flight < options_.chunks_in_flight && !to_read_.empty()) {
-    const uint64_t offset = to_read_.front() * options_.chunk_bytes;
-    to_read_.pop_front();
+  while (one.active && one.in_flight < options_.chunks_in_flight) {
+    const auto chunk = next_chunk();
+    if (!chunk) return;
+    const uint64_t offset = *chunk * options_.chunk_bytes;
     ++one.in_flight;
     add(Kind::kRead, source).read = {
         offset, std::min(options_.chunk_bytes, taken_->size_bytes - offset), download_};
   }
+}
+
+/// The disk is read from the front: of what it may have the last is asked for first.
+std::optional<uint64_t> DownloadPlan::next_chunk() {
+  auto& from = to_read_.empty() ? on_disk_ : to_read_;
+  if (from.empty()) return std::nullopt;
+  const uint64_t chunk = to_read_.empty() ? from.back() : from.front();
+  if (to_read_.empty())
+    from.pop_back();
+  else
+    from.pop_front();
+  return chunk;
 }
 
 void DownloadPlan::pump_all() {

@@ -15,6 +15,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/result.h"
@@ -82,6 +83,12 @@ class DownloadPlan {
   Orders woken(uint64_t token);
   Orders verified(bool good);
 
+  /// The disk may have these bytes of what is being read: nobody is asked for them while there is more.
+  void expect(uint64_t offset, uint64_t size_bytes);
+  /// The disk has these bytes, whole chunks: true where nobody has been asked for any of them yet. Then
+  /// they count as here, and `orders` follow.
+  bool found(uint64_t offset, uint64_t size_bytes, Orders& orders);
+
   /// False for a read of an earlier download: its answer is not to be used.
   bool awaits(const DownloadRead& read) const { return !over_ && read.download == download_; }
   /// What is being read; none while sources are asked.
@@ -119,6 +126,8 @@ class DownloadPlan {
   void ask_again_if_alone();
   void retry();
   void give_up();
+  std::pair<uint64_t, uint64_t> chunks(uint64_t offset, uint64_t size_bytes) const;
+  std::optional<uint64_t> next_chunk();
   void wake(std::chrono::milliseconds pause, bool to_choose);
   DownloadOrder& add(DownloadOrder::Kind kind, size_t source = 0);
 
@@ -132,6 +141,7 @@ class DownloadPlan {
   uint64_t download_ = 0;  ///< Counts kBegin.
   std::optional<StateOffer> taken_;
   std::deque<uint64_t> to_read_;  ///< Chunks nobody was asked for.
+  std::deque<uint64_t> on_disk_;  ///< Likewise; perhaps.
   uint64_t missing_ = 0;          ///< Chunks not received.
 };
 

@@ -14,62 +14,37 @@ constexpr Time kShortestPoll = milliseconds(20), kLongestPoll = milliseconds(1'0
 constexpr uint32_t kFailing = 3;  ///< Times in a row.
 constexpr Time kShortestPause = milliseconds(200), kLongestPause = milliseconds(5'000);
 
-}  // namespace
-
-LearnPlan::LearnPlan(const LearnOptions& options) : options_(options), pace_(options.elements) {
-  SWARM_CHECK(options.elements > 0 && options.range_elements > 0 && options.reads_in_flight > 0);
-  labels_.resize((options.elements + options.range_elements - 1) / options.range_elements);
-  for (size_t range = 0; range < labels_.size(); ++range) missing_.insert(range);
+/// How often a source that has nothing new is asked, where a step takes so long.
+Time poll_every(double step_s) {
+  const auto eighth =
+      std::chrono::duration_cast<Time>(std::chrono::duration<double>(std::min(step_s, 8.0) / 8));
+  return std::clamp(eighth, kShortestPoll, kLongestPoll);
 }
 
-std::pair<uint64_t, uint64_t> LearnPlan::elements(size_t range) const {
-  const uint64_t first = range * options_.range_elements;
-  return {first, std::min(options_.range_elements, options_.elements - first)};
+}  // namespace
+
+LearnPlan::LearnPlan(const LearnOptions& options)
+    : options_(options), book_(options.elements, options.range_elements), pace_(options.elements) {
+  SWARM_CHECK(options.reads_in_flight > 0);
 }
 
 // -- what is held
 
-void LearnPlan::put(size_t range, const std::optional<StateLabel>& label) {
-  if (labels_[range]) held_elements_ -= elements(range).second;
-  labels_[range] = label;
-  if (label) {
-    held_elements_ += elements(range).second;
-    held_.emplace(*label, range);
-  } else {
-    missing_.insert(range);
-  }
-}
-
-/// Out of the lines of what is not being read.
-void LearnPlan::forget(size_t range) {
-  missing_.erase(range);
-  if (labels_[range]) held_.erase({*labels_[range], range});
-}
-
 void LearnPlan::hold(size_t range, const StateLabel& label) {
-  forget(range);
-  put(range, label);
+  book_.take(range);
+  book_.put(range, label);
 }
 
 void LearnPlan::start_anew() {
   flights_.clear();
   here_ = 0;
-  held_.clear();
-  for (size_t range = 0; range < labels_.size(); ++range) {
-    labels_[range].reset();
-    missing_.insert(range);
-  }
-  held_elements_ = 0;
+  book_.clear();
   for (auto& [id, source] : sources_) source.in_flight = 0;
   alone_ = alone_ ? *alone_ + 1 : 0;
 }
 
 std::optional<StateLabel> LearnPlan::uniform() const {
-  if (here_ > 0 || !complete()) return std::nullopt;
-  const auto& label = labels_.front();
-  const bool one = std::all_of(labels_.begin(), labels_.end(),
-                               [&](const auto& other) { return other == label; });
-  return one ? label : std::nullopt;
+  return here_ > 0 ? std::nullopt : book_.uniform();
 }
 
 /// What is only asked whether there is more, to no end so far, is held all the same.
@@ -89,7 +64,7 @@ void LearnPlan::end_reads() {
   for (auto it = flights_.begin(); it != flights_.end();) {
     const Flight flight = it->second;
     it = flight.here ? std::next(it) : flights_.erase(it);
-    if (!flight.here) put(flight.range, labels_[flight.range]);
+    if (!flight.here) book_.put(flight.range, labels()[flight.range]);
   }
   for (auto& [id, source] : sources_) source.in_flight = 0;
 }
@@ -110,11 +85,9 @@ void LearnPlan::set_sources(const std::vector<PeerId>& sources, Step swarm_at) {
   swarm_at_ = swarm_at;
   if (!went_back) return;
   for (auto& [id, source] : sources_) source.newest.reset();
-  for (auto it = held_.begin(); it != held_.end();) {
+  for (auto it = book_.held().begin(); it != book_.held().end();) {
     const auto [label, range] = *it++;
-    if (label.step <= swarm_at) continue;
-    forget(range);
-    put(range, std::nullopt);
+    if (label.step > swarm_at) drop(range);
   }
 }
 
@@ -128,12 +101,6 @@ std::optional<Step> LearnPlan::newest() const {
 void LearnPlan::rest(Time until) {
   rest_until_ = until;
   pace_.reset();
-}
-
-Time LearnPlan::poll_every() const {
-  const auto eighth = std::chrono::duration_cast<Time>(
-      std::chrono::duration<double>(std::min(pace_.step_s(), 8.0) / 8));
-  return std::clamp(eighth, kShortestPoll, kLongestPoll);
 }
 
 bool LearnPlan::may_ask(const PeerId& id, const Source& source, Time now) const {
@@ -151,16 +118,15 @@ bool LearnPlan::may_ask(const PeerId& id, const Source& source, Time now) const 
 /// What no source can bring on is read anew, as a state. Nobody waits for one that fails again and
 /// again.
 void LearnPlan::drop_lost() {
-  for (auto it = held_.begin(); it != held_.end();) {
+  for (auto it = book_.held().begin(); it != book_.held().end();) {
     const StateLabel label = it->first;
-    const auto next = held_.upper_bound({label, labels_.size()});
+    const auto next = book_.held().upper_bound({label, ranges()});
     const bool hopeless = std::all_of(sources_.begin(), sources_.end(), [&](const auto& one) {
       return one.second.failures >= kFailing || (one.second.newest && !one.second.leads_on(label));
     });
     while (hopeless && it != next) {
       const size_t range = (it++)->second;
-      forget(range);
-      put(range, std::nullopt);
+      drop(range);
     }
     it = next;
   }
@@ -169,29 +135,32 @@ void LearnPlan::drop_lost() {
 /// A range that this source can bring on; the oldest first.
 std::optional<size_t> LearnPlan::behind(const Source& source) const {
   if (!source.newest) return std::nullopt;
-  for (auto it = held_.begin(); it != held_.end();) {
+  const auto& held = book_.held();
+  for (auto it = held.begin(); it != held.end();) {
     const StateLabel& label = it->first;
     if (label.step >= source.newest->step) break;
     if (source.leads_on(label)) return it->second;
-    it = held_.upper_bound({label, labels_.size()});
+    it = held.upper_bound({label, ranges()});
   }
   return std::nullopt;
 }
 
 std::optional<LearnPlan::Flight> LearnPlan::next_range(const Source& source, Time now) const {
   if (const auto range = behind(source)) return Flight{*range};
-  if (!missing_.empty() && now >= next_state_) return Flight{*missing_.begin()};
-  const bool asked_long_ago = source.in_flight == 0 && (source.heard == Source::kNever ||
-                                                        now >= source.heard + poll_every());
-  if (!held_.empty() && asked_long_ago) return Flight{held_.begin()->second, true};
+  if (now >= next_state_)
+    if (const auto range = book_.next_missing()) return Flight{*range};
+  const bool asked_long_ago =
+      source.in_flight == 0 &&
+      (source.heard == Source::kNever || now >= source.heard + poll_every(pace_.step_s()));
+  if (!book_.held().empty() && asked_long_ago) return Flight{book_.held().begin()->second, true};
   return std::nullopt;
 }
 
 LearnRead LearnPlan::take(const PeerId& id, Source& source, const Flight& flight, Time now) {
-  forget(flight.range);
+  book_.take(flight.range);
   ++source.in_flight;
   const auto [first, count] = elements(flight.range);
-  LearnRead read{id, flight.range, first, count, labels_[flight.range], next_number_++, now};
+  LearnRead read{id, flight.range, first, count, labels()[flight.range], next_number_++, now};
   flights_[read.number] = flight;
   if (!read.label) spend(count, now);
   return read;
@@ -230,8 +199,8 @@ Time LearnPlan::look_again(Time now) const {
   if (next_state_ > now) at = std::min(at, next_state_);
   for (const auto& [id, source] : sources_) {
     if (source.retry_at > now) at = std::min(at, source.retry_at);
-    if (source.in_flight == 0 && source.heard > now - poll_every())
-      at = std::min(at, source.heard + poll_every());
+    if (source.in_flight == 0 && source.heard > now - poll_every(pace_.step_s()))
+      at = std::min(at, source.heard + poll_every(pace_.step_s()));
   }
   return at;
 }
@@ -275,7 +244,7 @@ void LearnPlan::answered(const LearnRead& read, const LearnAnswer& answer, Time 
   arrived(read, answer, now);
   flights_.erase(read.number);
   --here_;
-  put(read.range, answer.what == LearnAnswer::What::kNothing ? read.label : answer.label);
+  book_.put(read.range, answer.what == LearnAnswer::What::kNothing ? read.label : answer.label);
 }
 
 void LearnPlan::failed(const LearnRead& read, Time now) {
@@ -295,7 +264,7 @@ void LearnPlan::failed(const LearnRead& read, Time now) {
     source->retry_at = now + std::min<Time>(pause, kLongestPause);
     ++source->failures;
   }
-  put(read.range, read.label);
+  book_.put(read.range, read.label);
 }
 
 }  // namespace swarm::routing

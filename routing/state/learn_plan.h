@@ -3,7 +3,8 @@
 /// actors/stage/state_learner.cc.
 ///
 /// Ranges that are behind go first, those of the oldest step before the others: what is too old is
-/// lost. Missing ones follow, at options.state_bytes_per_s at most. A range that no source's means lead
+/// lost. Missing ones follow, at options.state_bytes_per_s at most, last those that the disk may have,
+/// which is read meanwhile. A range that no source's means lead
 /// on from is missing again. A source that has nothing new is asked again now and then. One that fails is left alone for a while, longer each time.
 ///
 /// Pure: time is an argument. Not thread-safe; one owner.
@@ -12,13 +13,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "common/ids.h"
 #include "routing/state/learn_pace.h"
 #include "routing/state/learn_source.h"
+#include "routing/state/range_book.h"
 #include "routing/state/state_label.h"
 #include "routing/time.h"
 
@@ -58,8 +59,17 @@ class LearnPlan {
  public:
   explicit LearnPlan(const LearnOptions& options);
 
-  /// The range is held; before any read.
+  /// The range is held; before any read, or after claim().
   void hold(size_t range, const StateLabel& label);
+  /// The disk may have the range: the sources are asked for it when nothing else is missing.
+  void expect(size_t range) { book_.expect(range); }
+  /// True: it was missing and not asked for; nobody is asked before hold() or drop().
+  bool claim(size_t range) { return book_.claim(range); }
+  /// It is missing.
+  void drop(size_t range) {
+    book_.take(range);
+    book_.put(range, std::nullopt);
+  }
   /// Who can be asked from now on, each as if it had just come. If the swarm is at an earlier step
   /// than before, what is of a later one belongs to a history that it gave up, and is dropped.
   void set_sources(const std::vector<PeerId>& sources, Step swarm_at);
@@ -79,12 +89,12 @@ class LearnPlan {
   /// The whole was not what its label says: from the beginning, from one source at a time.
   void start_anew();
 
-  size_t ranges() const { return labels_.size(); }
-  std::pair<uint64_t, uint64_t> elements(size_t range) const;  ///< First and count.
-  const std::vector<std::optional<StateLabel>>& labels() const { return labels_; }
-  uint64_t elements_held() const { return held_elements_; }
+  size_t ranges() const { return book_.ranges(); }
+  std::pair<uint64_t, uint64_t> elements(size_t range) const { return book_.elements(range); }
+  const std::vector<std::optional<StateLabel>>& labels() const { return book_.labels(); }
+  uint64_t elements_held() const { return book_.elements_held(); }
   /// Nothing is missing, though ranges may be behind.
-  bool complete() const { return held_elements_ == options_.elements; }
+  bool complete() const { return book_.complete(); }
   /// All ranges are of this label, and no source is known to be further or of another history.
   std::optional<StateLabel> whole() const;
   /// Nobody waits for answers that have not come: what is held is being used.
@@ -109,18 +119,12 @@ class LearnPlan {
   std::optional<size_t> behind(const Source& source) const;
   void drop_lost();
   bool may_ask(const PeerId& id, const Source& source, Time now) const;
-  Time poll_every() const;
   LearnRead take(const PeerId& id, Source& source, const Flight& flight, Time now);
   void spend(uint64_t elements, Time now);
-  void put(size_t range, const std::optional<StateLabel>& label);
   Source* landed(const LearnRead& read);
-  void forget(size_t range);
 
   LearnOptions options_;
-  std::vector<std::optional<StateLabel>> labels_;  // by range
-  std::set<size_t> missing_;                       // not being read
-  std::set<std::pair<StateLabel, size_t>> held_;   // not being read
-  uint64_t held_elements_ = 0;
+  RangeBook book_;
   std::map<PeerId, Source> sources_;
   Step swarm_at_;
   std::map<uint64_t, Flight> flights_;  // by number

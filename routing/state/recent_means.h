@@ -31,7 +31,7 @@ class RecentMeans {
   /// A learner that has been silent for as long, and for more updates than are kept, is gone.
   static constexpr Time kPatience = std::chrono::seconds(30);
 
-  /// A learner was here.
+  /// A learner was here, or one may come.
   void asked(Time now);
   void applied(AppliedMean mean, Time now);
   /// The state was replaced: nothing leads on to it.

@@ -16,6 +16,7 @@
 #include "routing/averaging/reach.h"
 #include "routing/averaging/readers.h"
 #include "routing/membership/admission.h"
+#include "routing/membership/latecomers.h"
 #include "routing/membership/roster.h"
 #include "routing/membership/term.h"
 #include "routing/steps/open_step.h"
@@ -63,6 +64,7 @@ struct Frame {
   SavePolicy saves;
   Reach reach;
   Readers readers;
+  Latecomers latecomers;
   Time now{};  ///< Of the call under way.
   Orders orders;
 

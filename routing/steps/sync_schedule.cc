@@ -65,6 +65,7 @@ void SyncSchedule::start_round(Stage stage) {
   if (still_commits(stage)) return;  // commit_answered() comes back
   if (frame_.now < frame_.open.stages[stage.value()].not_before) return;  // the tick comes back
   if (drop_unreachable_holder(stage)) return;
+  if (frame_.latecomers.awaited(stage, frame_.roster, frame_.now)) return;  // likewise
   std::vector<Relay> relays;
   if (!frame_.set_aside(stage, relays)) send_close(stage, false, nullptr, std::move(relays));
 }
@@ -92,6 +93,7 @@ void SyncSchedule::send_close(Stage stage, bool go_on, const orders::CommitStep*
   round.filling = open.full_at.value_or(frame_.now) - open.opened_at;
   for (const Share& member : close.members) {
     PeerFacts& peer = frame_.roster.peers().at(member.peer);
+    frame_.latecomers.took_part(member.peer);
     using Kind = StageRound::Kind;
     round.answers[member.peer] = peer.reachable ? Kind::kPending : Kind::kFailed;
     if (peer.reachable) peer.commit_pending |= round.overlapped;
@@ -117,6 +119,7 @@ void SyncSchedule::commit() {
     const StageRound& round = closing.stages[peer.stage.value()];
     if (round.answers.count(id) == 0) {  // joined after the round began: it has no average
       frame_.send_back(id, fmt::format("it joined during the averaging of step {}", closing.step));
+      frame_.latecomers.sent_back(id, closing.closed_at - closing.opened_at, frame_.now);
       continue;
     }
     commit.peer = id;

@@ -50,7 +50,7 @@ struct Learners : SimSwarm {
       Swarm::add_peer(name, stage, times(compute));
       start(name);
     }
-    Swarm::add_peer("s0c", 0, times(compute));
+    if (nodes.count("s0c") == 0) Swarm::add_peer("s0c", 0, times(compute));
     add_trainer("t0");
     add_trainer("t1");
     BOOST_REQUIRE(run_to_step(3));

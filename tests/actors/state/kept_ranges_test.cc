@@ -1,6 +1,7 @@
 #include "actors/state/kept_ranges.h"
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 
 #include "swarm/state.pb.h"
 
@@ -63,6 +64,28 @@ BOOST_AUTO_TEST_CASE(no_bit_may_differ_and_none_may_be_missing) {
   }
   for (size_t size = 0; size < good.size(); size += 7)
     BOOST_TEST((code_of(good.substr(0, size)) != ErrorCode::kNone));
+}
+
+// A label with another bit passed as one of another step, and was brought on from there.
+BOOST_AUTO_TEST_CASE(no_bit_of_what_is_said_of_a_range_may_differ) {
+  using Change = void (*)(proto::KeptRange&, uint64_t);
+  const Change changes[] = {
+      [](proto::KeptRange& r, uint64_t bit) { r.set_range(r.range() ^ bit); },
+      [](proto::KeptRange& r, uint64_t bit) { r.set_step(r.step() ^ bit); },
+      [](proto::KeptRange& r, uint64_t bit) { r.set_checksum(r.checksum() ^ bit); },
+      [](proto::KeptRange& r, uint64_t bit) { r.set_updates(r.updates() ^ bit); },
+      [](proto::KeptRange& r, uint64_t) { r.set_momentum_product(std::nextafter(0.5, 1)); },
+      [](proto::KeptRange& r, uint64_t bit) { r.set_digest(r.digest() ^ bit); }};
+  const Buffer good = encode_kept(layout, ranges);
+  for (const Change change : changes) {
+    for (int bit = 0; bit < 64; ++bit) {
+      proto::KeptRanges head;
+      BOOST_REQUIRE(head.ParseFromArray(good.data(), static_cast<int>(good.size())));
+      change(*head.mutable_ranges(0), uint64_t{1} << bit);
+      BOOST_TEST((decode_kept(layout, Buffer::from_string(head.SerializeAsString())).code() ==
+                  ErrorCode::kCorruptCheckpoint));
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(ranges_that_the_state_does_not_have_are_refused) {

@@ -9,6 +9,8 @@
 #include <optional>
 #include <random>
 
+#include "actors/state/checkpointer.h"
+#include "apps/sim/disk.h"
 #include "tensor/core/flat.h"
 #include "tests/support/averagers.h"
 
@@ -83,6 +85,7 @@ struct StateWorld {
   sim::DeterministicSystem system;
   sim::FakeNetwork network{*system};
   std::vector<caf::actor> transfers, others;
+  std::shared_ptr<sim::Disk> disk;  ///< Of node 0, if it keeps what it fetches.
   std::vector<std::shared_ptr<FrozenState>> states;
 
   ~StateWorld() {
@@ -102,16 +105,25 @@ struct StateWorld {
     auto stage = system->spawn(fake_stage, state);
     others.push_back(stage);
     const NodeId node = id_of(static_cast<uint8_t>(transfers.size()));
+    transfers.push_back(spawn(node, network.add(node), std::move(store)));
+    caf::anon_send(transfers.back(), set_stage_atom::value, stage);
+    system.run();
+  }
+  caf::actor spawn(const NodeId& node, const caf::actor& links,
+                   std::shared_ptr<storage::CheckpointStore> store) {
     StateTransferDeps deps;
     deps.id = {node, kName};
-    deps.links = network.add(node);
+    deps.links = links;
     deps.options.chunk_bytes = 100;
     deps.options.chunks_in_flight = 2;
     deps.store = std::move(store);
     deps.detached = false;
-    transfers.push_back(spawn_state_transfer(*system, std::move(deps)));
-    caf::anon_send(transfers.back(), set_stage_atom::value, stage);
-    system.run();
+    if (disk && transfers.empty()) {
+      const auto kept = std::make_shared<sim::DiskStore>(disk, /*sync_at_once=*/true);
+      others.push_back(spawn_checkpointer(*system, kept, 3, /*detached=*/false));
+      deps.keeper = {others.back(), "run", "abc"};
+    }
+    return spawn_state_transfer(*system, std::move(deps));
   }
   void add_liar(uint8_t n, const std::string& bytes, Step step, uint64_t digest, uint64_t size) {
     auto links = network.add(id_of(n));
@@ -308,6 +320,82 @@ BOOST_AUTO_TEST_CASE(ranges_outside_the_state_are_refused) {
   BOOST_TEST(int(read(handle, 0, 0)) == int(ErrorCode::kInvalidArgument));
   BOOST_TEST(int(read(handle, 0, 5u << 20)) == int(ErrorCode::kInvalidArgument));
   BOOST_TEST(int(read(handle + 1, 0, 10)) == int(ErrorCode::kNotFound));
+}
+
+/// Node 0 fetches a snapshot of 200 chunks, 0.1 s each, from node 1, and is killed half-way.
+struct KilledWorld {
+  std::string bytes = pattern(20'000, 3);
+  std::shared_ptr<sim::Disk> disk = std::make_shared<sim::Disk>();
+  int chunks = 0;
+
+  std::optional<FetchedState> fetch(std::chrono::seconds limit,
+                                    std::optional<Step> exact = Step(5)) {
+    StateWorld world;
+    world.disk = disk;
+    sim::NetworkModel model;
+    model.min_delay = model.max_delay = 100ms;
+    world.network.set_model(model, 1);
+    world.add_peer("", Step(0));
+    auto store = std::make_shared<MapStore>();
+    BOOST_TEST(store->put({"stage/0", 5}, Buffer::from_string(bytes), 3).ok());
+    world.add_peer(bytes, Step(5), store);
+    chunks = 0;
+    world.network.set_filter([this](const NodeId&, const ActorId&, const Mail& mail) {
+      chunks += mail.kind == proto::KIND_STATE_CHUNK ? 1 : 0;
+      return Fate::kDeliver;
+    });
+    auto ask = world.fetch({1}, exact);
+    world.system.advance(limit);
+    if (!ask->answered()) return std::nullopt;
+    return ask->answer().value;
+  }
+  size_t blocks() const {
+    const auto found = disk->content().find("learned/0/whole");
+    return found == disk->content().end() ? 0 : found->second.size();
+  }
+};
+
+// It began anew.
+BOOST_FIXTURE_TEST_CASE(a_download_from_a_snapshot_survives_its_process, KilledWorld) {
+  BOOST_TEST(!fetch(14s).has_value());
+  BOOST_TEST(blocks() > 10u);
+  const auto state = fetch(60s);
+  BOOST_REQUIRE(state.has_value());
+  BOOST_TEST((state->state.view() == bytes));
+  BOOST_TEST(state->kept_bytes > 8'000u);
+  BOOST_TEST(chunks < 120);
+  BOOST_TEST(blocks() == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_was_kept_of_other_bytes_is_not_used, KilledWorld) {
+  BOOST_TEST(!fetch(14s).has_value());
+  bytes = pattern(20'000, 4);
+  const auto state = fetch(60s);
+  BOOST_REQUIRE(state.has_value());
+  BOOST_TEST((state->state.view() == bytes));
+  BOOST_TEST(state->kept_bytes == 0u);
+  BOOST_TEST(chunks == 200);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_block_that_is_damaged_is_fetched_again, KilledWorld) {
+  BOOST_TEST(!fetch(14s).has_value());
+  sim::DiskStore store(disk, /*sync_at_once=*/true);
+  const auto numbers = store.steps("learned/0/whole").value();
+  for (const uint64_t number : numbers) {
+    std::string block(store.get({"learned/0/whole", number})->view());
+    block[block.size() - 7] ^= 1;
+    BOOST_REQUIRE(
+        store.put_or_replace({"learned/0/whole", number}, Buffer::from_string(block), 999));
+  }
+  const auto state = fetch(60s);
+  BOOST_REQUIRE(state.has_value());
+  BOOST_TEST((state->state.view() == bytes));
+  BOOST_TEST(state->kept_bytes == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(of_a_live_state_nothing_is_kept, KilledWorld) {
+  BOOST_TEST(!fetch(14s, {}).has_value());
+  BOOST_TEST(blocks() == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -24,15 +24,21 @@ struct KilledLearners : testing::Learners {
     };
   }
   double download_s() const { return 20 / steps_per_s; }
-  void begin_and_kill() {
+  void begin_to_learn() {
     begin(40ms);
     steps_per_s = pace(20s);
     state_transfer_options.state_bytes_per_s = state_bytes / download_s();
     start("s0c");
     BOOST_REQUIRE(system.advance_until([this] { return began_s.has_value(); }, 20s, 5ms));
+  }
+  void learn_half() {
     system.advance(std::chrono::duration_cast<std::chrono::nanoseconds>(
         std::chrono::duration<double>(download_s() / 2)));
     BOOST_REQUIRE(!joined_s.has_value());
+  }
+  void begin_and_kill() {
+    begin_to_learn();
+    learn_half();
     kill("s0c");
     began_s.reset();
   }
@@ -77,6 +83,39 @@ BOOST_AUTO_TEST_CASE(killed_half_way_it_fetches_the_other_half) {
   BOOST_TEST(events->count("kept_ranges_refused") == 0u);
   system.advance(1s);
   BOOST_TEST(blocks().empty());  // whole: of no use any more
+}
+
+// The disk was read to its end before anybody was asked.
+BOOST_AUTO_TEST_CASE(while_a_slow_disk_is_read_the_others_are_asked) {
+  begin_and_kill();
+  nodes.at("s0c").times.read = 5s;  // a block
+  joins_as_its_replicas();
+  BOOST_TEST(took_s() < 1.1 * download_s());
+  BOOST_REQUIRE(resumed.has_value());  // what is read is of use
+  BOOST_TEST(resumed->kept_bytes > 0u);
+}
+
+// It was said for every block, many times a step.
+BOOST_AUTO_TEST_CASE(a_full_disk_is_told_once_in_a_download) {
+  begin_to_learn();
+  disks.at("s0c")->fill();
+  learn_half();
+  BOOST_TEST(events->count("checkpoint_failed") == 1u);
+  BOOST_TEST(blocks().empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_was_learned_of_another_stage_is_removed) {
+  disks["s0c"] = std::make_shared<sim::Disk>();
+  sim::DiskStore before(disks["s0c"], /*sync_at_once=*/true);
+  const Buffer bytes = Buffer::from_string("a block");
+  BOOST_REQUIRE(before.put({"learned/1", 3}, bytes, 9));
+  BOOST_REQUIRE(before.put({"stage/1", 3}, bytes, 9));
+  begin(40ms);
+  start("s0c");
+  system.advance(1s);
+  const sim::DiskStore now(disks["s0c"]);
+  BOOST_TEST(now.steps("learned/1").value().empty());
+  BOOST_TEST(now.steps("stage/1").value().size() == 1u);  // may be of use to others
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_kept_where_it_is_not_wanted) {

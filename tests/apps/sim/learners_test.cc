@@ -2,8 +2,15 @@
 /// take time, virtual time (docs/averaging.md, "Learners").
 #include "tests/support/learners.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <caf/event_based_actor.hpp>
+
+#include "actors/net/local.h"
+#include "actors/net/requests.h"
+#include "actors/state/state_messages.h"
 
 using namespace std::chrono_literals;
 using namespace swarm;
@@ -94,6 +101,86 @@ BOOST_AUTO_TEST_CASE(a_capped_download_of_50_steps_disturbs_nobody) {
   BOOST_TEST(took_s() < 1.2 * state_bytes / state_transfer_options.state_bytes_per_s);
   joined_at = step();
   BOOST_TEST(becomes_equal());
+}
+
+// A mean took longer to come than a step to fill: it came in during every round, had no average at the
+// commit, and went back for the mean.
+BOOST_AUTO_TEST_CASE(where_rounds_are_longer_than_the_filling_it_gets_into_one) {
+  begin(10ms);
+  const double filling_s = step_s();
+  for (const char* name : {"s0a", "s0b", "s0c"})
+    set_rates(name, {mean_bytes / (2 * filling_s), mean_bytes / (2 * filling_s)});
+  start("s0c");
+  BOOST_REQUIRE(joins(200s));
+  const size_t sent_back = events->count("suspended");
+  const uint64_t from = step();
+  BOOST_REQUIRE(system.advance_until([&] { return step() >= from + 30; }, 300s, 10ms));
+  BOOST_TEST(events->count("suspended") <= sent_back + 4);
+  size_t committed = 0;
+  for (const auto& line : events->committed_steps)
+    committed += line.held.node_name == "s0c" ? 1 : 0;
+  BOOST_TEST(committed > 15u);
+  joined_at = step();
+  BOOST_TEST(becomes_equal());
+}
+
+// Means were kept only once somebody had asked: who missed an update had to fetch its whole state.
+BOOST_AUTO_TEST_CASE(who_was_away_for_a_step_needs_its_mean_only) {
+  std::optional<records::Restored> restored;
+  const auto write = observer.event;
+  observer.event = [&](const std::string& node, const records::Event& event) {
+    write(node, event);
+    if (node == "s0c" && event.is<records::Restored>()) restored = event.as<records::Restored>();
+  };
+  begin(400ms);
+  start("s0c");
+  BOOST_REQUIRE(joins(200s));
+  const uint64_t joined = step();
+  BOOST_REQUIRE(system.advance_until([&] { return step() >= joined + 8; }, 300s, 10ms));
+  system.advance(31s);  // nobody has asked for long
+  restored.reset();
+  joined_s.reset();
+  pause("s0c");
+  system.advance(7s);  // its links are given up
+  const uint64_t missed = step();
+  BOOST_REQUIRE(system.advance_until([&] { return step() > missed; }, 60s, 10ms));
+  resume("s0c");
+  joined_at = step();
+  BOOST_TEST(becomes_equal());
+  BOOST_REQUIRE(restored.has_value());
+  BOOST_TEST(static_cast<double>(restored->bytes) <= 2 * mean_bytes);
+}
+
+// A copy was handed out as the newest state after that had been given up.
+BOOST_AUTO_TEST_CASE(a_state_that_is_given_up_while_it_is_copied_is_no_state) {
+  Swarm::add_peer("s0c", 0, {/*compute=*/30ms, 0ms, elements});
+  begin(40ms);
+  start("s0c");
+  BOOST_REQUIRE(joins(200s));
+  pause("s0c");
+  system.advance(12s);
+  resume("s0c");
+  int answered = 0, refused = 0;
+  const auto ask = [&, server = nodes.at("s0c").stage_server](caf::event_based_actor* self) {
+    self->request(server, caf::infinite, actors::freeze_atom::value)
+        .then(
+            [&answered, self, server](const actors::FrozenState& frozen) {
+              ++answered;
+              self->request(server, caf::infinite, actors::describe_atom::value)
+                  .then([step = frozen.step](const std::string& text) {
+                    const auto told = fmt::format("updates applied {},", step);
+                    BOOST_TEST(text.find(told) != std::string::npos, told << " in " << text);
+                  });
+            },
+            [&refused](const caf::error&) { ++refused; });
+  };
+  for (int i = 0; i < 400; ++i) {
+    system->spawn(ask);
+    system.advance(5ms);
+  }
+  system.advance(20s);
+  BOOST_TEST(answered > 0);
+  BOOST_TEST(refused > 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_link_too_slow_for_the_means_is_told_and_nobody_waits) {

@@ -253,4 +253,41 @@ BOOST_AUTO_TEST_CASE(wrong_bytes_of_the_only_source_are_the_end) {
   BOOST_TEST(find(orders, Kind::kGiveUp)->error.code == ErrorCode::kCorruptCheckpoint);
 }
 
+BOOST_AUTO_TEST_CASE(what_the_disk_has_is_asked_of_nobody) {
+  auto plan = plan_of(1);
+  plan.start();
+  Reader reader{plan};
+  reader.take(plan.offered(0, {Step(5), 1, 1'030}));  // chunks 0 and 1 are asked for
+  plan.expect(0, 1'030);
+  DownloadPlan::Orders orders;
+  BOOST_TEST(!plan.found(0, 200, orders));  // on their way
+  BOOST_TEST(plan.found(200, 400, orders));
+  BOOST_TEST(orders.empty());
+  BOOST_TEST(!plan.found(200, 400, orders));
+  BOOST_TEST(plan.chunks_missing() == 7u);
+  BOOST_TEST(reader.step());
+  BOOST_TEST(reader.pending.back().read.offset ==
+             1'000u);  // from the end: the disk comes from the front
+  reader.finish();
+  BOOST_TEST(reader.reads == 7u);
+  BOOST_TEST((reader.others.back().kind == Kind::kVerify));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_all_on_the_disk_is_verified_too) {
+  auto plan = plan_of(1);
+  plan.start();
+  Reader reader{plan};
+  reader.take(plan.offered(0, {Step(5), 1, 400}));
+  plan.expect(200, 200);
+  DownloadPlan::Orders orders;
+  BOOST_TEST(plan.found(200, 200, orders));
+  reader.finish();
+  BOOST_TEST(reader.reads == 2u);
+  BOOST_TEST((reader.others.back().kind == Kind::kVerify));
+  // It was wrong: all of it is read anew.
+  reader.others.clear();
+  reader.take(plan.verified(false));
+  BOOST_TEST((reader.others.front().kind == Kind::kDistrust));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -438,4 +438,44 @@ BOOST_AUTO_TEST_CASE(they_are_dropped_when_the_learner_has_long_been_silent) {
   BOOST_TEST(slow.kept() == 3u);
 }
 
+// A disk may take long, and what it has may be too old.
+BOOST_AUTO_TEST_CASE(what_the_disk_may_have_is_asked_for_last_and_from_the_end) {
+  LearnPlan plan(options());
+  plan.set_sources({donor(1)}, Step(7));
+  for (size_t range = 0; range < 100; ++range) plan.expect(range);
+  std::vector<size_t> asked;
+  for (int i = 0; i < 25; ++i)
+    for (const LearnRead& read : plan.reads(Time(1s))) {
+      asked.push_back(read.range);
+      plan.answered(read, {What::kState, World::label(Step(7)), World::label(Step(7))}, 1s);
+    }
+  BOOST_REQUIRE(asked.size() > 22u);
+  for (size_t i = 0; i < 20; ++i) BOOST_TEST(asked[i] == 100 + i);  // there are 120
+  BOOST_TEST(asked[20] == 99u);
+  BOOST_TEST(asked[21] == 98u);
+}
+
+BOOST_AUTO_TEST_CASE(
+    what_the_disk_brings_is_asked_of_nobody_and_what_has_come_is_not_taken_from_it) {
+  LearnPlan plan(options());
+  plan.set_sources({donor(1)}, Step(7));
+  plan.expect(0);
+  BOOST_TEST(plan.claim(0));
+  BOOST_TEST(!plan.claim(0));
+  const auto reads = plan.reads(Time(1s));
+  BOOST_REQUIRE(!reads.empty());
+  BOOST_TEST(reads.front().range == 1u);
+  BOOST_TEST(!plan.claim(1));  // on its way
+  plan.answered(reads.front(), {What::kState, World::label(Step(7)), World::label(Step(7))}, 1s);
+  BOOST_TEST(!plan.claim(1));  // here
+  plan.hold(0, World::label(Step(6)));
+  BOOST_TEST(plan.elements_held() == 200u);
+  // It is behind: the first thing to be brought on.
+  BOOST_TEST(plan.reads(Time(1s)).front().range == 0u);
+  BOOST_TEST(plan.claim(2) == false);  // the second that was asked for
+  BOOST_TEST(plan.claim(50));
+  plan.drop(50);
+  BOOST_TEST(plan.claim(50));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -282,6 +282,70 @@ BOOST_AUTO_TEST_CASE(who_joined_after_the_round_began_has_no_average_and_is_sent
   BOOST_TEST(asked[0].peer == peer(9));
 }
 
+namespace {
+
+/// Peer 9 comes into stage 0 while a round of it is under way, once a step, and is sent back.
+struct LateWorld : World {
+  LateWorld() {
+    open(0);
+    add(9).stage = Stage(0);
+    facts(9).serving = false;
+  }
+  /// A step of 900 ms and a round that takes 100 ms. True if peer 9 was sent back.
+  bool step_with_a_latecomer() {
+    const auto filled = wait_for_round();
+    facts(9).serving = true;
+    now += 100ms;
+    const auto averaged = close_all(filled);
+    commit_all(averaged);
+    return !facts(9).serving;
+  }
+  /// All is carried at once; the round begins when it may. Sets `waited`.
+  Orders wait_for_round() {
+    now += 900ms;
+    Orders filled = carry_all();
+    for (waited = 0ms; all_of<orders::CloseStep>(filled).size() < 2 && waited < 10s;
+         waited += 100ms)
+      append(filled, tick());
+    return filled;
+  }
+  Time waited{};
+};
+
+}  // namespace
+
+// A step took less to fill than the mean to come: it came in during every round, and never took part.
+BOOST_FIXTURE_TEST_CASE(who_comes_in_during_round_after_round_is_waited_for, LateWorld) {
+  BOOST_TEST(step_with_a_latecomer());
+  BOOST_TEST((waited == 0ms));
+  BOOST_TEST(step_with_a_latecomer());
+  now += 900ms;
+  const auto filled = carry_all();
+  BOOST_TEST(all_of<orders::CloseStep>(filled).size() == 1u);  // stage 1 waits for nobody
+  facts(9).serving = true;
+  const auto round = tick();
+  BOOST_TEST(close_of(round, 0).members.size() == 3u);
+  close_all(filled);
+  BOOST_TEST(all_of<orders::CommitStep>(close_all(round)).size() == 5u);
+}
+
+BOOST_FIXTURE_TEST_CASE(nobody_waits_longer_than_a_step_took_and_ever_less_often, LateWorld) {
+  int waits = 0;
+  for (int step = 0; step < 9; ++step) {
+    BOOST_TEST(step_with_a_latecomer());
+    BOOST_TEST((waited <= 1s));
+    waits += waited > 0ms ? 1 : 0;
+  }
+  BOOST_TEST(waits == 2);  // after 2 and after 4 more
+}
+
+BOOST_FIXTURE_TEST_CASE(who_left_is_not_waited_for, LateWorld) {
+  step_with_a_latecomer();
+  step_with_a_latecomer();
+  roster.remove(peer(9));
+  BOOST_TEST(all_of<orders::CloseStep>(carry_all()).size() == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(a_failed_commit_is_said_and_its_peer_serves_no_more) {
   World world;
   world.open(0);
