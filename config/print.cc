@@ -129,7 +129,8 @@ std::string fingerprint_of(const Experiment& experiment, bool older) {
   for (const auto& key : experiment_keys()) {
     const std::string value = key.print(experiment);
     const bool counts = key.shared || (older && key.was_shared);
-    if (!counts || (key.later && value == key.print(defaults))) continue;
+    if (!counts) continue;
+    if (key.later && (value == key.print(defaults) || value == key.earlier)) continue;
     text += key.path() + " = " + value + "\n";
   }
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());

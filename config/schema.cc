@@ -249,10 +249,14 @@ void add_roles(ExperimentBuilder& b) {
   b.add("transfer_limit_ms", AT(base.stage_server.transfer_limit), in(1, 24 * kHourMs),
         "An averaging round or a download of state that takes longer has failed.");
   b.section("averager", false);
-  b.add("topology", AT(base.averager.topology),
-        one_of({std::begin(actors::kTopologyNames), std::end(actors::kTopologyNames)}),
-        "Who sends what to whom: in a butterfly each peer reduces an equal part.");
   // Members make the plan of a round each by itself: these must be equal, so they count as well.
+  auto& topology =
+      b.add("topology", AT(base.averager.topology),
+            one_of({std::begin(actors::kTopologyNames), std::end(actors::kTopologyNames)}),
+            "Who sends what to whom: in a butterfly all members to all, in two_level in groups and "
+            "then across them; auto: in two levels beyond 16 members. Equal on all nodes.");
+  topology.shared = topology.later = true;
+  topology.earlier = "\"butterfly\"";
   auto& chunk = b.add("chunk_elements", AT(base.averager.chunk_elements), in(256, 1 << 28),
                       "Values per message of an all-reduce. Equal on all nodes.");
   chunk.shared = chunk.later = true;

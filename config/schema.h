@@ -25,7 +25,8 @@ struct Key {
   /// Added after the first runs: at its default it is left out of the fingerprint, so that their
   /// snapshots and nodes still match.
   bool later = false;
-  bool is_text = false;  ///< A plain string: an override is taken as it stands.
+  std::string earlier{};  ///< As later: the default that runs had before it, as printed.
+  bool is_text = false;   ///< A plain string: an override is taken as it stands.
   bool is_array = false;
   std::vector<std::string> choices;  ///< For suggestions; empty: no fixed list.
   /// Stores `value`, or returns the (part of the) value that does not fit and stores nothing.

@@ -7,21 +7,43 @@
 #include <utility>
 
 #include "actors/averaging/direct_reduce.h"
+#include "actors/averaging/two_level_reduce.h"
 #include "common/check.h"
 #include "routing/averaging/averaging_plan.h"
+#include "routing/averaging/two_level_plan.h"
+#include "tensor/core/codec.h"
 
 namespace swarm::actors {
 namespace {
 
+std::vector<uint32_t> weights_of(const AverageRound& spec) {
+  std::vector<uint32_t> weights;
+  for (const AverageMember& member : spec.members) weights.push_back(member.part_weight);
+  return weights;
+}
+
 /// Each member reduces a part by its weight; of many with a short vector some do.
 std::unique_ptr<AllReduce> butterfly(const AllReduceSetup& setup, AverageRound spec,
                                      MutableBuffer memory) {
-  std::vector<uint32_t> weights;
-  for (const AverageMember& member : spec.members) weights.push_back(member.part_weight);
   auto parts = routing::plan_parts(
-      spec.n, routing::reducers(spec.n, weights, setup.min_part_elements, spec.round.value()));
+      spec.n,
+      routing::reducers(spec.n, weights_of(spec), setup.min_part_elements, spec.round.value()));
   return std::make_unique<DirectReduce>(setup, std::move(spec), std::move(parts),
                                         std::move(memory));
+}
+
+std::unique_ptr<AllReduce> two_level(const AllReduceSetup& setup, AverageRound spec,
+                                     MutableBuffer memory) {
+  auto plan = routing::plan_two_levels(spec.n, weights_of(spec), setup.min_part_elements,
+                                       setup.chunk_elements, spec.round.value());
+  return std::make_unique<TwoLevelReduce>(setup, std::move(spec), std::move(plan),
+                                          std::move(memory));
+}
+
+std::unique_ptr<AllReduce> by_members(const AllReduceSetup& setup, AverageRound spec,
+                                      MutableBuffer memory) {
+  const auto make = spec.members.size() > routing::kMostDirect ? two_level : butterfly;
+  return make(setup, std::move(spec), std::move(memory));
 }
 
 struct TopologyRow {
@@ -30,6 +52,8 @@ struct TopologyRow {
 };
 constexpr TopologyRow kTopologies[] = {
     {Topology::kButterfly, butterfly},
+    {Topology::kTwoLevel, two_level},
+    {Topology::kAuto, by_members},
 };
 
 }  // namespace
@@ -77,6 +101,38 @@ Status add_relays(const google::protobuf::RepeatedPtrField<proto::PartRelay>& re
     if (relay.a() == self) members[relay.b()].via = relay.via();
     if (relay.b() == self) members[relay.a()].via = relay.via();
   }
+  return {};
+}
+
+TrainedOn AllReduce::counted(TrainedOn told) const {
+  if (spec_.most_samples > 0) told.samples = std::min(told.samples, spec_.most_samples);
+  return told;
+}
+
+AllReduce::Outgoing AllReduce::own_numbers(uint64_t first, uint64_t count,
+                                           tensor::Codec codec) const {
+  Outgoing out;
+  out.head.set_round(spec_.round.value());
+  out.head.set_sender(spec_.self);
+  out.head.set_offset(first);
+  if (!contributes(spec_.self)) return out;
+  if (spec_.trained_on) {
+    out.head.set_samples(spec_.trained_on->samples);
+    out.head.set_based_on(spec_.trained_on->average.value());
+  }
+  auto values = spec_.gradient.slice(first * sizeof(float), count * sizeof(float));
+  auto encoded = tensor::encode(values, {static_cast<int64_t>(count)}, codec);
+  *out.head.mutable_chunk() = std::move(encoded.meta);
+  out.body = std::move(encoded.data);
+  return out;
+}
+
+/// A member that told one reducer another number than it told another would make parts of different
+/// means; one that changes it in the same round is told so.
+Status AllReduce::note_trained(const TrainedOn& told, std::optional<TrainedOn>& known) {
+  if (known && (known->samples != told.samples || known->average != told.average))
+    return invalid_average("a member tells two numbers of samples in one round");
+  known = told;
   return {};
 }
 

@@ -1,8 +1,8 @@
 /// One member's side of one all-reduce, whatever its topology: what it asks of whom, what it
 /// answers, what comes out. No mail, no time: actors/averaging/averager.cc carries it out.
 ///
-/// Every member sums the others' vectors in the order of the member list, so all end with the same
-/// bits. A topology is a class (or a use of DirectReduce) and a row of the table in all_reduce.cc.
+/// Every vector is summed in one order, the same in all repetitions, and encoded by one member, so all end with
+/// the same bits. A topology is a class (or a use of DirectReduce) and a row of the table in all_reduce.cc.
 #pragma once
 
 #include <cstdint>
@@ -90,6 +90,9 @@ class AllReduce {
     proto::AveragePart head;
     Buffer body;
   };
+  /// Whether it can be made already. Once it can it stays so; those before it are made first.
+  virtual bool ready(uint32_t /*member*/, size_t /*number*/) const { return true; }
+  /// Requires ready(member, number).
   virtual Outgoing request(uint32_t member, size_t number) const = 0;
   /// Errors: kShapeMismatch, kInvalidArgument.
   virtual Status take_answer(uint32_t member, size_t number,
@@ -100,7 +103,7 @@ class AllReduce {
   /// A repeat changes nothing. Errors: kInvalidArgument (sender, offset), kShapeMismatch (size,
   /// missing contribution).
   virtual Result<size_t> contribute(const proto::AveragePart& head, const Buffer& body) = 0;
-  /// answer(number) may be called.
+  /// answer(number) may be called. May become so by any contribution or answer taken.
   virtual bool answerable(size_t number) const = 0;
   /// Requires answerable(number).
   virtual const tensor::EncodedTensor& answer(size_t number) const = 0;
@@ -122,11 +125,19 @@ class AllReduce {
   void drop_gradient() { spec_.gradient = {}; }
 
  protected:
+  bool contributes(uint32_t member) const { return spec_.members[member].samples > 0; }
+  /// What a member tells, as far as it counts.
+  TrainedOn counted(TrainedOn told) const;
+  /// A request with this member's numbers of so much of the vector, or without, if it has none.
+  Outgoing own_numbers(uint64_t first, uint64_t count, tensor::Codec codec) const;
+  /// Errors: kInvalidArgument (`known`, what it told before, differs).
+  static Status note_trained(const TrainedOn& told, std::optional<TrainedOn>& known);
+
   AverageRound spec_;
 };
 
 struct AllReduceSetup {
-  Topology topology = Topology::kButterfly;
+  Topology topology = Topology::kAuto;
   tensor::Codec codec = tensor::Codec::kNone;
   uint64_t chunk_elements = 1;     ///< Of one request; >= 1.
   uint64_t min_part_elements = 1;  ///< Of a member's part, where the vector allows it; >= 1.

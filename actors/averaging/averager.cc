@@ -124,9 +124,9 @@ void Averager::resolve(uint32_t member) {
                 who.endpoint)
       .then(
           [this, round, member](const caf::actor& proxy) {
-            if (!running(round)) return;
+            if (!round_ || id() != round) return;  // a finished one still passes parts on
             round_->proxies[member] = proxy;
-            pump(member);
+            if (running(round)) pump(member);
           },
           [this, round](const caf::error& error) {
             if (running(round)) fail(from_caf(error));
@@ -135,11 +135,32 @@ void Averager::resolve(uint32_t member) {
 
 void Averager::pump(uint32_t member) {
   const size_t requests = round_->work->requests_to(member);
-  while (round_->next[member] < requests &&
-         round_->in_flight[member] < std::max(1u, deps_.options.chunks_in_flight)) {
+  while (round_->next[member] < requests && round_->proxies[member] &&
+         round_->in_flight[member] < std::max(1u, deps_.options.chunks_in_flight) &&
+         round_->work->ready(member, round_->next[member])) {
     ++round_->in_flight[member];
     ask(member, round_->next[member]++);
   }
+}
+
+/// Something came: what it was the last of is answered, and asked.
+void Averager::go_on() {
+  auto& waiting = round_->waiting;
+  for (auto it = waiting.begin(); it != waiting.end();) {
+    if (!round_->work->answerable(it->first)) {
+      ++it;
+      continue;
+    }
+    const auto& answer = round_->work->answer(it->first);
+    proto::AveragePartReply head;
+    *head.mutable_chunk() = answer.meta;
+    const Mail reply = make_mail(std::move(head), answer.data);
+    for (auto& [member, promise] : it->second) promise.deliver(reply);
+    it = waiting.erase(it);
+  }
+  if (round_->finished) return;
+  for (uint32_t i = 0; i < round_->next.size(); ++i) pump(i);
+  check_complete();
 }
 
 void Averager::ask(uint32_t member, size_t number) {
@@ -177,8 +198,7 @@ void Averager::answered(uint32_t member, size_t number, const Result<Mail>& repl
         lost ? std::vector<uint32_t>{asked_for(member)} : std::vector<uint32_t>{});
   }
   --round_->in_flight[member];
-  pump(member);
-  check_complete();
+  go_on();
 }
 
 void Averager::check_complete() {

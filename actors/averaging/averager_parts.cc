@@ -40,6 +40,7 @@ void Averager::pass_on(const Mail& mail, MailPromise promise) {
     return;
   }
   if (!round_->proxies[to]) {
+    if (round_->work->requests_to(to) == 0) resolve(to);  // else it is under way
     promise.deliver(to_caf(Error{ErrorCode::kOverloaded, "averaging: not linked yet",
                                  static_cast<uint32_t>(kPartRetry.count())}));
     return;
@@ -71,14 +72,7 @@ void Averager::serve(const Mail& mail, MailPromise promise) {
     place->second.deliver(to_caf(ErrorCode::kCancelled, "asked again"));
     place->second = promise;
   }
-  if (!round_->work->answerable(*number)) return;
-  const auto& answer = round_->work->answer(*number);
-  proto::AveragePartReply head_out;
-  *head_out.mutable_chunk() = answer.meta;
-  const Mail reply = make_mail(std::move(head_out), answer.data);
-  for (auto& [member, one] : waiting) one.deliver(reply);
-  round_->waiting.erase(*number);
-  if (!round_->finished) check_complete();
+  go_on();
 }
 
 /// The round has not started here; wait for it, within limits.

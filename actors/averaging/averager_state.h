@@ -53,6 +53,7 @@ class Averager {
   void start_round(const AverageRound& spec);
   void resolve(uint32_t member);
   void pump(uint32_t member);
+  void go_on();
   void ask(uint32_t member, size_t number);
   void answered(uint32_t member, size_t number, const Result<Mail>& reply);
   void check_complete();

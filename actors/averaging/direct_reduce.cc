@@ -59,20 +59,7 @@ float* DirectReduce::at(uint64_t element) const {
 
 AllReduce::Outgoing DirectReduce::request(uint32_t member, size_t number) const {
   const auto& part = asked_[member][number];
-  Outgoing out;
-  out.head.set_round(spec_.round.value());
-  out.head.set_sender(spec_.self);
-  out.head.set_offset(part.first);
-  if (!contributes(spec_.self)) return out;
-  if (spec_.trained_on) {
-    out.head.set_samples(spec_.trained_on->samples);
-    out.head.set_based_on(spec_.trained_on->average.value());
-  }
-  auto values = spec_.gradient.slice(part.first * sizeof(float), part.count * sizeof(float));
-  auto encoded = tensor::encode(values, {static_cast<int64_t>(part.count)}, codec_);
-  *out.head.mutable_chunk() = std::move(encoded.meta);
-  out.body = std::move(encoded.data);
-  return out;
+  return own_numbers(part.first, part.count, codec_);
 }
 
 Status DirectReduce::take_answer(uint32_t member, size_t number,
@@ -98,7 +85,10 @@ Result<size_t> DirectReduce::contribute(const proto::AveragePart& head, const Bu
   if (!contributes(sender)) return index;
   if (!head.has_chunk())
     return Error{ErrorCode::kShapeMismatch, "averaging: a member with samples sent none"};
-  if (auto noted = note_trained(head); !noted) return noted.error();
+  if (spec_.trained_on) {
+    const TrainedOn told = counted({head.samples(), Round(head.based_on())});
+    if (auto noted = note_trained(told, trained_[sender]); !noted) return noted.error();
+  }
   if (chunk.missing == 0 || !chunk.contributions[sender].empty()) return index;  // a repeat
   auto values = tensor::decode_flat({head.chunk(), body}, chunk.part.count);
   if (!values.ok()) return values.error();
@@ -106,23 +96,6 @@ Result<size_t> DirectReduce::contribute(const proto::AveragePart& head, const Bu
   --contributions_missing_[sender];
   if (--chunk.missing == 0) reduce(chunk);
   return index;
-}
-
-TrainedOn DirectReduce::counted(TrainedOn told) const {
-  if (spec_.most_samples > 0) told.samples = std::min(told.samples, spec_.most_samples);
-  return told;
-}
-
-/// A member that told one reducer another number than it told another would make parts of different
-/// means; one that changes it in the same round is told so.
-Status DirectReduce::note_trained(const proto::AveragePart& head) {
-  if (!spec_.trained_on) return {};
-  const TrainedOn told = counted({head.samples(), Round(head.based_on())});
-  auto& known = trained_[head.sender()];
-  if (known && (known->samples != told.samples || known->average != told.average))
-    return invalid_average("a member tells two numbers of samples in one round");
-  known = told;
-  return {};
 }
 
 /// By which the members' numbers are multiplied; none: they count equally, or hold sums. Requires all

@@ -49,9 +49,6 @@ class DirectReduce : public AllReduce {
     size_t missing = 0;
     tensor::EncodedTensor encoded;
   };
-  bool contributes(uint32_t member) const { return spec_.members[member].samples > 0; }
-  TrainedOn counted(TrainedOn told) const;
-  Status note_trained(const proto::AveragePart& head);
   std::vector<float> weights_by_samples() const;
   const float* numbers(const OwnChunk& chunk, uint32_t member) const;
   void reduce(OwnChunk& chunk);

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cinttypes>
@@ -27,6 +28,7 @@ struct Arguments {
   std::string drop_gradient;
   bool delayed_updates = false;
   bool asynchronous = false;
+  std::string topology = "auto";
   uint64_t max_faults = ~0ull;
 };
 
@@ -41,6 +43,13 @@ Result<std::pair<uint64_t, uint64_t>> parse_seeds(const std::string& text) {
   if (!dots || last.ec != std::errc() || last.ptr != end || from > to)
     return Error{ErrorCode::kInvalidArgument, "--seeds takes A..B with A <= B < 2^64, not " + text};
   return std::pair{from, to};
+}
+
+/// Requires a name of the table.
+actors::Topology topology_of(const std::string& name) {
+  const auto* first = std::begin(actors::kTopologyNames);
+  return static_cast<actors::Topology>(std::find(first, std::end(actors::kTopologyNames), name) -
+                                       first);
 }
 
 /// One line for the run, the whole story of a violation; true if there was none.
@@ -79,6 +88,7 @@ int run_profile(const Arguments& arguments, sim::FaultProfile profile, uint64_t 
     options.drop_gradient = arguments.drop_gradient;
     options.delayed_updates = arguments.delayed_updates;
     options.asynchronous = arguments.asynchronous;
+    options.topology = topology_of(arguments.topology);
     options.max_faults = arguments.max_faults;
     sim::SimulationReport report;
     violations += run_one(options, arguments.events, alone, report) ? 0 : 1;
@@ -191,6 +201,13 @@ void add_sim(CLI::App& app, int& exit_code) {
       ->add_flag("--async", arguments->asynchronous,
                  "Simulates training.mode = \"async\"; its other keys are drawn from the seed")
       ->excludes(delayed);
+  command
+      ->add_option(
+          "--topology", arguments->topology,
+          "Simulates averager.topology: auto, butterfly or two_level, in stages of any size")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(actors::kTopologyNames),
+                                                     std::end(actors::kTopologyNames))))
+      ->capture_default_str();
   command
       ->add_option("--max-faults", arguments->max_faults,
                    "Carries out no more than this many of the faults that the seed draws")

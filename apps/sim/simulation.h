@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/averaging/options.h"
 #include "apps/sim/checks.h"
 #include "apps/sim/faults.h"
 #include "apps/sim/traffic_report.h"
@@ -31,7 +32,8 @@ struct SimulationOptions {
   std::string drop_gradient;
   bool delayed_updates = false;  ///< As TrainingOptions.
   bool asynchronous = false;     ///< training.mode "async"; without delayed_updates.
-  uint64_t max_faults = ~0ull;   ///< Only the first so many of those that the seed draws.
+  actors::Topology topology = actors::Topology::kAuto;  ///< Of averaging.
+  uint64_t max_faults = ~0ull;  ///< Only the first so many of those that the seed draws.
 };
 
 struct SimulationReport {

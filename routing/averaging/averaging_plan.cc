@@ -26,12 +26,15 @@ std::vector<uint32_t> checked(std::vector<uint32_t> weights) {
 }  // namespace
 
 std::vector<Part> plan_parts(uint64_t n, const std::vector<uint32_t>& weights) {
-  SWARM_CHECK(n < kMostElements);
+  return plan_parts(n, weights, n >= kAlignment * weights.size() ? kAlignment : 1);
+}
+
+std::vector<Part> plan_parts(uint64_t n, const std::vector<uint32_t>& weights, uint64_t alignment) {
+  SWARM_CHECK(alignment > 0 && n < kMostElements && n / alignment <= kMostElements / kAlignment);
   std::vector<Part> parts(weights.size());
   if (parts.empty()) return parts;
   const auto shares = checked(weights);
   const uint64_t total = sum(shares);
-  const uint64_t alignment = n >= kAlignment * parts.size() ? kAlignment : 1;
   const uint64_t units = n / alignment;
   size_t last = 0;  // the last member with a part takes what rounding leaves
   for (size_t i = 0; i < shares.size(); ++i)

@@ -29,6 +29,10 @@ constexpr size_t kMostParts = 1'024;
 /// Requires weights of at most kMostWeight, of kMostParts members, and n < 2^40.
 std::vector<Part> plan_parts(uint64_t n, const std::vector<uint32_t>& weights);
 
+/// The same with inner borders at multiples of `alignment`, whatever that makes of the parts' lengths.
+/// Requires alignment > 0 and n / alignment <= 2^36.
+std::vector<Part> plan_parts(uint64_t n, const std::vector<uint32_t>& weights, uint64_t alignment);
+
 /// Who reduces in this round: `weights`, with 0 for those that have no part. Parts of fewer than
 /// `min_part` elements would cost a message each and carry next to nothing, so of many members with a
 /// short vector only some reduce, in every round others, and whose weight is too small for such a

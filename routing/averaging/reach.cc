@@ -5,6 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "routing/averaging/two_level_plan.h"
+
 namespace swarm::routing {
 namespace {
 
@@ -58,6 +60,7 @@ void Reach::unreached(const PeerId& a, const PeerId& b, Time now) {
   auto [found, fresh] = pairs_.try_emplace(pair_of(a, b));
   Record& record = found->second;
   if (fresh) record.first = now;
+  record.met = 0;
   if (record.rests(now)) return;
   if (record.times == 0 && now - record.first < kCertain) return;
   const Time pause = kRetry * (1 << std::min(record.times, 10));
@@ -77,12 +80,14 @@ void Reach::reached(const std::vector<PeerId>& members, const std::vector<Relay>
   std::set<Pair> relayed;
   for (const Relay& one : relays) relayed.insert(pair_of(members[one.a], members[one.b]));
   const std::set<PeerId> present(members.begin(), members.end());
+  const int enough = members.size() > kMostDirect ? kRoundsToMeet : 1;
   for (auto it = pairs_.begin(); it != pairs_.end();) {
     const auto& [a, b] = it->first;
     const bool one = present.count(a) != 0, other = present.count(b) != 0;
     const bool done = one && other && relayed.count(it->first) == 0;
     if ((one || other) && !done) ++it->second.rounds;
-    it = done ? pairs_.erase(it) : std::next(it);
+    if (done) it->second.times = 0;
+    it = done && ++it->second.met >= enough ? pairs_.erase(it) : std::next(it);
   }
 }
 

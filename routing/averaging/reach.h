@@ -38,6 +38,9 @@ class Reach {
   static constexpr Time kRetry = std::chrono::seconds(60);
   static constexpr Time kLongestRetry = std::chrono::minutes(10);
   static constexpr int kMostRounds = 15;
+  /// In a round of more than kMostDirect members most pairs have nothing to say to each other, others in every
+  /// round: a pair is forgotten after so many such rounds. Until then its next failure parts it.
+  static constexpr int kRoundsToMeet = 16;
 
   /// `a` says that it could not reach `b`, both alive. Order does not matter.
   void unreached(const PeerId& a, const PeerId& b, Time now);
@@ -74,6 +77,7 @@ class Reach {
     Time first{}, retry_at{};
     int times = 0;   ///< Found parted.
     int rounds = 0;  ///< Done without the pair, since it was last found parted.
+    int met = 0;     ///< Done with both and without a relay, since they last failed.
     bool rests(Time now) const;
   };
   static Pair pair_of(const PeerId& a, const PeerId& b);

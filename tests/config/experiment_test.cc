@@ -417,6 +417,9 @@ BOOST_AUTO_TEST_CASE(the_fingerprint_covers_what_nodes_share_and_nothing_else) {
   for (const char* other : {"run.seed=2", "model.layers=9", "training.batch=32", "data.holdout=0.2",
                             "optimizer.beta1=0.5", "wire.averaging=bf16", "pipeline.stages=2"})
     BOOST_TEST(fingerprint(good(kMinimal, {other})) != base, other);
+  // What it was before it was of the fingerprint is in older runs' files; what it is not.
+  BOOST_TEST(fingerprint(good(kMinimal, {"averager.topology=butterfly"})) == base);
+  BOOST_TEST(fingerprint(good(kMinimal, {"averager.topology=two_level"})) != base);
   // Snapshots of older runs carry it with the text's path.
   const std::string older = older_fingerprint(good(kMinimal));
   BOOST_TEST(older != base);

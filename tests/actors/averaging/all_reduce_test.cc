@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "actors/averaging/direct_reduce.h"
@@ -48,25 +49,35 @@ float mean_of(const std::vector<uint64_t>& samples, uint64_t e) {
 
 using Members = std::vector<std::unique_ptr<AllReduce>>;
 
-/// All requests first, then all answers.
+/// All requests that are ready, then all answers that there are, again and again.
 void exchange(Members& members) {
   struct Asked {
     uint32_t by, of;
     size_t number, answer;
   };
   std::vector<Asked> asked;
-  for (uint32_t i = 0; i < members.size(); ++i)
-    for (uint32_t j = 0; j < members.size(); ++j)
-      for (size_t number = 0; number < members[i]->requests_to(j); ++number) {
-        const auto out = members[i]->request(j, number);
-        auto answer = members[j]->contribute(out.head, out.body);
-        BOOST_REQUIRE(answer.ok());
-        asked.push_back({i, j, number, *answer});
+  std::vector<std::vector<size_t>> next(members.size(), std::vector<size_t>(members.size(), 0));
+  for (bool more = true; more;) {
+    more = false;
+    for (uint32_t i = 0; i < members.size(); ++i)
+      for (uint32_t j = 0; j < members.size(); ++j)
+        for (size_t& number = next[i][j];
+             number < members[i]->requests_to(j) && members[i]->ready(j, number); ++number) {
+          const auto out = members[i]->request(j, number);
+          auto answer = members[j]->contribute(out.head, out.body);
+          BOOST_REQUIRE(answer.ok());
+          asked.push_back({i, j, number, *answer});
+          more = true;
+        }
+    for (const auto& one : std::exchange(asked, {})) {
+      if (!members[one.of]->answerable(one.answer)) {
+        asked.push_back(one);
+        continue;
       }
-  for (const auto& one : asked) {
-    BOOST_REQUIRE(members[one.of]->answerable(one.answer));
-    const auto& answer = members[one.of]->answer(one.answer);
-    BOOST_TEST(members[one.by]->take_answer(one.of, one.number, answer).ok());
+      const auto answer = members[one.of]->answer(one.answer);
+      BOOST_TEST(members[one.by]->take_answer(one.of, one.number, answer).ok());
+      more = true;
+    }
   }
 }
 

@@ -266,6 +266,33 @@ BOOST_AUTO_TEST_CASE(a_large_swarm_trains_and_its_traffic_is_told) {
   BOOST_TEST(simulate(options).hash == report.hash);
 }
 
+/// Stages of more than 16 peers average in two levels.
+BOOST_AUTO_TEST_CASE(large_stages_under_faults_cost_time_only) {
+  for (const auto profile : all_profiles()) {
+    SimulationOptions options;
+    options.seed = 5'400'001;
+    options.profile = profile;
+    options.nodes = 42;
+    options.stages = 2;
+    const auto report = simulate(options);
+    if (report.violation) BOOST_ERROR(explain(report));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(two_levels_in_small_stages_under_faults_cost_time_only) {
+  for (const bool asynchronous : {false, true})
+    for (const auto profile : all_profiles())
+      for (uint64_t seed = 5'400'001; seed <= 5'400'000 + kSeeds / 8; ++seed) {
+        SimulationOptions options;
+        options.seed = seed;
+        options.profile = profile;
+        options.asynchronous = asynchronous;
+        options.topology = swarm::actors::Topology::kTwoLevel;
+        const auto report = simulate(options);
+        if (report.violation) BOOST_ERROR(explain(report));
+      }
+}
+
 BOOST_AUTO_TEST_CASE(delayed_updates_under_faults_cost_time_only) {
   for (auto profile : all_profiles()) check_seeds(profile, 201, 200 + kSeeds / 4, /*delayed=*/true);
 }

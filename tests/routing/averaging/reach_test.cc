@@ -94,6 +94,27 @@ BOOST_AUTO_TEST_CASE(a_round_that_is_done_clears_the_suspicion) {
   BOOST_TEST(!reach.parted(peer(1), peer(2), kStart + 5s));
 }
 
+/// In a large stage that a round is done does not say that two of it had anything to say to each other.
+BOOST_AUTO_TEST_CASE(
+    in_a_large_stage_a_suspicion_outlives_rounds_in_which_the_two_may_not_have_met) {
+  std::vector<PeerId> many;
+  for (uint32_t n = 1; n <= 17; ++n) many.push_back(peer(n));
+  Reach reach;
+  reach.unreached(peer(1), peer(2), kStart);
+  for (int i = 1; i < Reach::kRoundsToMeet; ++i) reach.reached(many, {});
+  reach.unreached(peer(2), peer(1), kStart + 5s);
+  BOOST_TEST(reach.parted(peer(1), peer(2), kStart + 5s));
+  const Time due = kStart + 5s + Reach::kRetry;
+  BOOST_TEST(reach.retry_due(many, due));
+  reach.reached(many, {});
+  BOOST_TEST(!reach.retry_due(many, due));  // tried, as far as is known
+  reach.unreached(peer(1), peer(2), due + 1s);
+  BOOST_TEST(reach.parted(peer(1), peer(2), due + 1s));
+  for (int i = 0; i < Reach::kRoundsToMeet; ++i) reach.reached(many, {});
+  reach.unreached(peer(1), peer(2), due + 2min);
+  BOOST_TEST(!reach.parted(peer(1), peer(2), due + 2min));
+}
+
 BOOST_AUTO_TEST_CASE(a_third_member_relays_between_two_that_cannot_reach_each_other) {
   Reach reach;
   const Time now = part(reach, 3, 1);
