@@ -24,7 +24,8 @@ void add_run(ExperimentBuilder& b) {
       "Equal on all nodes of a swarm; nodes of another run are refused. Empty: made from the name "
       "and the fingerprint of what nodes must share; `swarm run` adds the time.");
   b.add("stall_limit_s", AT(run.stall_limit_s), in(1, 1e6),
-        "`swarm run` gives up after this many seconds without a finished step.");
+        "`swarm run` gives up after this many seconds without a finished step or microbatch; after "
+        "ten times as many if bytes of the work still move.");
   b.add("tensorboard", AT(run.tensorboard), {},
         "`swarm run` writes event files for TensorBoard to RUN/tensorboard/.");
   b.section("run", true);
@@ -172,6 +173,9 @@ void add_node(ExperimentBuilder& b) {
   b.add("linger_s", AT(base.linger_s), in(0, 1e9),
         "A node that `swarm node` started ends so many seconds after training is finished; until "
         "then others can fetch from it.");
+  b.add("drain_limit_s", AT(base.drain_limit_s), in(1, 3600),
+        "A node that is told to leave (SIGTERM) takes no longer than so many seconds to write its "
+        "snapshot and to send what others wait for; it leaves as soon as that is done.");
   b.add("join", AT(base.join), {},
         "Nodes of a running swarm, each \"HOST:PORT\", that a new node asks to be let in; empty "
         "for the first.");
@@ -298,7 +302,8 @@ void add_roles(ExperimentBuilder& b) {
   b.add("tick_ms", AT(base.coordinator.tick), in(1, kHourMs),
         "How often the coordinator looks at the open step.");
   b.add("lease_limit_ms", AT(base.coordinator.lease_limit), in(1, 24 * kHourMs),
-        "A microbatch older than this is given to another trainer.");
+        "A microbatch whose trainer has not said for so long that it still carries it is given to "
+        "another one.");
   b.add("start_grace_ms", AT(base.coordinator.start_grace), in(0, kHourMs),
         "At a start or resume, the swarm decides which step to go on from when no peer has come "
         "for this long.");
@@ -320,7 +325,8 @@ void add_estimates(ExperimentBuilder& b) {
   b.add("min_deadline_s", AT(estimates.min_deadline_s), in(0.001, 1e6),
         "No deadline is shorter than this many seconds.");
   b.add("max_deadline_s", AT(estimates.max_deadline_s), in(0.001, 1e6),
-        "No deadline is longer than this many seconds.");
+        "No deadline is longer than this many seconds, unless bytes that are under way need more: "
+        "how long silence is borne.");
   b.add("first_deadline_s", AT(estimates.first_deadline_s), in(0.001, 1e6),
         "Deadline in seconds while nothing has been measured.");
   b.section("wiring", false);

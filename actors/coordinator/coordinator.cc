@@ -20,6 +20,28 @@ namespace swarm::actors {
 using std::chrono::milliseconds;
 using Phase = routing::Frame::Phase;
 
+namespace {
+
+/// Of a lease that begins now.
+double lease_end_s(const CoordinatorOptions& options, routing::Time now) {
+  return std::chrono::duration<double>(now + options.lease_limit).count();
+}
+
+void renew(routing::Schedule& schedule, const proto::Lease& message,
+           const CoordinatorOptions& options, routing::Time now) {
+  for (const auto& one : message.carried()) {
+    routing::SlotReport report;
+    report.what = routing::SlotReport::What::kCarries;
+    report.step = Step(one.step());
+    report.slot = Slot(one.slot());
+    report.attempt = Attempt(one.attempt());
+    report.deadline_s = lease_end_s(options, now);
+    (void)schedule.slot_reported(report, now).ok();  // of a step that is over: it hears so soon
+  }
+}
+
+}  // namespace
+
 void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
   self_ = self;
   deps_ = std::move(deps);
@@ -83,6 +105,8 @@ void CoordinatorState::on_tick() {
   office_->hold_election();
   if (!active()) return;
   leases_->expire(now(), stamp());
+  const auto& ledger = schedule_->frame().open.ledger;
+  records_->watch(step(), ledger ? ledger->slots_done() : 0, now());
   const bool gathers = schedule_->frame().phase == Phase::kClosed;
   if (office_->hands_over(gathers ? roster_->silent_stage() : std::nullopt)) return;
   if (gathers)
@@ -151,6 +175,8 @@ caf::result<Mail> CoordinatorState::on_register(const proto::RegisterPeer& messa
   if (registration->foreign_term > office_->office().term()) raise_term(registration->foreign_term);
   text_.remember(from_proto(message.text()));
   const PeerAddress& address = registration->address;
+  records_->traffic().report(address.id.node,
+                             {message.bytes_sent().begin(), message.bytes_sent().end()});
   for (const PeerId& before : roster_->predecessors(address.id))
     peer_gone(before, "its role was started again");
   book_.add(address);
@@ -233,6 +259,10 @@ caf::result<Mail> CoordinatorState::on_lease(const proto::Lease& message) {
     schedule_->trainer_lost(before);
     roster_->remove_trainer(before);
   }
+  renew(*schedule_, message, deps_.options, now());
+  if (message.max_slots() == 0 && !message.carried().empty())
+    return write_leases({}, office_->office().term(), step(), schedule_->frame().over,
+                        text_.text());
   leases_->withdraw(trainer->id.node, stamp());
   auto promise = leases_->wait(trainer->id, message.max_slots(), now());
   if (!promise) return to_caf(promise.error());
@@ -251,8 +281,7 @@ caf::result<Mail> CoordinatorState::on_slot_done(const proto::SlotDone& message)
 
 void CoordinatorState::serve_leases() {
   if (!schedule_->frame().is_open()) return;
-  const double now_s = std::chrono::duration<double>(now()).count();
-  const double deadline_s = now_s + static_cast<double>(deps_.options.lease_limit.count()) / 1000.0;
+  const double deadline_s = lease_end_s(deps_.options, now());
   leases_->serve(
       [this, deadline_s](const ActorId& trainer, uint32_t max_slots) {
         return schedule_->lease(trainer, max_slots, deadline_s);

@@ -175,6 +175,12 @@ void CoordinatorRecords::write(const routing::orders::WriteMetrics& from,
   tokens_per_second_ = line.tokens_per_second.value_or(0);
 }
 
+void CoordinatorRecords::watch(Step step, uint32_t slots_done, routing::Time now) {
+  const uint64_t bytes = traffic_.work_bytes();
+  if (!progress_.look(step, slots_done, bytes, now)) return;
+  record(step, records::StepGoesOn{slots_done, options_.batch / options_.microbatch, bytes});
+}
+
 void CoordinatorRecords::add_staleness(Stage stage, const Staleness& staleness) {
   staleness_.resize(options_.num_stages);
   staleness_[stage.value()].merge(staleness);

@@ -14,6 +14,7 @@
 #include "records/token_rate.h"
 #include "routing/membership/roster.h"
 #include "routing/steps/orders.h"
+#include "routing/steps/progress_watch.h"
 
 namespace swarm::actors {
 
@@ -46,6 +47,9 @@ class CoordinatorRecords {
   void write(const routing::orders::WriteMetrics& line,
              std::vector<records::LearnerProgress> learners, Term term);
 
+  /// How far the open step is; says so if it takes long (StepGoesOn).
+  void watch(Step step, uint32_t slots_done, routing::Time now);
+
   /// What was measured of the speed so far is of another time.
   void swarm_gathers() { token_rate_.clear(); }
   /// Bytes that the nodes have sent, for the next line of metrics.
@@ -62,6 +66,7 @@ class CoordinatorRecords {
   std::shared_ptr<EventLog> events_;  ///< Shared by all actors of the node.
   const PeerBook& book_;
   routing::NodeTraffic traffic_;
+  routing::ProgressWatch progress_;
   std::vector<Staleness> staleness_;  ///< By stage, since the last line of metrics.
   records::TokenRate token_rate_;
   std::optional<double> last_loss_;

@@ -23,6 +23,8 @@ struct LinkRates {
     auto found = slow_pairs.find(node);
     return found == slow_pairs.end() ? 0 : found->second;
   }
+  /// Of whatever is sent there; 0: not known.
+  double rate(const NodeId& node) const { return to(node) > 0 ? to(node) : send; }
   /// How long a microbatch for `node` waits for those before it [s]: the longer of what the node's
   /// own uplink and what the pair has in its queue. Where neither has a rate nothing is held up.
   double wait_s(const NodeId& node) const {

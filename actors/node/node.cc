@@ -41,7 +41,7 @@ using std::chrono::milliseconds;
 /// Ends the process if shutting down takes longer than people wait.
 class Watchdog {
  public:
-  explicit Watchdog(std::chrono::seconds limit)
+  explicit Watchdog(milliseconds limit)
       : thread_([this, limit] {
           std::unique_lock<std::mutex> lock(mutex_);
           if (done_.wait_for(lock, limit, [this] { return over_; })) return;
@@ -90,6 +90,7 @@ class RunningNode : public Node {
     supervisor.kill_process = [] { ::kill(::getpid(), SIGKILL); };
     supervisor.stop_process = [this](bool failed) { stop(failed); };
     supervisor.hold = true;
+    supervisor.drain_limit = drain_times(options_.drain_limit_s).roles;
     supervisor_ = spawn_node_supervisor(*system_, std::move(supervisor));
     console_ = spawn_console(
         *system_, ConsoleDeps{id_, options_.name, options_.dht, links_, dht_, supervisor_});
@@ -278,12 +279,13 @@ class RunningNode : public Node {
 
   /// Top-down, each with a deadline: roles, console, DHT, links, the actor system, the database.
   void shut_down() {
-    Watchdog watchdog(std::chrono::seconds(15));
+    const DrainTimes times = drain_times(options_.drain_limit_s);
+    Watchdog watchdog(times.process);
     deps_.leaving();
     events_->record(-1, -1, records::NodeLeaving{});
     if (supervisor_) {
       caf::scoped_actor self(*system_);
-      self->request(supervisor_, milliseconds(12'000), drain_atom::value)
+      self->request(supervisor_, times.node, drain_atom::value)
           .receive([](bool) {},
                    [](const caf::error& error) {
                      log_warn("event=drain_failed reason=" + caf::to_string(error));

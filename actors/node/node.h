@@ -56,7 +56,7 @@ class Node {
   /// Serves until SIGTERM, SIGINT or a StopNode message, then drains: stops taking work, writes a
   /// snapshot, leaves. Returns the exit code: 0, or 1 when a role failed for good; the caller ends
   /// the process with it at once, without static destructors (std::_Exit), because CAF's idle
-  /// threads still run. If the drain hangs, ends the process after 15 s.
+  /// threads still run. If the drain hangs, ends the process: actors/node/drain_times.h.
   virtual int run() = 0;
 };
 

@@ -8,12 +8,14 @@
 #include "actors/net/local.h"
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
+#include "routing/state/last_bytes.h"
 
 namespace swarm::actors {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr milliseconds kDrainPatience{10'000};
+/// How often a node that leaves looks what its links still have.
+constexpr milliseconds kLook{50};
 
 class SupervisorState {
  public:
@@ -139,19 +141,15 @@ class SupervisorState {
     draining_ = true;
     auto promise = self_->make_response_promise();
     auto left = std::make_shared<size_t>(1);
-    auto one_done = [this, promise, left]() mutable {
-      if (--*left > 0) return;
-      for (const auto& group : running_)
-        for (const auto& [name, actor] : group.actors)
-          self_->send_exit(actor, caf::exit_reason::user_shutdown);
-      promise.deliver(true);
-      self_->quit();
+    const routing::LastBytes bytes(now() + deps_.drain_limit);
+    auto one_done = [this, promise, left, bytes] {
+      if (--*left == 0) send_rest(bytes, promise);
     };
     for (const auto& group : running_)
       for (const auto& [name, actor] : group.actors) {
         if (!drains(name.role)) continue;
         ++*left;
-        self_->request(actor, kDrainPatience, drain_atom::value)
+        self_->request(actor, deps_.drain_limit, drain_atom::value)
             .then([one_done](bool) mutable { one_done(); },
                   [one_done, name = name.text()](const caf::error& error) mutable {
                     log_warn(fmt::format("event=drain_failed actor={} error={}", name,
@@ -161,6 +159,29 @@ class SupervisorState {
       }
     one_done();
     return promise;
+  }
+
+  routing::Time now() const { return self_->clock().now().time_since_epoch(); }
+
+  /// Answers that were computed, states that somebody fetches.
+  void send_rest(routing::LastBytes bytes, const caf::response_promise& promise) {
+    auto look = [this, bytes, promise](const LinksStats& stats) mutable {
+      uint64_t queued = 0;
+      for (const LinkStats& link : stats.links) queued += link.queued_answer_bytes;
+      if (!bytes.go_on(queued, stats.send_bytes_per_s, now())) return end(promise);
+      self_->delayed_send(self_, kLook, run_later_atom::value,
+                          LocalTask([this, bytes, promise] { send_rest(bytes, promise); }));
+    };
+    self_->request(deps_.links, milliseconds(1'000), stats_atom::value)
+        .then(look, [this, promise](const caf::error&) { end(promise); });
+  }
+
+  void end(caf::response_promise promise) {
+    for (const auto& group : running_)
+      for (const auto& [name, actor] : group.actors)
+        self_->send_exit(actor, caf::exit_reason::user_shutdown);
+    promise.deliver(true);
+    self_->quit();
   }
 
   Self* self_ = nullptr;

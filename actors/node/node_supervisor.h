@@ -7,7 +7,8 @@
 ///   (list_actors_atom)              std::vector<std::string>
 ///   (describe_atom, string id)      std::string; kNotFound
 ///   (begin_atom)                    - ; spawns the roles of deps.hold
-///   (drain_atom)                    bool: every role has drained; then it ends them and itself
+///   (drain_atom)                    bool: every role has drained, and the links have sent what others
+///                                   wait for; then it ends the roles and itself
 ///
 /// Roles come in groups that live and die together: a stage server with what belongs to it; a
 /// trainer; a coordinator. A group whose actor dies is ended whole and spawned again in its next
@@ -27,6 +28,7 @@
 #include <memory>
 #include <vector>
 
+#include "actors/node/drain_times.h"
 #include "actors/node/event_log.h"
 #include "actors/node/roles.h"
 
@@ -48,6 +50,7 @@ struct NodeSupervisorDeps {
   std::function<void()> kill_process;
   /// Asks the main thread to drain and leave; `failed` gives the exit code.
   std::function<void(bool failed)> stop_process;
+  std::chrono::milliseconds drain_limit = drain_times(NodeOptions().drain_limit_s).roles;
 };
 
 caf::actor spawn_node_supervisor(caf::actor_system& system, NodeSupervisorDeps deps);

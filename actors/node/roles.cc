@@ -164,6 +164,9 @@ RoleActors spawn_trainer_role(const RoleContext& context, uint32_t life) {
   const RoleName name{Role::kTrainer, 0, life};
   auto deps = common_deps<TrainerDeps>(context, name);
   deps.options = context.options.trainer_options;
+  deps.lease_limit = context.options.coordinator.lease_limit;
+  deps.boundary_bytes_per_sample = tensor::boundary_bytes_per_sample(
+      context.options.model, context.options.activation_codec, context.options.gradient_codec);
   deps.data = context.data;
   deps.own_text = context.own_text;
   deps.say = context.say;

@@ -28,8 +28,7 @@ void MicrobatchTimes::tell(proto::ForwardReply& reply, uint64_t body_bytes,
 }
 
 double waits_in_links_s(const LinkRates& rates, const NodeId& to, uint64_t own_bytes) {
-  const double rate = rates.to(to) > 0 ? rates.to(to) : rates.send;
-  return std::max(0.0, rates.wait_s(to) - seconds_at(own_bytes, rate));
+  return std::max(0.0, rates.wait_s(to) - seconds_at(own_bytes, rates.rate(to)));
 }
 
 uint64_t bytes_of(const Mail& mail) {

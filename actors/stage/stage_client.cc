@@ -13,6 +13,7 @@
 #include "actors/stage/microbatch_times.h"
 #include "common/mix.h"
 #include "common/names.h"
+#include "routing/wiring/deadline.h"
 #include "swarm/dht.pb.h"
 
 namespace swarm::actors {
@@ -30,6 +31,10 @@ bool bans(ErrorCode code) {
   return code == ErrorCode::kLinkLost || code == ErrorCode::kShuttingDown ||
          code == ErrorCode::kInternal || code == ErrorCode::kNotFound ||
          code == ErrorCode::kRefused || code == ErrorCode::kIo;
+}
+
+milliseconds millis(double seconds) {
+  return milliseconds(static_cast<int64_t>(seconds * 1000) + 1);
 }
 
 /// Another peer would answer the same.
@@ -176,21 +181,68 @@ void StageClient::try_send(uint64_t id, bool may_end) {
     double pause_s = sending.tries.start_over(seconds(deps_.retry_every));
     return try_later(id, milliseconds(std::lround(pause_s * 1000)));
   }
-  double stages_behind = deps_.num_stages - 1 - deps_.stage.value();
-  double deadline_s = choice_.deadline_s(*picked, samples) * (1.0 + 0.5 * stages_behind);
-  sending.request.budget =
-      std::min(left, milliseconds(static_cast<int64_t>(deadline_s * 1000) + 1));
+  Sent sent{*picked, now(), 0};
+  const uint64_t own_bytes = bytes_of(sending.request);
+  Load load{samples, choice_.unfinished_samples(*picked), boundary_bytes(sending), 0};
+  if (deps_.rates != nullptr) {
+    sent.queued_s = waits_in_links_s(*deps_.rates, picked->node, own_bytes);
+    load.leaves_s = sent.queued_s + routing::seconds_at(own_bytes, deps_.rates->rate(picked->node));
+  }
+  sending.request.budget = std::min(left, millis(deadline_s(*picked, load)));
+  tell_slow_way(*picked, load);
   sending.current = *picked;
   sending.under_way = true;
   uint64_t round_trip = ++sending.round_trip;
   std::weak_ptr<bool> alive = alive_;
-  Sent sent{*picked, now(), 0};
-  if (deps_.rates != nullptr)
-    sent.queued_s = waits_in_links_s(*deps_.rates, picked->node, bytes_of(sending.request));
   request_mail(deps_.self, peers_[*picked].proxy, sending.request,
                [this, alive, id, round_trip, sent](Result<Mail> reply) {
                  if (!alive.expired()) answered(id, round_trip, sent, std::move(reply));
                });
+}
+
+uint64_t StageClient::boundary_bytes(const Sending& sending) const {
+  const auto samples = uint64_t{sending.head().samples()};
+  return std::max<uint64_t>(sending.request.body.size(), samples * deps_.boundary_bytes_per_sample);
+}
+
+double StageClient::deadline_s(const PeerId& peer, const Load& load) const {
+  const uint32_t stage = deps_.stage.value();
+  const auto samples = static_cast<double>(std::max<int64_t>(load.samples, 1));
+  routing::Way way;
+  way.bytes = load.bytes;
+  way.boundaries = routing::boundaries_from(stage, deps_.num_stages);
+  way.ahead = static_cast<double>(load.under_way) / samples - 1;
+  way.leaves_s = load.leaves_s;
+  way.paced_s = choice_.paced_s(peer, load.under_way);
+  const double stages_behind = deps_.num_stages - 1 - stage;
+  const double by_answers_s = choice_.deadline_s(peer, load.samples) * (1.0 + 0.5 * stages_behind);
+  return std::max(by_answers_s, routing::least_deadline_s(way));
+}
+
+milliseconds StageClient::patience(int64_t samples) const {
+  double longest_s = 0;
+  for (const auto& [id, peer] : peers_) {
+    if (!choice_.contains(id)) continue;
+    const uint64_t bytes = static_cast<uint64_t>(samples) * deps_.boundary_bytes_per_sample;
+    const Load load{samples, choice_.unfinished_samples(id) + samples, bytes, 0};
+    longest_s = std::max(longest_s, deadline_s(id, load));
+  }
+  return millis(2 * longest_s);
+}
+
+/// What the pace of the answers makes of it, and what the file says.
+void StageClient::tell_slow_way(const PeerId& peer, const Load& load) {
+  const double has_s = deps_.estimates.max_deadline_s;
+  const auto needs_s = choice_.paced_s(peer, load.under_way);
+  if (told_slow_way_ || !needs_s || *needs_s <= has_s) return;
+  told_slow_way_ = true;
+  const auto microbatches = load.under_way / std::max<int64_t>(load.samples, 1);
+  deps_.events->record(
+      deps_.stage.value(), -1,
+      records::SlowWay{name_of(peer), static_cast<uint64_t>(microbatches), load.bytes, *needs_s,
+                       has_s,
+                       "it is waited for; smaller with training.microbatch, trainer.max_in_flight, "
+                       "wire.activations and wire.gradients"});
 }
 
 void StageClient::answered(uint64_t id, uint64_t round_trip, const Sent& sent, Result<Mail> reply) {
@@ -206,7 +258,9 @@ void StageClient::answered(uint64_t id, uint64_t round_trip, const Sent& sent, R
   const auto& head = reply->as<proto::ForwardReply>();
   const double rate = deps_.rates == nullptr ? 0 : deps_.rates->to(peer.node);
   const auto took = occupancy_of(head, bytes_of(it->second.request), rate);
-  choice_.answered(peer, samples, waited_s, took, away_s(head, took, waited_s));
+  const auto away = away_s(head, took, waited_s);
+  choice_.answered(peer, samples, waited_s, took, away);
+  if (away) choice_.came(peer, samples, waited_s, seconds(now().time_since_epoch()));
   if (it->second.lost_at) served_again(it->second, peer);
   const double before_s = seconds(sent.at - it->second.began_at);
   const double in_queues_s = std::min(sent.queued_s + told_waited_s(head, waited_s), waited_s);

@@ -6,7 +6,8 @@
 /// is back, so a dead or late successor costs one resend and nothing upstream notices.
 ///
 /// Events: "rerouted" when a peer has failed a sending (by error or deadline; `waited_ms` since it
-/// was sent there), "rerouted_served" when another has answered it (`ms` since the first failure).
+/// was sent there), "rerouted_served" when another has answered it (`ms` since the first failure);
+/// "slow_way", once, when what is under way takes longer than the longest deadline that is configured.
 #pragma once
 
 #include <caf/actor.hpp>
@@ -48,6 +49,8 @@ struct StageClientDeps {
   uint32_t step_slots = 0;           ///< Training slots of a step; 0: not known.
   NodeId node;                       ///< Own; all zero: peers are not asked for the pair's rate.
   const LinkRates* rates = nullptr;  ///< The owner's, kept up to date; null: not known.
+  /// What a sample weighs between stages, where the request's own body does not say it (tokens).
+  uint64_t boundary_bytes_per_sample = 0;
 };
 
 class StageClient {
@@ -90,6 +93,9 @@ class StageClient {
   uint64_t send(proto::ForwardRequest head, Buffer body, std::chrono::milliseconds budget,
                 Done done);
 
+  /// How long one more microbatch may take, another try included: a budget for send().
+  std::chrono::milliseconds patience(int64_t samples) const;
+
   /// Whether a step waits for its last microbatch (until told: no); bounds what a peer is given.
   void steps_wait(bool wait) {
     choice_.be_patient(wait ? choice_.kPatienceOfSteps : choice_.kPatience);
@@ -127,6 +133,13 @@ class StageClient {
     const proto::ForwardRequest& head() const { return request.as<proto::ForwardRequest>(); }
   };
 
+  /// One microbatch, and what is under way at its peer with it.
+  struct Load {
+    int64_t samples = 0, under_way = 0;
+    uint64_t bytes = 0;   ///< Its own, between stages.
+    double leaves_s = 0;  ///< Until the own links have carried it.
+  };
+
   void refresh();
   void found_peers(const std::vector<DhtRecordLocal>& records);
   void forget_silent_peers();
@@ -148,6 +161,9 @@ class StageClient {
   void finish(uint64_t id, Result<Outcome> outcome);
   /// The request to its current peer is over.
   void ended(Sending& sending);
+  uint64_t boundary_bytes(const Sending& sending) const;
+  double deadline_s(const PeerId& peer, const Load& load) const;
+  void tell_slow_way(const PeerId& peer, const Load& load);
   void tell_to_drop(const Sending& sending);
   void rerouted(Sending& sending, const PeerId& from, double waited_s, const Error& why);
   void served_again(const Sending& sending, const PeerId& by);
@@ -160,6 +176,7 @@ class StageClient {
   std::map<uint64_t, Sending> sendings_;
   uint64_t next_id_ = 1;
   uint32_t ticks_ = 0;
+  bool told_slow_way_ = false;
   /// Outlived by delayed callbacks; they hold it weakly.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -184,11 +184,13 @@ caf::result<bool> StageServerState::on_drain() {
   if (leaving == routing::PeerPhase::Leaving::kGone) return true;
   auto promise = self_->make_response_promise();
   leaving_.push_back(promise);
-  if (leaving == routing::PeerPhase::Leaving::kSave)
-    keeper_->save([this](const Status&) {
-      context_->phase.saved();
-      for (auto& waiting : std::exchange(leaving_, {})) waiting.deliver(true);
-    });
+  if (leaving != routing::PeerPhase::Leaving::kSave) return promise;
+  auto saved = [this] {
+    context_->phase.saved();
+    for (auto& waiting : std::exchange(leaving_, {})) waiting.deliver(true);
+  };
+  keeper_->save([saved](const Status&) { saved(); });
+  self_->delayed_send(self_, keeper_->leave_limit(), run_later_atom::value, LocalTask(saved));
   return promise;
 }
 

@@ -40,6 +40,7 @@ void StageServerState::register_peer() {
   message.set_up_bytes_per_s(context_->rates.best_send);
   message.set_down_bytes_per_s(context_->rates.best_receive);
   message.set_average_bytes(context_->average_bytes());
+  for (uint64_t bytes : context_->bytes_sent) message.add_bytes_sent(bytes);
   if (const RunText text = deps.text->get(); text.known()) *message.mutable_text() = to_proto(text);
   registering_ = true;
   context_->coordinator->request(

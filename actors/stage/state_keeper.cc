@@ -15,6 +15,8 @@ namespace {
 
 /// Assumed of a disk until it has shown more [bytes/s].
 constexpr double kSlowDisk = 20e6;
+/// A snapshot of a peer that leaves has this and what its bytes need.
+constexpr milliseconds kLeastLeave{10'000};
 /// As state_download.cc, which gives up sooner, assumes of a link [bytes/s].
 constexpr double kSlowestLink = 16u << 10;
 
@@ -169,6 +171,10 @@ void StateKeeper::failed(const std::string& source, const Error& error) {
 
 milliseconds StateKeeper::disk_limit(uint64_t bytes) const {
   return std::chrono::duration_cast<milliseconds>(disk_.limit(bytes));
+}
+
+milliseconds StateKeeper::leave_limit() const {
+  return kLeastLeave + std::chrono::duration_cast<milliseconds>(disk_.some_times(state_bytes()));
 }
 
 uint64_t StateKeeper::state_bytes() const {

@@ -34,6 +34,8 @@ class StateKeeper {
   bool fetch(const proto::RegisterPeerReply& verdict);
 
   void save(std::function<void(Status)> done);
+  /// How long the snapshot of a peer that leaves is waited for: its own bytes decide.
+  std::chrono::milliseconds leave_limit() const;
   /// A copy for a neighbour. Errors: kNotReady.
   caf::result<FrozenState> freeze();
 

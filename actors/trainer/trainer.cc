@@ -21,7 +21,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// One microbatch may take this long in all, reroutes included; the adaptive deadlines are shorter.
+/// One microbatch may take this long in all, reroutes included, or longer if two tries would; the
+/// adaptive deadlines are shorter.
 constexpr milliseconds kSlotBudget{120'000};
 
 class TrainerState {
@@ -41,7 +42,7 @@ class TrainerState {
         StageClientDeps{self_, deps_.links, deps_.dht, deps_.events, Stage(0), deps_.num_stages,
                         deps_.options.estimates, milliseconds(50), deps_.dht_options.silent_after(),
                         deps_.options.wiring, deps_.training.batch / deps_.training.microbatch,
-                        deps_.id.node, &rates_});
+                        deps_.id.node, &rates_, deps_.boundary_bytes_per_sample});
     self_->send(deps_.links, subscribe_atom::value, caf::actor_cast<caf::actor>(self_));
     on_tick();
   }
@@ -69,7 +70,8 @@ class TrainerState {
     proto::LeasedSlot slot;
     Step step;
     double began_s = 0;
-    uint64_t round = 0;  // of in_flight_
+    double leased_s = 0;  // or named to the coordinator
+    uint64_t round = 0;   // of in_flight_
     uint64_t sending = 0;
   };
 
@@ -87,7 +89,34 @@ class TrainerState {
             [](const caf::error& error) {
               log_debug("event=stats_failed reason=" + to_string(from_caf(error)));
             });
+    renew_leases();
     if (!refused_) lease();
+  }
+
+  /// A lease is taken back from who is dead or stuck, not from who is slow.
+  void renew_leases() {
+    const std::chrono::duration<double> limit = deps_.lease_limit;
+    if (!coordinator_->known()) return;
+    proto::Lease message;
+    for (auto& [id, one] : carrying_) {
+      if (now_s() - one.leased_s < limit.count() / 4) continue;
+      one.leased_s = now_s();
+      auto* carried = message.add_carried();
+      carried->set_step(one.step.value());
+      carried->set_slot(one.slot.slot());
+      carried->set_attempt(one.slot.attempt());
+    }
+    if (message.carried().empty()) return;
+    sign(message);
+    coordinator_->request(make_mail(std::move(message), {}, milliseconds(5'000)),
+                          [](const Result<Mail>&) {});  // the next one says it again
+  }
+
+  /// Who asks, and what its node has sent and reads.
+  void sign(proto::Lease& message) const {
+    *message.mutable_trainer() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);
+    for (uint64_t bytes : bytes_sent_) message.add_bytes_sent(bytes);
+    if (deps_.own_text.known()) *message.mutable_text() = to_proto(deps_.own_text);
   }
 
   /// What is under way belongs to a step that the new coordinator knows too: it goes on, and the
@@ -103,10 +132,8 @@ class TrainerState {
     if (draining_ || finished_ || leasing_ || full || !coordinator_->known()) return;
     if (first_stage_->live_peers() == 0) return lease_later();
     proto::Lease message;
-    *message.mutable_trainer() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);
     message.set_max_slots(in_flight_.limit() - static_cast<uint32_t>(carrying_.size()));
-    for (uint64_t bytes : bytes_sent_) message.add_bytes_sent(bytes);
-    if (deps_.own_text.known()) *message.mutable_text() = to_proto(deps_.own_text);
+    sign(message);
     leasing_ = true;
     coordinator_->request(make_mail(std::move(message), {}, milliseconds(5'000)),
                           [this, epoch = lease_epoch_](Result<Mail> reply) {
@@ -189,9 +216,10 @@ class TrainerState {
     Buffer tokens = tokens_of(step, slot);
     head.set_tokens(tokens.data(), tokens.size());
     const uint64_t round = in_flight_.sent(static_cast<uint32_t>(carrying_.size()) + 1);
-    carrying_[id] = {slot, step, now_s(), round, 0};
+    carrying_[id] = {slot, step, now_s(), now_s(), round, 0};
+    const auto budget = std::max(kSlotBudget, first_stage_->patience(deps_.training.microbatch));
     uint64_t sending = first_stage_->send(
-        std::move(head), {}, kSlotBudget,
+        std::move(head), {}, budget,
         [this, id](Result<StageClient::Outcome> outcome) { carried(id, std::move(outcome)); });
     auto it = carrying_.find(id);
     if (it != carrying_.end()) it->second.sending = sending;

@@ -9,6 +9,7 @@
 /// options.max_in_flight microbatches under way, or as many as routing/wiring/in_flight.h says. Refused because the run has another text, it says so and asks again every
 /// kRefusedPause. A report stays queued until some coordinator has taken it.
 /// Thread  pooled; reading a window of mapped text is a copy of a few KiB.
+/// A slot that it carries for long it names to the coordinator, so that the lease is not taken back.
 /// Timers  asks the DHT for peers and coordinator every dht_options.announce_every.
 #pragma once
 
@@ -36,6 +37,9 @@ struct TrainerDeps {
   uint32_t num_stages = 1;
   TrainingOptions training;
   TrainerOptions options;
+  /// The coordinator's, all of which have the same: four times in it a slot still carried is named.
+  std::chrono::milliseconds lease_limit{120'000};
+  uint64_t boundary_bytes_per_sample = 0;  ///< What a sample weighs between stages, as it travels.
   DhtOptions dht_options;
   std::shared_ptr<const tensor::TextData> data;  ///< Shared with other actors of the node.
   RunText own_text;                              ///< What `data` is; not known(): nobody checks it.

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "actors/node/drain_times.h"
 #include "apps/launch/run_folder.h"
 #include "apps/launch/timeline.h"
 #include "records/files.h"
@@ -42,6 +43,7 @@ Launcher::Launcher(config::Experiment experiment, LaunchOptions options)
     : experiment_(std::move(experiment)),
       options_(std::move(options)),
       state_(static_cast<uint32_t>(experiment_.base.num_stages), experiment_.base.training.steps),
+      stall_(experiment_.run.stall_limit_s),
       links_(links_file(options_.folder)),
       chaos_(experiment_) {
   experiment_.timeline = with_preemptions(experiment_);
@@ -70,12 +72,13 @@ RunReport Launcher::run() {
   action.sa_handler = on_interrupt;
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(number, &action, nullptr);
   g_interrupts = 0;
-  started_at_ = progress_at_ = Clock::now();
+  started_at_ = Clock::now();
   if (nodes_.empty()) {
     fail("the experiment lists no [[nodes]]");
     return report_;
   }
   if (options_.resume) load_history();
+  stall_.begin(state_.progress_seen(), seconds_since_start());
   while (!over_) {
     poll_children();
     if (!over_) start_next_nodes();
@@ -262,14 +265,11 @@ bool Launcher::judge() {
     over_ = true;
   } else if (state_.diverged()) {
     fail("the model has diverged; " + state_.last_trouble());
-  } else if (state_.closings() != last_closings_) {
-    last_closings_ = state_.closings();
-    progress_at_ = Clock::now();
-  } else if (std::chrono::duration<double>(Clock::now() - progress_at_).count() >
-             experiment_.run.stall_limit_s) {
+  } else if (const double now_s = seconds_since_start();
+             stall_.stalls(state_.progress_seen(), now_s)) {
     const std::string& trouble = state_.last_trouble();
-    fail(fmt::format("no step was finished for {} s (run.stall_limit_s){}",
-                     static_cast<int>(experiment_.run.stall_limit_s),
+    fail(fmt::format("no step was finished for {:.0f} s (run.stall_limit_s is {:g}){}",
+                     stall_.waits_s(now_s), experiment_.run.stall_limit_s,
                      trouble.empty() ? "" : "; last trouble: " + trouble));
   }
   return !over_;
@@ -278,7 +278,7 @@ bool Launcher::judge() {
 /// SIGTERM to all, paused ones too; SIGKILL when the limit has passed or on another interrupt.
 void Launcher::stop_all() {
   over_ = true;
-  const auto limit = Clock::now() + options_.drain_limit;
+  const auto limit = Clock::now() + actors::drain_times(experiment_.base.drain_limit_s).launcher;
   const std::sig_atomic_t interrupts = g_interrupts;
   for (auto& node : nodes_) {
     if (!node->process) continue;

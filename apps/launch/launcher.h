@@ -18,6 +18,7 @@
 #include "apps/launch/line_tail.h"
 #include "apps/launch/links_file.h"
 #include "apps/launch/run_state.h"
+#include "apps/launch/stall_watch.h"
 #include "apps/launch/tensorboard.h"
 #include "common/ids.h"
 #include "config/experiment.h"
@@ -29,7 +30,6 @@ struct LaunchOptions {
   std::string folder;   ///< An existing run folder with its config.toml.
   bool resume = false;  ///< The folder has a history.
   std::string program = "/proc/self/exe";
-  std::chrono::seconds drain_limit{10};  ///< Between SIGTERM and SIGKILL.
   /// Called with the progress line whenever it may have changed; may be empty.
   std::function<void(const std::string&)> on_progress;
   /// Called with each event that a person should see; may be empty.
@@ -116,8 +116,9 @@ class Launcher {
   std::unique_ptr<TensorboardFile> tensorboard_;  ///< From the first new metrics line on.
   bool tensorboard_broken_ = false;
   std::vector<std::unique_ptr<Node>> nodes_;
-  std::chrono::steady_clock::time_point started_at_, progress_at_;
-  uint64_t last_closings_ = 0, steps_before_ = 0;
+  std::chrono::steady_clock::time_point started_at_;
+  StallWatch stall_;
+  uint64_t steps_before_ = 0;
   LinksFileWriter links_;
   ChaosRun chaos_;
   std::optional<std::chrono::steady_clock::time_point> chaos_began_at_;

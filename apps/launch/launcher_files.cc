@@ -15,7 +15,6 @@ void Launcher::load_history() {
   for (const auto& line : LineTail(options_.folder + "/audit.jsonl", kMaxAuditLine).poll())
     audit_.remember(line);
   steps_before_ = state_.steps_closed();
-  last_closings_ = state_.closings();
   state_.resumed();
   record("run", records::RunResumed{state_.steps_closed()});
 }

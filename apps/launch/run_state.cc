@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
+#include <utility>
 
 #include "common/numbers.h"
 #include "records/metrics.h"
@@ -36,6 +38,7 @@ bool RunState::take_event(const std::string& line) {
   if (event->is<records::RunResumed>()) rate_.resumed(event->time_s);
   take_end(*event);
   take_schedule(*event);
+  take_progress(*event);
   if (const auto coordinator = event->as<records::CoordinatorActive>();
       coordinator && coordinator->term >= term_) {
     term_ = coordinator->term;
@@ -58,6 +61,17 @@ void RunState::take_schedule(const Event& event) {
   if (const auto act = event.as<records::ChaosAct>()) chaos = act->index;
   if (const auto spared = event.as<records::ChaosSpared>()) chaos = spared->index;
   if (chaos) chaos_done_ = std::max<size_t>(chaos_done_, *chaos + 1);
+}
+
+/// A step that is done again and again gets no further than it was.
+void RunState::take_progress(const Event& event) {
+  const auto goes_on = event.as<records::StepGoesOn>();
+  if (!goes_on) return;
+  ++going_.moved;
+  const auto at = std::make_pair(event.step, uint64_t{goes_on->slots_done});
+  if (goes_on->slots_done == 0 || at <= std::make_pair(going_.step, going_.slots_done)) return;
+  std::tie(going_.step, going_.slots_done) = at;
+  ++going_.done;
 }
 
 uint64_t RunState::recoveries() const {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/launch/stall_watch.h"
 #include "records/catalogue.h"
 #include "records/token_rate.h"
 
@@ -29,6 +30,8 @@ class RunState {
   /// Lines of metrics so far, those of steps done again included: it grows while anything is
   /// trained.
   uint64_t closings() const { return closings_; }
+  /// For StallWatch.
+  RunProgress progress_seen() const { return {closings_ + going_.done, going_.moved}; }
   bool finished() const { return finished_; }
   /// The run goes on after a stop: it finishes, or diverges, when it says so again.
   void resumed() {
@@ -69,9 +72,18 @@ class RunState {
 
   void take_end(const records::Event& event);
   void take_schedule(const records::Event& event);
+  void take_progress(const records::Event& event);
+
+  /// Of events that say that a step goes on.
+  struct Going {
+    uint64_t done = 0, moved = 0;
+    int64_t step = -1;        ///< The latest that had a microbatch done ...
+    uint64_t slots_done = 0;  ///< ... and the most of it.
+  };
 
   uint32_t num_stages_;
   uint64_t steps_;
+  Going going_;
   Latest latest_;
   std::set<uint64_t> seen_steps_;
   std::set<size_t> seen_events_;  ///< Hashes.

@@ -154,6 +154,7 @@ actors::NodeOptions Swarm::node_options(const std::string& name, int stage) cons
   options.checkpoint = checkpoint;
   options.stage_server = stage_options;
   options.trainer_options = trainer_options;
+  options.coordinator = coordinator_options;
   options.dht = dht_options;
   options.averager = averager_options;
   options.state_transfer = state_transfer_options;

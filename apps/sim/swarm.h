@@ -82,6 +82,7 @@ class Swarm {
   actors::DhtOptions dht_options;
   actors::StageServerOptions stage_options;
   actors::TrainerOptions trainer_options;
+  actors::CoordinatorOptions coordinator_options;
   actors::AveragerOptions averager_options;
   actors::StateTransferOptions state_transfer_options;
   actors::FaultOptions faults;

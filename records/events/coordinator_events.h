@@ -116,6 +116,20 @@ struct AttemptFailed {
   }
 };
 
+struct StepGoesOn {
+  static constexpr EventInfo kInfo{
+      "goes_on", Level::kInfo, Place::kNone, kPlain,
+      "A step that takes long is not stuck: microbatches were done or bytes sent. Every 10 s."};
+  uint32_t slots_done = 0, slots = 0;
+  uint64_t bytes = 0;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("slots_done", slots_done, "of the step's microbatches");
+    v("slots", slots, "that it has");
+    v("bytes", bytes, "that all nodes have sent so far, control mail apart");
+  }
+};
+
 struct SlotSkipped {
   static constexpr EventInfo kInfo{"slot_skipped", Level::kWarn, Place::kTrouble, kPlain,
                                    "A slot was not finite on two peers: every stage leaves it "
@@ -341,7 +355,7 @@ struct RunFinished {
 
 using CoordinatorEvents =
     EventList<CoordinatorActive, SteppedDown, TrainerJoined, OtherText, TrainerLost, PeerAdmitted,
-              PeerLost, Recompute, LeaseExpired, AttemptFailed, SlotSkipped, Diverged,
+              PeerLost, Recompute, LeaseExpired, AttemptFailed, StepGoesOn, SlotSkipped, Diverged,
               MemberAskedAgain, MemberFailed, PeerSetAside, BecameReader, PartsRelayed,
               AveragesDiffer, StageAveraged, MemberAveraged, AveragingSkipped, RoundAbandoned,
               CommitFailed, ReplicasEqual, ReplicasDiffer, Recovered, CannotGoOn, RunFinished>;

@@ -261,9 +261,29 @@ struct ReroutedServed {
   }
 };
 
-using PeerEvents = EventList<PeerFailed, Initialized, Restored, LoadFailed, Learns, DownloadResumed,
-                             KeptRangesRefused, LearnerTooSlow, Joined, Resumed, Suspended,
-                             Averaged, RoundFailed, SumDropped, Collapsed, Checkpointed,
-                             CheckpointFailed, NonFinite, UpdateRefused, Rerouted, ReroutedServed>;
+struct SlowWay {
+  static constexpr EventInfo kInfo{
+      "slow_way", Level::kWarn, Place::kTrouble, kRemarkable | kNeedsReason,
+      "What a sender has under way takes longer than estimates.max_deadline_s; said once."};
+  std::string peer;
+  uint64_t microbatches = 0, bytes = 0;
+  double needs_s = 0, has_s = 0;
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("peer", peer, "name of the node that they were sent to");
+    v("microbatches", microbatches, "under way there");
+    v("bytes", bytes, "of one between two stages");
+    v("needs_s", needs_s, "until all are back, at the pace of the answers");
+    v("has_s", has_s, "estimates.max_deadline_s");
+    v("reason", reason, "what it means");
+  }
+};
+
+using PeerEvents =
+    EventList<PeerFailed, Initialized, Restored, LoadFailed, Learns, DownloadResumed,
+              KeptRangesRefused, LearnerTooSlow, Joined, Resumed, Suspended, Averaged, RoundFailed,
+              SumDropped, Collapsed, Checkpointed, CheckpointFailed, NonFinite, UpdateRefused,
+              Rerouted, ReroutedServed, SlowWay>;
 
 }  // namespace swarm::records

@@ -172,6 +172,13 @@ void NodeTraffic::report(const NodeId& node, const Bytes& sent) {
   for (size_t i = 0; i < sent.size(); ++i) known[i] = std::max(known[i], sent[i]);
 }
 
+uint64_t NodeTraffic::work_bytes() const {
+  uint64_t sum = 0;
+  for (const auto& [node, bytes] : sent_)
+    for (size_t i = 1; i < bytes.size(); ++i) sum += bytes[i];
+  return sum;
+}
+
 NodeTraffic::Bytes NodeTraffic::since_last(size_t classes) {
   Bytes sent(classes, 0);
   for (const auto& [node, bytes] : sent_)

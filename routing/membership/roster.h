@@ -158,6 +158,8 @@ class NodeTraffic {
   /// By all nodes since the last call, `classes` entries. A node that was forgotten takes its
   /// counters with it.
   Bytes since_last(size_t classes);
+  /// By all nodes since their start, all but control mail (the first class).
+  uint64_t work_bytes() const;
 
  private:
   std::map<NodeId, Bytes> sent_;

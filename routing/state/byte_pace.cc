@@ -22,11 +22,11 @@ void BytePace::took(uint64_t bytes, Time time) {
   known_ = true;
 }
 
-Time BytePace::limit(uint64_t bytes) const {
+Time BytePace::some_times(uint64_t bytes) const {
   const std::chrono::duration<double> takes(kPatience * seconds_per_byte_ *
                                             static_cast<double>(bytes));
   constexpr std::chrono::duration<double> kMost = std::chrono::hours(24);
-  return std::max(least_, std::chrono::duration_cast<Time>(std::min(takes, kMost)));
+  return std::chrono::duration_cast<Time>(std::min(takes, kMost));
 }
 
 }  // namespace swarm::routing

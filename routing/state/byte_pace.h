@@ -4,6 +4,7 @@
 /// Pure: time is an argument. One owner.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "routing/time.h"
@@ -20,7 +21,9 @@ class BytePace {
       : seconds_per_byte_(1 / assumed_bytes_per_s), least_(least) {}
 
   void took(uint64_t bytes, Time time);
-  Time limit(uint64_t bytes) const;
+  Time limit(uint64_t bytes) const { return std::max(least_, some_times(bytes)); }
+  /// kPatience times what is expected of so many bytes, however little.
+  Time some_times(uint64_t bytes) const;
 
  private:
   double seconds_per_byte_;

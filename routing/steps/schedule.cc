@@ -117,6 +117,10 @@ Result<Orders> Schedule::slot_reported(const SlotReport& report, Time now) {
                                                                     : ErrorCode::kStaleStep,
                  fmt::format("step {} is not open", report.step)};
   StepLedger& ledger = **found;
+  if (report.what == What::kCarries) {
+    ledger.renew(report.slot, report.attempt, report.deadline_s);
+    return done();
+  }
   if (report.what == What::kFailed) {
     frame_.note(facts::AttemptFailed{report.slot, report.why});
     ledger.failed(report.slot, report.attempt);

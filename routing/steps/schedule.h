@@ -29,6 +29,7 @@ struct SlotReport {
     kCarried,    ///< `route`, `loss_sum` and `samples` say how.
     kFailed,     ///< `why`.
     kNonFinite,  ///< Something was not finite at `where`.
+    kCarries,    ///< It is under way still: leased until `deadline_s`.
   };
   What what = What::kCarried;
   Step step;
@@ -39,6 +40,7 @@ struct SlotReport {
   uint32_t samples = 0;
   std::string why{};
   LedgerHop where{};
+  double deadline_s = 0;
 };
 
 class Schedule {

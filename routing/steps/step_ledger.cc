@@ -162,6 +162,13 @@ size_t StepLedger::trainer_lost(const ActorId& trainer) {
   return ended;
 }
 
+void StepLedger::renew(Slot slot, Attempt attempt, double deadline_s) {
+  if (slot.value() >= slots_.size()) return;
+  std::optional<Active>& active = slots_[slot.value()].active;
+  if (active.has_value() && active->attempt == attempt)
+    active->deadline_s = std::max(active->deadline_s, deadline_s);
+}
+
 std::vector<SlotLease> StepLedger::expire(double now_s) {
   std::vector<SlotLease> ended;
   for (Slot slot; slot.value() < slots_.size(); ++slot) {

@@ -92,6 +92,9 @@ class StepLedger {
 
   /// Ends all leases of a dead or silent trainer; returns how many.
   size_t trainer_lost(const ActorId& trainer);
+  /// Its trainer still carries it: the lease lasts until `deadline_s` at least. Of an attempt that is
+  /// not leased (any more) it changes nothing.
+  void renew(Slot slot, Attempt attempt, double deadline_s);
   /// Ends leases whose deadline has passed; returns them (for the log).
   std::vector<SlotLease> expire(double now_s);
 

@@ -131,6 +131,7 @@ std::optional<PeerId> PeerChoice::pick(Tries& tries, int64_t samples, double now
   auto picked = tries.next(router_, samples, busy(tries, samples, now_s));
   if (!picked) return picked;
   Work& work = work_[*picked];
+  if (work.samples == 0) work.pace.begins();
   work.samples += samples;
   work.picked_at_s = now_s;
   return picked;
@@ -169,8 +170,27 @@ void PeerChoice::answered(const PeerId& peer, int64_t samples, double waited_s,
 void PeerChoice::timed_out(const PeerId& peer, int64_t samples, double waited_s) {
   round_trips_.observe_timeout(peer, waited_s, samples);
   costs_.observe_timeout(peer, waited_s, samples);
-  if (auto found = work_.find(peer); found != work_.end()) found->second.silent = true;
+  if (auto found = work_.find(peer); found != work_.end()) {
+    found->second.silent = true;
+    found->second.pace.begins();  // else one that was lost would make the next deadline longer
+  }
   share_anew(peer);
+}
+
+void PeerChoice::came(const PeerId& peer, int64_t samples, double waited_s, double now_s) {
+  if (auto found = work_.find(peer); found != work_.end())
+    found->second.pace.answered(samples, waited_s, now_s);
+}
+
+std::optional<double> PeerChoice::paced_s(const PeerId& peer, int64_t samples) const {
+  const auto own = work_.find(peer);
+  auto each_s = own == work_.end() ? std::nullopt : own->second.pace.seconds_per_sample();
+  if (!each_s)
+    for (const auto& [id, work] : work_)
+      if (const auto other_s = work.pace.seconds_per_sample())
+        each_s = std::max(each_s.value_or(0), *other_s);
+  if (each_s) *each_s *= static_cast<double>(samples);
+  return each_s;
 }
 
 void PeerChoice::share_anew(const PeerId& peer) {

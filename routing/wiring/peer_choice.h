@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "routing/wiring/answer_pace.h"
 #include "routing/wiring/interleaved_round_robin.h"
 #include "routing/wiring/occupancy.h"
 #include "routing/wiring/peer_estimates.h"
@@ -75,7 +76,13 @@ class PeerChoice {
   void answered(const PeerId& peer, int64_t samples, double waited_s, const Occupancy& occupancy,
                 std::optional<double> away_s = 0.0);
   void timed_out(const PeerId& peer, int64_t samples, double waited_s);
+  /// An answer came that the peer did not have already: the pace of its answers.
+  void came(const PeerId& peer, int64_t samples, double waited_s, double now_s);
+  /// So many samples at the pace at which the peer's answers come [s]; nobody has heard of it: at the
+  /// slowest of the others. Nothing: none has answered.
+  std::optional<double> paced_s(const PeerId& peer, int64_t samples) const;
 
+  /// By what answers took. Bytes may take longer: routing/wiring/deadline.h.
   double deadline_s(const PeerId& peer, int64_t samples) const;
   double seconds_per_sample(const PeerId& peer) const { return costs_.seconds_per_sample(peer); }
   /// Of the last microbatch that it answered.
@@ -89,6 +96,7 @@ class PeerChoice {
     double away_s = -1;   // < 0: not known
     bool silent = false;  // since its last answer, if there was one
     Occupancy last;
+    AnswerPace pace;
 
     void saw_way(double seen_s);
   };

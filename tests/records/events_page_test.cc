@@ -21,8 +21,8 @@ const Chapter kChapters[] = {
     {"coordinator", "Written by the coordinator",
      "`stage` stands where the event is about a stage."},
     {"peer", "Written by peers and senders",
-     "`stage` is the peer's own; for `rerouted` and `rerouted_served` it is the stage that the "
-     "microbatch is sent to."},
+     "`stage` is the peer's own; for `rerouted`, `rerouted_served` and `slow_way` it is the stage "
+     "that the microbatch is sent to."},
 };
 
 const char* place_name(Place place) {

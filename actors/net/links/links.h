@@ -66,6 +66,8 @@ struct LinkStats {
   uint64_t messages_sent = 0, messages_received = 0;  ///< Frames, heartbeats included.
   uint64_t queued_bytes = 0;
   uint64_t queued_work_bytes = 0;  ///< Of these, microbatches' on their way there or back.
+  uint64_t queued_answer_bytes =
+      0;  ///< Likewise, of replies with bodies: who waits for them exists.
   uint32_t pending_requests = 0;
   double round_trip_s = 0;  ///< Moving average over heartbeats; 0: not known yet.
   double up_s = 0;

@@ -19,6 +19,15 @@ uint64_t SendQueue::bytes(proto::MessageKind kind) const {
   return sum;
 }
 
+uint64_t SendQueue::reply_bytes() const {
+  uint64_t sum = 0;
+  for (const auto& queue : queues_)
+    for (const OutFrame& frame : queue)
+      if (frame.header.flags == kReply && frame.header.body_bytes > 0)
+        sum += frame.size() - frame.sent;
+  return sum;
+}
+
 TrafficClass SendQueue::next_traffic() const {
   auto next = TrafficClass::kState;
   for (size_t i = kTrafficClasses; i-- > 0;) {

@@ -37,6 +37,7 @@ class SendQueue {
   size_t frames() const { return frames_; }
   uint64_t bytes() const { return bytes_; }              ///< Not yet sent, heads included.
   uint64_t bytes(proto::MessageKind kind) const;         ///< Of mail of one kind.
+  uint64_t reply_bytes() const;                          ///< Of replies that have a body.
   uint64_t pushed() const { return pushed_; }            ///< Frames since the beginning.
   uint64_t frames_sent() const { return frames_sent_; }  ///< To their end, or given up half-way.
   /// Since the beginning, chunk headers included.

@@ -385,6 +385,7 @@ LinkStats Session::stats(TimePoint now) const {
   stats.queued_bytes = output_.bytes();
   stats.queued_work_bytes =
       output_.bytes(proto::KIND_FORWARD) + output_.bytes(proto::KIND_FORWARD_REPLY);
+  stats.queued_answer_bytes = output_.reply_bytes();
   stats.pending_requests = static_cast<uint32_t>(requests_.size());
   stats.round_trip_s = pulse_.round_trip_s();
   stats.up_s = std::chrono::duration<double>(now - created_).count();

@@ -1,11 +1,13 @@
 #include "actors/node/node_supervisor.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <caf/event_based_actor.hpp>
 #include <caf/exit_reason.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
+#include "actors/net/links/links.h"
 #include "actors/net/local.h"
 #include "actors/net/requests.h"
 #include "apps/sim/deterministic_system.h"
@@ -142,6 +144,104 @@ BOOST_FIXTURE_TEST_CASE(draining_asks_every_role_once_and_ends_the_actors, Super
   BOOST_TEST(done);
   BOOST_TEST(*drained == 1);  // the stage server; its averager has nothing to hand over
   BOOST_TEST(spawned == 1);   // an end that was asked for is no failure
+}
+
+namespace {
+
+/// A node that leaves: its one role drains for a while, its links have answers to send.
+struct Leaving {
+  uint64_t queued = 0, sent_at_each_look = 0;
+  std::chrono::milliseconds role_takes{0};
+  int looks = 0;
+  sim::DeterministicSystem system;
+  bool over = false;
+
+  caf::behavior role(caf::event_based_actor* self) {
+    return {[this, self](actors::drain_atom) {
+              auto promise = self->make_response_promise();
+              self->delayed_send(self, role_takes, actors::run_later_atom::value,
+                                 actors::LocalTask([promise]() mutable { promise.deliver(true); }));
+              return promise;
+            },
+            [](actors::run_later_atom, const actors::LocalTask& task) { task(); }};
+  }
+  caf::behavior links() {
+    return {[this](actors::stats_atom) {
+              ++looks;
+              actors::LinksStats stats;
+              stats.send_bytes_per_s = 1e6;
+              stats.links.emplace_back();
+              stats.links.back().queued_answer_bytes = queued;
+              queued -= std::min(queued, sent_at_each_look);
+              return stats;
+            },
+            [](actors::register_atom, const std::string&, const caf::actor&) {}};
+  }
+  void begin() {
+    actors::NodeSupervisorDeps deps;
+    deps.events = std::make_shared<actors::MemoryEventLog>();
+    deps.drain_limit = 30s;
+    deps.links = system.own(system->spawn([this] { return links(); }));
+    deps.groups = {{{Role::kStage}, [this](uint32_t life) {
+                      actors::RoleActors actors;
+                      actors[{Role::kStage, 0, life}] = system->spawn(
+                          [this](caf::event_based_actor* self) { return role(self); });
+                      return actors;
+                    }}};
+    deps.stop_process = [](bool) {};
+    auto supervisor = system.own(actors::spawn_node_supervisor(*system, std::move(deps)));
+    system.own(system->spawn([this, supervisor](caf::event_based_actor* self) -> caf::behavior {
+      self->request(supervisor, caf::infinite, actors::drain_atom::value).then([this](bool) {
+        over = true;
+      });
+      return {[](int) {}};
+    }));
+    system.run();
+  }
+  bool over_within(std::chrono::milliseconds time) {
+    system.advance(time);
+    return over;
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(answers_in_the_links_are_sent_before_a_node_goes, Leaving) {
+  queued = 3'000'000;
+  sent_at_each_look = 50'000;  // 1 MB/s, as its links are
+  begin();
+  BOOST_TEST(!over_within(2'900ms));
+  BOOST_TEST(over_within(300ms));
+  BOOST_TEST(queued == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(answers_that_do_not_move_keep_no_node, Leaving) {
+  queued = 3'000'000;
+  begin();
+  BOOST_TEST(!over_within(900ms));
+  BOOST_TEST(over_within(200ms));
+}
+
+BOOST_FIXTURE_TEST_CASE(nothing_to_send_costs_no_time, Leaving) {
+  begin();
+  BOOST_TEST(over);
+  BOOST_TEST(looks == 1);
+}
+
+// 10 s were written into the code: a snapshot that takes longer was given up.
+BOOST_FIXTURE_TEST_CASE(a_role_has_as_long_as_the_file_says, Leaving) {
+  role_takes = 25s;
+  begin();
+  BOOST_TEST(!over_within(24s));
+  BOOST_TEST(over_within(1s));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_role_that_hangs_is_given_up_at_the_limit, Leaving) {
+  role_takes = 1h;
+  queued = 1;  // no time is left for it
+  begin();
+  BOOST_TEST(!over_within(29s));
+  BOOST_TEST(over_within(1s));
 }
 
 BOOST_FIXTURE_TEST_CASE(stop_mail_drains_or_kills, Supervised) {

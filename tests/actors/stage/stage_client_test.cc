@@ -31,12 +31,16 @@ struct Client {
   std::map<PeerId, Error> answers;  // a peer without one replies
   std::map<PeerId, proto::ForwardReply> replies;
   proto::ForwardRequest last;
+  std::vector<std::chrono::milliseconds> budgets;  // of the requests, as the peers see them
+  bool keeps = false;                              // peers answer when the test says so: `kept`
+  std::vector<caf::response_promise> kept;
   std::vector<PeerId> asked;
   std::shared_ptr<MemoryEventLog> events = std::make_shared<MemoryEventLog>();
   sim::DeterministicSystem system;
   StageClientDeps deps;
   StageClient* client = nullptr;
   caf::actor owner;
+  caf::event_based_actor* asked_actor = nullptr;
 
   Client() {
     deps.stage = Stage(1);
@@ -47,8 +51,11 @@ struct Client {
     }));
     deps.links = system.own(system->spawn([this](caf::event_based_actor* self) -> caf::behavior {
       return {[this, self](resolve_atom, const ActorId& id, const Endpoint&) {
-        return system.own(self->spawn([this, id]() -> caf::behavior {
-          return {[this, id](const Mail& mail) { return answer(id, mail); }};
+        return system.own(self->spawn([this, id](caf::event_based_actor* peer) -> caf::behavior {
+          return {[this, id, peer](const Mail& mail) {
+            asked_actor = peer;
+            return answer(id, mail);
+          }};
         }));
       }};
     }));
@@ -66,6 +73,11 @@ struct Client {
     if (mail.kind != proto::KIND_FORWARD) return make_mail(proto::Ack());
     asked.push_back(id);
     last = mail.as<proto::ForwardRequest>();
+    budgets.push_back(mail.budget);
+    if (keeps) {
+      kept.push_back(asked_actor->make_response_promise());
+      return kept.back();
+    }
     if (auto error = answers.find(id); error != answers.end()) return to_caf(error->second);
     return make_mail(replies[id]);
   }
@@ -235,6 +247,53 @@ BOOST_FIXTURE_TEST_CASE(figures_that_cannot_be_change_nothing, Client) {
   auto shares = send(100);
   BOOST_TEST(shares[peer(1)] >= 49);
   BOOST_TEST(shares[peer(2)] >= 49);
+}
+
+// 30 s for the first ones and 120 s at most, whatever they weigh: 16 x 64 MiB over 100 Mb/s take 172 s.
+BOOST_FIXTURE_TEST_CASE(a_request_has_as_long_as_its_bytes_and_those_before_it, Client) {
+  announce(peer(1), 1);
+  keeps = true;
+  deps.boundary_bytes_per_sample = 64'000'000;
+  start();
+  refresh();
+  proto::ForwardRequest head;
+  head.set_samples(1);
+  auto send_one = [&] {
+    const auto budget = std::max<std::chrono::milliseconds>(120s, client->patience(1));
+    client->send(head, {}, budget, [](const Result<StageClient::Outcome>&) {});
+  };
+  for (int i = 0; i < 16; ++i) act(send_one);
+  BOOST_REQUIRE(budgets.size() == 16u);
+  BOOST_TEST((budgets.front() >= 128s));      // twice, at 1 MB/s
+  BOOST_TEST((budgets.back() >= 15 * 128s));  // behind 15 others
+  for (size_t i = 0; i < 16; ++i) {  // one every 10 s: what is sent then has what 16 of these take
+    system.advance(10s);
+    act([&, i] { kept[i].deliver(make_mail(proto::ForwardReply())); });
+    act(send_one);
+  }
+  BOOST_TEST(client->in_flight() == 16u);
+  BOOST_TEST(asked.size() == 32u);  // nobody was asked again
+  BOOST_TEST((budgets.back() >= 3 * 160s));
+  BOOST_TEST((budgets.back() <= 3 * 170s));
+  BOOST_TEST(events->count("rerouted") == 0u);
+  BOOST_TEST(events->count("slow_way") == 1u);
+  act([&] { client->cancel_all(); });
+}
+
+BOOST_FIXTURE_TEST_CASE(small_bodies_are_waited_for_as_before, Client) {
+  announce(peer(1), 1);
+  deps.boundary_bytes_per_sample = 100'000;
+  start();
+  refresh();
+  send(4);
+  BOOST_TEST((budgets.front() == 10s));  // the caller's
+  act([&] {
+    proto::ForwardRequest head;
+    head.set_samples(1);
+    client->send(head, {}, 120s, [](const Result<StageClient::Outcome>&) {});
+  });
+  BOOST_TEST((budgets.back() <= 3s));  // estimates.min_deadline_s
+  BOOST_TEST(events->count("slow_way") == 0u);
 }
 
 BOOST_FIXTURE_TEST_CASE(what_is_given_up_is_no_longer_unfinished, Client) {

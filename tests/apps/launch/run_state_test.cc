@@ -184,6 +184,28 @@ BOOST_AUTO_TEST_CASE(a_rate_that_was_not_measured_is_none_and_not_zero) {
              std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(more_microbatches_than_ever_are_progress_and_bytes_are_movement) {
+  RunState state(2, 80);
+  uint64_t line = 0;
+  auto goes_on = [&](int step, int slots_done) {
+    state.take_event("{\"time\":" + std::to_string(++line) +
+                     ",\"node\":\"t\",\"event\":\"goes_on\",\"step\":" + std::to_string(step) +
+                     ",\"slots_done\":" + std::to_string(slots_done) +
+                     ",\"slots\":16,\"bytes\":7}");
+    return state.progress_seen();
+  };
+  BOOST_TEST(goes_on(3, 0).done == 0u);
+  BOOST_TEST(goes_on(3, 4).done == 1u);
+  BOOST_TEST(goes_on(3, 4).done == 1u);
+  BOOST_TEST(goes_on(3, 2).done == 1u);
+  BOOST_TEST(goes_on(2, 9).done == 1u);  // a step that is done again
+  BOOST_TEST(goes_on(3, 5).done == 2u);
+  BOOST_TEST(goes_on(4, 1).done == 3u);
+  BOOST_TEST(state.progress_seen().moved == 7u);
+  state.take_metrics(metrics(0, 5.5));
+  BOOST_TEST(state.progress_seen().done == 4u);
+}
+
 BOOST_AUTO_TEST_CASE(the_summary_says_how_the_run_ended) {
   RunState state(2, 80);
   state.take_metrics(metrics(0, 5.5));

@@ -107,6 +107,21 @@ BOOST_AUTO_TEST_CASE(a_late_attempt_fills_what_is_missing_and_changes_nothing_el
   BOOST_TEST(ledger.full());
 }
 
+BOOST_AUTO_TEST_CASE(a_lease_that_is_renewed_is_not_taken_back) {
+  StepLedger ledger(options(1, 1));
+  SlotLease first = lease_one(ledger, 5);
+  ledger.renew(first.slot, first.attempt, 9);
+  ledger.renew(first.slot, first.attempt, 7);  // said late
+  BOOST_TEST(ledger.expire(8.9).empty());
+  BOOST_REQUIRE_EQUAL(ledger.expire(9).size(), 1u);
+  SlotLease second = lease_one(ledger, 15);
+  ledger.renew(first.slot, first.attempt, 99);  // it is another's now
+  ledger.renew(Slot(77), first.attempt, 99);
+  BOOST_REQUIRE_EQUAL(ledger.expire(15).size(), 1u);
+  ledger.renew(second.slot, second.attempt, 99);
+  BOOST_TEST(ledger.slots_leased() == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(a_hop_outside_the_needs_of_its_attempt_is_ignored) {
   StepLedger ledger(options(2, 1));
   done(ledger, lease_one(ledger), {hop(0, kA, true)});
