@@ -54,16 +54,20 @@ void PeriodChecks::noted(const std::string& node, const ArithmeticStage& arithme
       const auto samples = static_cast<double>(note.samples);
       Replica& replica = stage.replicas[node];
       stage.updates += change;
+      replica.own += change;
       replica.work.updates += change;
       replica.work.samples += samples;
       replica.samples += samples;
-      return check_values(node, arithmetic, "a local update");
+      check_values(node, arithmetic, "a local update");
+      return check_own(node, arithmetic, "a local update");
     }
     case StageNote::What::kSent:
       return sent(stage.replicas[node], note);
     case StageNote::What::kAveraged:
       averaged(node, stage, note);
-      return check_values(node, arithmetic, "an average");
+      rebase(stage.replicas[node], note, static_cast<double>(arithmetic.parameters()[0]));
+      check_values(node, arithmetic, "an average");
+      return check_own(node, arithmetic, "an average");
     case StageNote::What::kSaved:
       stage.saved.insert(arithmetic.checksum());
       return;
@@ -78,7 +82,8 @@ void PeriodChecks::trained(const std::string& node, StageHistory& stage, const P
 
 void PeriodChecks::sent(Replica& replica, const StageNote& note) {
   replica.rounds.push_back(replica.work);
-  replica.sent.push_back({note.value, std::exchange(replica.work, {}), replica.samples});
+  replica.sent.push_back(
+      {note.value, std::exchange(replica.work, {}), replica.samples, replica.own});
   if (replica.sent.size() > kSentKept) replica.sent.pop_front();
 }
 
@@ -107,6 +112,22 @@ void PeriodChecks::averaged(const std::string& node, StageHistory& stage, const 
                               "of nothing that its replicas sent",
                               node, note.value, note.sent));
   own.samples = own.work.samples;
+}
+
+/// It has the average now, and the updates that it has made since it sent what that was made of. Where nobody
+/// knows what that was it has what it has.
+void PeriodChecks::rebase(Replica& replica, const StageNote& note, double now) {
+  const auto found =
+      std::find_if(replica.sent.rbegin(), replica.sent.rend(),
+                   [&note](const Sent& one) { return one.value == note.sent && one.own; });
+  if (found == replica.sent.rend()) {
+    replica.base = now;
+    replica.own = 0;
+    return;
+  }
+  replica.base = static_cast<double>(note.value);
+  replica.own -= *found->own;
+  for (Sent& one : replica.sent) one.own.reset();  // they had another base
 }
 
 /// The first parameter after the last round, if all took part in each: the first weights are 0. A round
@@ -149,8 +170,25 @@ void PeriodChecks::check_values(const std::string& node, const ArithmeticStage& 
   }
 }
 
+/// What it took last and its own updates, whatever has failed.
+void PeriodChecks::check_own(const std::string& node, const ArithmeticStage& arithmetic,
+                             const char* how) {
+  const Stage number = stage_of(swarm_.nodes.at(node));
+  const Replica& replica = stages_[number].replicas[node];
+  const auto has = static_cast<double>(arithmetic.parameters()[0]);
+  if (!about_equal(has, replica.base - replica.own))
+    report_("I1",
+            fmt::format("{} stage {}, after {}: has {}, not the {} that it took last less its own "
+                        "updates since, {}",
+                        node, number, how, has, replica.base, replica.own));
+}
+
 void PeriodChecks::parameters(const std::string& node, const ArithmeticStage& stage, const char*) {
   trained_here_[node].clear();
+  Replica& replica = stages_[stage_of(swarm_.nodes.at(node))].replicas[node];
+  replica.base = static_cast<double>(stage.parameters()[0]);
+  replica.own = 0;
+  for (Sent& one : replica.sent) one.own.reset();
   check_values(node, stage, "a load");
 }
 
@@ -159,6 +197,7 @@ void PeriodChecks::event(const records::Event& event) {
   if (event.is<records::RoundFailed>() || event.is<records::MemberFailed>() ||
       event.is<records::Suspended>())
     exact_ = false;
+  if (event.is<records::PeerLost>() || event.is<records::PeerSetAside>()) missed_ = true;
 }
 
 void PeriodChecks::loaded(const std::string& node, const records::LoadedState& state) {
@@ -172,7 +211,7 @@ void PeriodChecks::loaded(const std::string& node, const records::LoadedState& s
 
 void PeriodChecks::before_start(const std::string& node) {
   trained_here_[node].clear();
-  exact_ = false;
+  exact_ &= swarm_.nodes.at(node).stage < 0;  // a trainer has no updates to lose
 }
 
 void PeriodChecks::metrics(const records::StepMetrics& line) {
@@ -210,6 +249,7 @@ void PeriodChecks::at_end(const std::set<std::string>& left_behind) {
       report_("I7", fmt::format("period {} was never closed", period));
   std::map<Stage, std::vector<std::pair<std::string, double>>> values;
   for (const auto& [name, node] : swarm_.nodes) {
+    if (node.stage < 0) continue;  // a trainer has no updates to lose
     exact_ &= node.alive;
     exact_ &= left_behind.count(name) == 0;
     if (!node.alive || node.arithmetic == nullptr || left_behind.count(name) != 0) continue;
@@ -218,19 +258,35 @@ void PeriodChecks::at_end(const std::set<std::string>& left_behind) {
                                         static_cast<double>(node.arithmetic->parameters()[0]));
   }
   for (const auto& [stage, of_stage] : values) {
-    const auto right = expected(stages_[stage]);
-    if (!exact_ || !right) continue;
-    const double all = *right;
-    for (const auto& [name, value] : of_stage) {
+    if (!exact_) continue;
+    for (const auto& [name, value] : of_stage)
       if (stages_[stage].replicas[name].work.samples > 0)
         report_("I1", fmt::format("nothing failed, but {} of stage {} made updates that are in no "
                                   "average",
                                   name, stage));
-      if (!about_equal(value, all))
+    check_rounds(stage);
+    const auto right = expected(stages_[stage]);
+    if (!right) continue;
+    for (const auto& [name, value] : of_stage)
+      if (!about_equal(value, *right))
         report_("I1", fmt::format("nothing failed, but {} of stage {} has {}, not the {} of all "
                                   "updates, each with the weight of its peer's samples",
-                                  name, stage, value, all));
-    }
+                                  name, stage, value, *right));
+  }
+  for (const auto& [stage, of_stage] : values)
+    for (const auto& [name, value] : of_stage)
+      check_own(name, *swarm_.nodes.at(name).arithmetic, "the end");
+}
+
+/// Nobody failed a round: then nobody was left out of one, unless it was away.
+void PeriodChecks::check_rounds(Stage stage) {
+  const auto& replicas = stages_[stage].replicas;
+  for (const auto& [name, replica] : replicas) {
+    const auto& [first, any] = *replicas.begin();
+    if (missed_ || replica.rounds.size() == any.rounds.size()) continue;
+    report_("I1",
+            fmt::format("nothing failed, but {} of stage {} took part in {} rounds and {} in {}",
+                        name, stage, replica.rounds.size(), first, any.rounds.size()));
   }
 }
 

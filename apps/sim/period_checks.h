@@ -3,9 +3,10 @@
 ///
 ///   I1  a period closes when every stage has trained on each of its slots; a peer trains on a slot
 ///       once; parameters are made of the updates of their stage and of nothing else, all elements
-///       of the same; while nothing fails every update is in the next average, once, with the weight of
-///       its peer's samples since the last one: the replicas end with the first weights and the sum of all
-///       updates so weighted
+///       of the same; whatever fails, a peer has what it took last, an average or a state, and its own
+///       updates that are not in that, once; while nothing fails all take part in the same rounds, and every
+///       update is in the next average, once, with the weight of its peer's samples since the last one: the
+///       replicas end with the first weights and the sum of all updates so weighted
 ///   I2  an average is the mean of what some replicas sent, this one's own among them, by their samples
 ///       since the last one, or equally; what is loaded was a replica's state, whole; replicas are
 ///       equal at the end
@@ -40,6 +41,9 @@ class PeriodChecks : public ModeChecks {
   void before_start(const std::string& node) override;
   void at_end(const std::set<std::string>& left_behind) override;
 
+  /// Nothing has happened that may lose an update or count it twice.
+  bool exact() const { return exact_; }
+
  private:
   using PeriodSlot = std::pair<Step, Slot>;
   struct Work {          ///< What a replica did since it sent its parameters last.
@@ -50,8 +54,12 @@ class PeriodChecks : public ModeChecks {
     float value = 0;     ///< The first parameter.
     Work before;         ///< Since the last one.
     double samples = 0;  ///< Since the last average that it took.
+    /// That it had made on top of its base; nothing: it has taken a state since.
+    std::optional<double> own{};
   };
   struct Replica {
+    double base = 0;  ///< First parameter of the average or state that it took last.
+    double own = 0;   ///< Updates of it that are not in that.
     Work work;
     double samples = 0;  ///< Since it sent what the last average that it took was made of.
     std::vector<Work> rounds;
@@ -67,8 +75,11 @@ class PeriodChecks : public ModeChecks {
   void trained(const std::string& node, StageHistory& stage, const PeriodSlot& slot);
   void sent(Replica& replica, const StageNote& note);
   void averaged(const std::string& node, StageHistory& stage, const StageNote& note);
+  static void rebase(Replica& replica, const StageNote& note, double now);
   static std::optional<double> expected(const StageHistory& stage);
   void check_values(const std::string& node, const ArithmeticStage& stage, const char* how);
+  void check_own(const std::string& node, const ArithmeticStage& arithmetic, const char* how);
+  void check_rounds(Stage stage);
   void check_order(const records::StepMetrics& line);
   uint32_t slots() const { return swarm_.training.batch / swarm_.training.microbatch; }
 
@@ -81,7 +92,8 @@ class PeriodChecks : public ModeChecks {
   Term highest_term_;
   bool recovered_ = false;  ///< Since the last line.
   bool ever_recovered_ = false;
-  bool exact_ = true;  ///< Nothing has happened that may lose an update or count it twice.
+  bool exact_ = true;
+  bool missed_ = false;  ///< Somebody was away for a while: there may have been a round.
 };
 
 }  // namespace swarm::sim

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "common/check.h"
+#include "common/mix.h"
 
 namespace swarm::routing {
 namespace {
@@ -21,6 +22,26 @@ std::vector<uint32_t> checked(std::vector<uint32_t> weights) {
   for (const uint32_t weight : weights) SWARM_CHECK(weight <= kMostWeight);
   if (sum(weights) == 0) weights.assign(weights.size(), 1);
   return weights;
+}
+
+/// At most so many of them, by a lot that is the same at all members: over the rounds each is chosen as often as
+/// its weight says. Systematic sampling: of the line on which everybody has its weight, points that are as far
+/// apart as `most` of them may be, from one that the round draws.
+std::vector<uint32_t> chosen_by_weight(const std::vector<uint32_t>& shares, uint64_t most,
+                                       uint64_t round) {
+  const auto with_part = static_cast<uint64_t>(
+      std::count_if(shares.begin(), shares.end(), [](uint32_t share) { return share > 0; }));
+  if (with_part <= most) return shares;
+  const uint64_t all = sum(shares);  // of weights `most` times as large: the distance of the points
+  uint64_t point = mix(round) % all, end = 0;
+  std::vector<uint32_t> chosen(shares.size(), 0);
+  for (size_t i = 0; i < shares.size(); ++i) {
+    end += shares[i] * most;
+    if (point >= end) continue;
+    chosen[i] = shares[i];
+    point += (end - point + all - 1) / all * all;
+  }
+  return chosen;
 }
 
 }  // namespace
@@ -54,17 +75,12 @@ std::vector<Part> plan_parts(uint64_t n, const std::vector<uint32_t>& weights, u
 std::vector<uint32_t> reducers(uint64_t n, const std::vector<uint32_t>& weights, uint64_t min_part,
                                uint64_t round) {
   const auto shares = checked(weights);
-  const size_t members = shares.size();
-  SWARM_CHECK(members > 0 && min_part > 0 && n < kMostElements);
-  const uint64_t most = std::clamp<uint64_t>(n / min_part, 1, members);
-  std::vector<uint32_t> chosen(members, 0);
+  SWARM_CHECK(!shares.empty() && min_part > 0 && n < kMostElements);
+  const uint64_t most = std::clamp<uint64_t>(n / min_part, 1, shares.size());
+  auto chosen = chosen_by_weight(shares, most, round);
   std::vector<size_t> order;
-  for (size_t i = 0; i < members && order.size() < most; ++i) {
-    const size_t member = (round % members + i) % members;
-    if (shares[member] == 0) continue;
-    chosen[member] = shares[member];
-    order.push_back(member);
-  }
+  for (size_t i = 0; i < chosen.size(); ++i)
+    if (chosen[i] > 0) order.push_back(i);
   while (order.size() > 1) {
     const auto least = std::min_element(order.begin(), order.end(),
                                         [&](size_t a, size_t b) { return chosen[a] < chosen[b]; });

@@ -35,8 +35,9 @@ std::vector<Part> plan_parts(uint64_t n, const std::vector<uint32_t>& weights, u
 
 /// Who reduces in this round: `weights`, with 0 for those that have no part. Parts of fewer than
 /// `min_part` elements would cost a message each and carry next to nothing, so of many members with a
-/// short vector only some reduce, in every round others, and whose weight is too small for such a
-/// part does not. Requires members, min_part > 0 and what plan_parts() does.
+/// short vector only some reduce, others from round to round, each as often as its weight says. Whose weight
+/// is too small for such a part beside the others' does not, nor who has none at all, unless nobody has one.
+/// Requires members, min_part > 0 and what plan_parts() does.
 std::vector<uint32_t> reducers(uint64_t n, const std::vector<uint32_t>& weights, uint64_t min_part,
                                uint64_t round);
 

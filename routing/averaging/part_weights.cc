@@ -17,9 +17,10 @@ constexpr double kLeastPart = 1.0 / 16;
 constexpr double kWorthChanging = 0.9;
 constexpr int kHalvings = 80;
 
+/// The lower one: of two, who tells of great links does not speak for those of whom nothing is known.
 double median_of(std::vector<double> known) {
   if (known.empty()) return 0;
-  const auto middle = known.begin() + static_cast<std::ptrdiff_t>(known.size() / 2);
+  const auto middle = known.begin() + static_cast<std::ptrdiff_t>((known.size() - 1) / 2);
   std::nth_element(known.begin(), middle, known.end());
   return *middle;
 }

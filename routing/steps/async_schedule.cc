@@ -32,6 +32,7 @@ std::vector<StepLedger*> AsyncSchedule::ledgers() {
 }
 
 void AsyncSchedule::begin(Step step) {
+  opened_ = step;
   if (step.value() >= frame_.options.steps && !replicas_equal()) {
     // The coordinator before may have died in the last averaging.
     const Step last(frame_.options.steps - 1);
@@ -173,12 +174,15 @@ void AsyncSchedule::begin_round(Stage stage, orders::EndPeriod& message) {
 }
 
 /// Of one peer, as each trains on a slot once: all that was leased since the last average that every member
-/// took, and what was under way. 0: this coordinator knows of none.
+/// took, and what was under way. Where this coordinator knows of none, one is taken to have been made when it
+/// was due before the opening: who has trained on more since counts as whoever else has.
 uint64_t AsyncSchedule::most_samples(Stage stage, Step period) {
   Averaged& averaged = averaged_[stage];
   averaged.began = period;
-  if (!averaged.last) return 0;
-  const uint64_t periods = period - *averaged.last + 2 * frame_.options.open_periods;
+  const uint64_t every = frame_.options.average_every;
+  const uint64_t due = opened_.value() - std::min(opened_.value(), every);
+  const uint64_t last = averaged.last ? averaged.last->value() : due;
+  const uint64_t periods = period.value() - last + 2 * frame_.options.open_periods;
   return periods * frame_.options.slots * frame_.options.microbatch;
 }
 

@@ -53,6 +53,7 @@ class AsyncSchedule : public Schedule {
     std::optional<Step> last;  ///< Likewise, of the last one that all members took.
   };
   std::map<Stage, Averaged> averaged_;
+  Step opened_;  ///< Here training began or went on when the swarm had gathered.
 };
 
 }  // namespace swarm::routing

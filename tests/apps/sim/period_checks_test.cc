@@ -261,8 +261,65 @@ BOOST_AUTO_TEST_CASE(an_update_may_be_lost_in_a_round_that_fails) {
   average_both(0.5f);
   event(records::RoundFailed{});
   b.initialize();
+  checks.parameters("b", b, "initialized");
   checks.at_end({});
   BOOST_TEST(found() == "");
+}
+
+BOOST_AUTO_TEST_CASE(whatever_fails_an_update_that_a_peer_loses_by_itself_is_found) {
+  train_all();
+  average_both(0.5f);
+  event(records::RoundFailed{});
+  train(a, 1, 1);
+  BOOST_TEST(found() == "");
+  a.initialize();  // nobody has told it to
+  train(a, 2, 0);
+  BOOST_TEST(contains(found(), "I1 a stage 0, after a local update: has"));
+}
+
+BOOST_AUTO_TEST_CASE(updates_made_during_a_round_are_kept_beside_its_average) {
+  train(a, 0, 0);
+  train(b, 0, 1);
+  close(0);
+  const float mean = (a.parameters()[0] + b.parameters()[0]) / 2;
+  const Buffer sent_a = sent_by(a), sent_b = sent_by(b);
+  train(a, 1, 0);
+  take(a, mean, sent_a);
+  take(b, mean, sent_b);
+  train(b, 1, 1);
+  BOOST_TEST(found() == "");
+  close(1);
+  average_both(0.5f);
+  close(2);
+  checks.at_end({});
+  BOOST_TEST(found() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_round_that_one_is_left_out_of_is_found_while_nothing_fails) {
+  train_all();
+  average_both(0.5f);
+  average(a, a.parameters()[0]);
+  checks.at_end({});
+  BOOST_TEST(
+      contains(found(), "I1 nothing failed, but b of stage 0 took part in 1 rounds and a in 2"));
+}
+
+BOOST_AUTO_TEST_CASE(who_was_away_may_have_missed_a_round) {
+  train_all();
+  average_both(0.5f);
+  event(records::PeerLost{});
+  average(a, a.parameters()[0]);
+  checks.at_end({});
+  BOOST_TEST(found() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_trainer_that_is_gone_has_lost_no_update) {
+  swarm.add_trainer("t");
+  train_all();
+  average_both(0.5f);
+  b.initialize();
+  checks.at_end({});
+  BOOST_TEST(contains(found(), "I1 nothing failed, but b of stage 0 has 0"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -116,6 +116,13 @@ BOOST_AUTO_TEST_CASE(what_is_not_known_counts_as_the_median) {
   BOOST_TEST(weights[3] == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(of_two_the_slower_one_speaks_for_those_of_whom_nothing_is_known) {
+  const std::vector<MemberLink> links{{1e12, 1e12}, {}, {8e6, 8e6}, {}};
+  const Weights weights = best_weights(links);
+  BOOST_TEST(weights[1] == weights[2]);
+  BOOST_TEST(weights[3] == weights[2]);
+}
+
 BOOST_AUTO_TEST_CASE(the_time_of_a_round_is_that_of_the_slowest_direction) {
   bool holds = rc::check([] {
     const auto rate = [] { return *rc::gen::inRange(1, 100) * 1e5; };

@@ -111,6 +111,35 @@ BOOST_AUTO_TEST_CASE(a_member_that_refuses_fails_the_round_at_once_for_itself_on
   BOOST_TEST(compared[0].found.replicas == 1u);
 }
 
+// A period has four slots of two samples, and two may be open.
+BOOST_AUTO_TEST_CASE(what_a_member_tells_counts_up_to_what_was_leased_since_the_last_average) {
+  auto options = World::standard();
+  options.open_periods = 2;
+  World world(options);
+  world.open(0);
+  const auto first = world.carry_all();
+  BOOST_TEST(end_of(first, 0).most_samples == 8 * (0 + 4));  // of a coordinator that knows of none
+  world.answer_all(first);
+  const auto second = world.carry_all();
+  BOOST_TEST(end_of(second, 0).most_samples == 8 * (1 + 4));
+  for (const auto& end : all_of<orders::EndPeriod>(second)) {  // these fail
+    world.failed(end, end.stage == Stage(0) ? 1 : 3);
+    world.failed(end, end.stage == Stage(0) ? 2 : 4);
+  }
+  BOOST_TEST(end_of(world.carry_all(), 0).most_samples == 8 * (2 + 4));
+}
+
+BOOST_AUTO_TEST_CASE(
+    after_a_gathering_it_counts_as_if_the_last_average_had_been_made_when_it_was_due) {
+  auto options = World::standard();
+  options.open_periods = 2;
+  options.average_every = 3;
+  World world(options);
+  world.all_at(5);
+  world.open(5);
+  BOOST_TEST(end_of(world.carry_all(), 0).most_samples == 8 * (5 - 2 + 4));
+}
+
 BOOST_AUTO_TEST_CASE(a_lost_member_is_not_waited_for) {
   World world;
   world.open(0);
