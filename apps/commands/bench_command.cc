@@ -1,12 +1,16 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
 #include "actors/net/log.h"
 #include "apps/bench/bench.h"
+#include "apps/bench/figures/flow_table.h"
+#include "apps/bench/process_flow.h"
 #include "apps/commands/commands.h"
-#include "apps/sim/flow_table.h"
+#include "apps/sim/flow.h"
 
 namespace swarm::apps {
 namespace {
@@ -94,33 +98,87 @@ void add_startup(CLI::App& bench, int& exit_code) {
   command->callback([&exit_code, options] { exit_code = bench_startup(*options); });
 }
 
+/// Of `swarm bench wiring`.
+struct WiringArguments {
+  FlowTableOptions table;
+  std::string part = "all";
+  std::vector<std::string> costs, overrides;
+  bool only_ours = false, processes = false;
+};
+
+int bench_wiring(WiringArguments& arguments) {
+  auto& table = arguments.table;
+  const auto& names = routing::wiring_cost_names();
+  if (arguments.only_ours || arguments.processes) table.costs.resize(1);
+  if (!arguments.costs.empty()) table.costs.clear();
+  for (const auto& name : arguments.costs)
+    table.costs.push_back(static_cast<routing::WiringCost>(
+        std::find(names.begin(), names.end(), name) - names.begin()));
+  actors::open_log("", "off", "bench");
+  table.measure = [&](const FlowScenario& scenario) -> Result<FlowResult> {
+    if (!arguments.processes) return sim::run_flow(scenario);
+    auto result = run_processes(scenario, arguments.overrides);
+    if (!result && result.code() == ErrorCode::kCancelled)
+      std::exit(130);  // Ctrl-C: no more of them
+    return result;
+  };
+  const auto print = [](const std::string& line) {
+    std::printf("%s\n", line.c_str());
+    std::fflush(stdout);
+  };
+  int missed = 0;
+  if (arguments.part != "utilisation") missed += shares_table(table, print);
+  if (arguments.part != "shares") missed += utilisation_table(table, print);
+  return missed == 0 ? 0 : 1;
+}
+
+void add_wiring_figures(CLI::App& command, WiringArguments& arguments) {
+  auto& table = arguments.table;
+  command
+      .add_option("--compute", table.compute_s,
+                  "Seconds that a quick computer takes for a microbatch; links are scaled with it")
+      ->check(CLI::Range(0.001, 100.0));
+  command.add_option("--settle", table.settle_s, "Seconds before measuring")
+      ->check(CLI::Range(0.0, 1e5));
+  command.add_option("--measure", table.measured_s, "Seconds of measuring")
+      ->check(CLI::Range(1.0, 1e5));
+  command
+      .add_option("--cost", arguments.costs,
+                  "Values of wiring.cost; several are measured in turn, the first is judged")
+      ->delimiter(',')
+      ->check(CLI::IsMember(routing::wiring_cost_names()));
+}
+
 void add_wiring(CLI::App& bench, int& exit_code) {
-  auto options = std::make_shared<sim::FlowTableOptions>();  // these are shared with the callback
-  auto part = std::make_shared<std::string>("all");
+  auto arguments = std::make_shared<WiringArguments>();  // shared with the callback
   auto* command = bench.add_subcommand(
-      "wiring", "In the simulator: who gets how much of the work, and how busy peers are");
-  command->add_option("--part", *part, "Which table")
+      "wiring",
+      "Who gets how much of the work, and how busy peers are: simulated, or with processes");
+  command->add_option("--part", arguments->part, "Which table")
       ->check(CLI::IsMember({"shares", "utilisation", "all"}))
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "Seed of the network's delays")
+  command
+      ->add_option("--seed", arguments->table.seed,
+                   "Seed of the network's delays; with --processes run.seed")
       ->capture_default_str();
-  command->add_flag("!--only-ours", options->others,
+  add_wiring_figures(*command, *arguments);
+  command->add_flag("--only-ours", arguments->only_ours,
                     "Shares without the other wirings beside: response, compute, random, fixed");
-  command->add_option("--only", options->only,
+  command->add_option("--only", arguments->table.only,
                       "Scenarios with this in their name, e.g. \"asynchronous 4 one slow link\"");
-  command->add_flag("--peers", options->peers, "Prints what each peer can carry, and carries");
-  command->add_flag("--json", options->json, "Prints a JSON object a line");
-  command->callback([&exit_code, options, part] {
-    actors::open_log("", "off", "bench");
-    const auto print = [](const std::string& line) {
-      std::printf("%s\n", line.c_str());
-      std::fflush(stdout);
-    };
-    int missed = 0;
-    if (*part != "utilisation") missed += sim::shares_table(*options, print);
-    if (*part != "shares") missed += sim::utilisation_table(*options, print);
-    exit_code = missed == 0 ? 0 : 1;
-  });
+  command->add_flag(
+      "--processes", arguments->processes,
+      "Real nodes on this machine that compute by waiting, instead of simulated ones; "
+      "minutes a line, only ours unless --cost is given");
+  command
+      ->add_option("--set", arguments->overrides,
+                   "With --processes: SECTION.KEY=VALUE of their experiment; may be repeated")
+      ->expected(1)
+      ->take_all();
+  command->add_flag("--peers", arguments->table.peers,
+                    "Prints what each peer can carry, and carries");
+  command->add_flag("--json", arguments->table.json, "Prints a JSON object a line");
+  command->callback([&exit_code, arguments] { exit_code = bench_wiring(*arguments); });
 }
 
 }  // namespace

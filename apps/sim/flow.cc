@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <limits>
 
 #include "apps/sim/swarm.h"
 #include "common/check.h"
-#include "routing/wiring/step_shares.h"
 
 namespace swarm::sim {
 namespace {
 
+using apps::each_peer;
+using apps::FlowPeer;
+using apps::FlowResult;
+using apps::FlowScenario;
 using std::chrono::duration;
 using std::chrono::duration_cast;
 using std::chrono::nanoseconds;
@@ -57,7 +58,7 @@ class Flow {
     advance(kWeighing_s);
     Bytes most;
     const auto& traffic = swarm_.net.traffic();
-    each_peer([&](size_t, const std::string& name, const FlowPeer&) {
+    each_peer(scenario_, [&](size_t, const std::string& name, const FlowPeer&) {
       const Bytes bytes = bytes_of(traffic.at(swarm_.nodes.at(name).id));
       most.up = std::max(most.up, bytes.up);
       most.down = std::max(most.down, bytes.down);
@@ -76,19 +77,8 @@ class Flow {
   }
 
  private:
-  static std::string name(size_t stage, size_t peer) {
-    return fmt::format("stage{}-{}", stage, static_cast<char>('a' + peer));
-  }
-  template <class F>
-  void each_peer(F work) {
-    for (size_t stage = 0; stage < scenario_.stages.size(); ++stage)
-      for (size_t peer = 0; peer < scenario_.stages[stage].size(); ++peer)
-        if (!scenario_.stages[stage][peer].absent)
-          work(stage, name(stage, peer), scenario_.stages[stage][peer]);
-  }
-
   void start() {
-    each_peer([this](size_t stage, const std::string& name, const FlowPeer& peer) {
+    each_peer(scenario_, [this](size_t stage, const std::string& name, const FlowPeer& peer) {
       MachineTimes times;
       times.compute = nanoseconds(0);
       times.pass = span(peer.compute_s / 2);
@@ -104,7 +94,7 @@ class Flow {
   }
 
   void set_rates(const Bytes& most) {
-    each_peer([&](size_t, const std::string& name, const FlowPeer& peer) {
+    each_peer(scenario_, [&](size_t, const std::string& name, const FlowPeer& peer) {
       LinkRates rates;
       if (peer.up_s > 0) rates.up = most.up / peer.up_s;
       if (peer.down_s > 0) rates.down = most.down / peer.down_s;
@@ -131,7 +121,7 @@ class Flow {
   FlowResult result(const TrafficCounts& before, double seconds) {
     FlowResult result;
     result.stages.resize(scenario_.stages.size());
-    each_peer([&](size_t stage, const std::string& name, const FlowPeer& peer) {
+    each_peer(scenario_, [&](size_t stage, const std::string& name, const FlowPeer& peer) {
       const auto& node = swarm_.nodes.at(name);
       const auto& counts = swarm_.net.traffic().at(node.id);
       const Bytes bytes = bytes_of(counts);
@@ -145,58 +135,8 @@ class Flow {
       one.carried = static_cast<double>(replies) / seconds;
       result.stages[stage].push_back(one);
     });
-    result.capacity = std::numeric_limits<double>::infinity();
-    for (auto& stage : result.stages) add_stage(stage, result);
-    result.bound = result.capacity;
-    if (!scenario_.asynchronous)
-      result.bound = scenario_.microbatches / (shortest_s(result.stages) + ending_s());
+    complete(result, scenario_);
     return result;
-  }
-
-  /// Of a step: each stage has whole microbatches, dealt out so that the last is done soonest, and
-  /// waits for the first and after the last as long as the quickest peers before it take.
-  double shortest_s(const std::vector<std::vector<FlowResult::Peer>>& stages) const {
-    double shortest_s = 0, before_s = 0;
-    for (size_t stage = 0; stage < stages.size(); ++stage) {
-      constexpr double kNever = std::numeric_limits<double>::infinity();
-      double quickest_s = kNever, nearest_s = kNever;
-      for (const FlowPeer& peer : scenario_.stages[stage]) {
-        if (peer.absent) continue;
-        quickest_s = std::min(quickest_s, peer.compute_s);
-        nearest_s = std::min(nearest_s, peer.away_s);
-      }
-      std::vector<double> costs_s;
-      for (const auto& peer : stages[stage]) costs_s.push_back(1 / peer.capacity);
-      routing::StepShares shares;
-      shares.deal(costs_s, scenario_.microbatches, 0, 0);
-      before_s += 2 * (scenario_.way_s + nearest_s);
-      shortest_s = std::max(shortest_s, before_s + shares.takes_s());
-      before_s += quickest_s;
-    }
-    return shortest_s;
-  }
-
-  /// Close, part, average, commit, lease: one after another, and every peer has to have them.
-  double ending_s() const {
-    double farthest_s = 0;
-    for (const auto& stage : scenario_.stages)
-      for (const FlowPeer& peer : stage)
-        if (!peer.absent) farthest_s = std::max(farthest_s, peer.away_s);
-    return 5 * scenario_.way_s + 4 * farthest_s;  // trainers lease, and are not far
-  }
-
-  static void add_stage(std::vector<FlowResult::Peer>& stage, FlowResult& result) {
-    double capacity = 0, carried = 0;
-    for (const auto& peer : stage) {
-      capacity += peer.capacity;
-      carried += peer.carried;
-    }
-    for (auto& peer : stage) {
-      peer.fair = peer.capacity / capacity;
-      peer.share = carried > 0 ? peer.carried / carried : 0;
-    }
-    result.capacity = std::min(result.capacity, capacity);
-    result.carried = &stage == &result.stages.front() ? carried : std::min(result.carried, carried);
   }
 
   void advance(double seconds) { swarm_.system.advance(span(seconds)); }
@@ -207,14 +147,6 @@ class Flow {
 };
 
 }  // namespace
-
-double FlowResult::worst_share() const {
-  double worst = 0;
-  for (const auto& stage : stages)
-    for (const auto& peer : stage)
-      worst = std::max(worst, std::abs(peer.share - peer.fair) / peer.fair);
-  return worst;
-}
 
 FlowResult run_flow(const FlowScenario& scenario) {
   SWARM_CHECK(!scenario.stages.empty());

@@ -5,11 +5,11 @@
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
-#include "apps/sim/flow_table.h"
+#include "apps/bench/figures/flow_table.h"
 
 using namespace swarm;
-using sim::FlowResult;
-using sim::FlowScenario;
+using apps::FlowResult;
+using apps::FlowScenario;
 
 namespace {
 
@@ -25,12 +25,12 @@ struct Bars {
   double off = 0.15;  ///< Of a share.
 };
 
-/// The cases of sim::share_cases() with these numbers.
+/// The cases of apps::share_cases() with these numbers.
 void check_shares(size_t peers, bool asynchronous, const std::vector<size_t>& numbers,
                   const Bars& bars = {}) {
-  const auto cases = sim::share_cases(peers, asynchronous);
+  const auto cases = apps::share_cases(peers, asynchronous);
   for (const size_t number : numbers) {
-    const sim::ShareCase& one = cases.at(number);
+    const apps::ShareCase& one = cases.at(number);
     BOOST_TEST_INFO_SCOPE(one.with.name << ", " << peers << " peers a stage");
     const FlowResult result = run(one.with);
     BOOST_TEST(result.worst_share() <= (one.has_slow ? bars.off : 0.1), result.worst_share());
@@ -44,7 +44,7 @@ void check_shares(size_t peers, bool asynchronous, const std::vector<size_t>& nu
 
 void check_utilisation(double transfer, double bar) {
   for (const double round_trip_s : {0.0, 0.2}) {
-    const FlowScenario scenario = sim::utilisation(transfer, round_trip_s);
+    const FlowScenario scenario = apps::utilisation(transfer, round_trip_s);
     const FlowResult result = run(scenario);
     BOOST_TEST(result.of_bound() >= bar, scenario.name << ": " << result.of_bound());
   }
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(links_that_are_slower_than_computers_are_busy) { check_util
 
 // What there was before: a number for all swarms.
 BOOST_AUTO_TEST_CASE(six_a_trainer_are_too_few_where_round_trips_are_long) {
-  FlowScenario scenario = sim::utilisation(0.12, 0.2);
+  FlowScenario scenario = apps::utilisation(0.12, 0.2);
   scenario.in_flight = 6;
   BOOST_TEST(run(scenario).of_bound() < 0.9);
 }
