@@ -230,11 +230,11 @@ milliseconds StageClient::patience(int64_t samples) const {
   return millis(2 * longest_s);
 }
 
-/// What the pace of the answers makes of it, and what the file says.
+/// What the pace of the answers makes of it, once it was seen, and what the file says.
 void StageClient::tell_slow_way(const PeerId& peer, const Load& load) {
   const double has_s = deps_.estimates.max_deadline_s;
   const auto needs_s = choice_.paced_s(peer, load.under_way);
-  if (told_slow_way_ || !needs_s || *needs_s <= has_s) return;
+  if (told_slow_way_ || !choice_.pace_seen(peer) || !needs_s || *needs_s <= has_s) return;
   told_slow_way_ = true;
   const auto microbatches = load.under_way / std::max<int64_t>(load.samples, 1);
   deps_.events->record(

@@ -18,6 +18,8 @@ class AnswerPace {
   /// Between two answers [s]. Nothing: none came yet. Before the second it is all of the first's
   /// wait, which is more.
   std::optional<double> seconds_per_sample() const { return pace_s_; }
+  /// Two answers and more have shown it.
+  bool seen() const { return intervals_ > 0; }
 
  private:
   std::optional<double> last_s_;  // the last answer; something has been under way ever since

@@ -182,6 +182,11 @@ void PeerChoice::came(const PeerId& peer, int64_t samples, double waited_s, doub
     found->second.pace.answered(samples, waited_s, now_s);
 }
 
+bool PeerChoice::pace_seen(const PeerId& peer) const {
+  const auto own = work_.find(peer);
+  return own != work_.end() && own->second.pace.seen();
+}
+
 std::optional<double> PeerChoice::paced_s(const PeerId& peer, int64_t samples) const {
   const auto own = work_.find(peer);
   auto each_s = own == work_.end() ? std::nullopt : own->second.pace.seconds_per_sample();

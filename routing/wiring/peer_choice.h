@@ -82,6 +82,9 @@ class PeerChoice {
   /// slowest of the others. Nothing: none has answered.
   std::optional<double> paced_s(const PeerId& peer, int64_t samples) const;
 
+  /// Its own answers have shown the peer's pace: no guess from one wait, or from others.
+  bool pace_seen(const PeerId& peer) const;
+
   /// By what answers took. Bytes may take longer: routing/wiring/deadline.h.
   double deadline_s(const PeerId& peer, int64_t samples) const;
   double seconds_per_sample(const PeerId& peer) const { return costs_.seconds_per_sample(peer); }

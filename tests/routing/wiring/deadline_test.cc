@@ -128,7 +128,9 @@ BOOST_AUTO_TEST_CASE(the_first_wait_is_a_bound_until_there_is_an_interval) {
   pace.begins();
   pace.answered(2, 8, 8);
   BOOST_TEST(pace.seconds_per_sample().value() == 4);
+  BOOST_TEST(!pace.seen());
   pace.answered(2, 9, 9);
+  BOOST_TEST(pace.seen());
   BOOST_TEST(pace.seconds_per_sample().value() == 0.5);
 }
 
@@ -198,6 +200,10 @@ BOOST_AUTO_TEST_CASE(a_peer_that_has_not_answered_is_taken_to_be_like_the_slowes
   choice.came(peer(2), 1, 5, 5);
   BOOST_TEST(choice.paced_s(peer(1), 3).value() == 6);
   BOOST_TEST(choice.paced_s(peer(3), 2).value() == 10);
+  BOOST_TEST(!choice.pace_seen(peer(1)));
+  BOOST_TEST(!choice.pace_seen(peer(3)));
+  choice.came(peer(1), 1, 2, 4);
+  BOOST_TEST(choice.pace_seen(peer(1)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
