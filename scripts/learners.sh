@@ -122,11 +122,10 @@ capped() {
 killed() {
   train killed "$(timeline 5 kill 15 start 41 kill 42 start)" "${large[@]}" "${links[@]}" \
     --set training.steps=100 --set state_transfer.state_bytes_per_s="$cap"
-  local learns joined
-  learns=$(when stage0-c learns last)
+  local joined
   joined=$(when stage0-c joined last)
   echo "killed: of $(field stage0-c learns bytes) bytes $(field stage0-c download_resumed kept_bytes) were on its disk," \
-    "$(field stage0-c download_resumed too_old_bytes) too old; in service $(minus "$joined" "$learns") s after it began again," \
+    "$(field stage0-c download_resumed too_old_bytes) too old; in service" \
     "$(minus "$joined" "$(when stage0-c process_started last)") s after its process listened"
 }
 
