@@ -22,7 +22,6 @@ class DelayedSchedule : public SyncSchedule {
  protected:
   void judge_rounds() override;
   bool hold_back() override;
-  bool hides_rounds() const override { return true; }
   bool update_under_way(Stage stage) const override;
   StageRound* find(Stage stage, Round round) override;
 

@@ -114,35 +114,18 @@ const std::vector<uint32_t>& Frame::part_weights(Stage stage, const std::vector<
   return part_weights_[stage].next(ids, links);
 }
 
-/// The vector as most of the members tell, who have the same one: what a single one says may be anything.
-double Frame::average_bytes(const std::vector<Share>& members) const {
-  std::vector<uint64_t> told;
-  for (const Share& one : members) {
-    const PeerFacts* peer = roster.find(one.peer);
-    if (peer != nullptr && peer->average_bytes > 0) told.push_back(peer->average_bytes);
-  }
-  if (told.empty()) return 0;
-  const auto middle = told.begin() + static_cast<std::ptrdiff_t>((told.size() - 1) / 2);
-  std::nth_element(told.begin(), middle, told.end());
-  return static_cast<double>(*middle);
-}
-
-void Frame::judge_readers(const OpenStep& closing, bool hidden) {
-  const auto seconds = [](Time time) { return std::chrono::duration<double>(time).count(); };
+void Frame::averaged(Stage stage, const StageRound& round) {
+  reach.reached(round.in_order(), round.relays);
   Readers::Done done;
-  for (const StageRound& round : closing.stages) {
-    Readers::Round& one = done.rounds.emplace_back();
-    for (const Share& member : round.members) {
-      const PeerFacts* peer = roster.find(member.peer);
-      if (peer == nullptr) return;  // who is lost is not judged, nor the others beside it
-      one.members.push_back({member.peer, peer->link, member.slots.size()});
-    }
-    one.bytes = average_bytes(round.members);
-    one.took_s = seconds(round.took);
-    done.filling_s = std::max(done.filling_s, seconds(round.filling));
+  for (const Share& one : round.members) {
+    const PeerFacts* peer = roster.find(one.peer);
+    if (peer == nullptr) return;
+    done.members.push_back({one.peer, peer->link, one.slots.size()});
+    done.bytes = std::max(done.bytes, static_cast<double>(peer->average_bytes));
   }
-  if (hidden) done.hidden_s = done.filling_s;  // the next step takes about as long
-  readers.done(done);
+  done.filling_s = std::chrono::duration<double>(round.filling).count();
+  if (round.overlapped) done.hidden_s = done.filling_s;  // the next step takes about as long
+  readers.done(stage, done);
 }
 
 /// There is always one left that contributes.

@@ -92,9 +92,8 @@ struct Frame {
   bool set_aside(Stage stage, std::vector<Relay>& relays, bool retry = true);
   /// How a round of a stage divides its vector among these members.
   const std::vector<uint32_t>& part_weights(Stage stage, const std::vector<Share>& members);
-  /// Every stage has averaged this step: what its members cost. `hidden`: rounds run while the next step
-  /// is computed.
-  void judge_readers(const OpenStep& closing, bool hidden);
+  /// Every member of the round has the average.
+  void averaged(Stage stage, const StageRound& round);
   /// Members that hold rounds up for longer than they are worth leave them: between two steps.
   void retire_readers();
   /// Of some stage two that were parted are to be tried again: in a round that can be repeated.
@@ -120,7 +119,6 @@ struct Frame {
 
  private:
   std::vector<Reach::Member> members_of(Stage stage) const;
-  double average_bytes(const std::vector<Share>& members) const;
   void note_relays(Stage stage, const std::vector<Reach::Member>& members,
                    const std::vector<Relay>& relays);
   void end();

@@ -36,8 +36,6 @@ struct StageRound {
   int links_failed = 0;               ///< Failures that began it: a link has two ends.
   double squared_norm = 0;
   Time filling{};  ///< From the opening of its step until that was full.
-  Time began{};
-  Time took{};  ///< Until every member had the average.
 
   bool runs() const { return at == At::kAveraging; }
   bool any_answer() const;

@@ -23,7 +23,7 @@ void SyncSchedule::begin(Step step) {
 void SyncSchedule::open_step(Step step, Step computed_on) {
   frame_.enter(step, computed_on);
   frame_.open.ledger = frame_.make_ledger(step);
-  // Else an update is under way to it, or there are no more rounds.
+  // An update may be under way to it; after the last one nobody need leave.
   if (step == computed_on && !frame_.nothing_to_train()) frame_.retire_readers();
   for (auto& [id, peer] : frame_.roster.peers()) {
     if (!peer.serving || peer.held.empty()) continue;
@@ -92,7 +92,6 @@ void SyncSchedule::send_close(Stage stage, bool go_on, const orders::CommitStep*
   round.members = close.members;
   round.relays = close.relays;
   round.filling = open.full_at.value_or(frame_.now) - open.opened_at;
-  round.began = frame_.now;
   for (const Share& member : close.members) {
     PeerFacts& peer = frame_.roster.peers().at(member.peer);
     frame_.latecomers.took_part(member.peer);
@@ -104,7 +103,6 @@ void SyncSchedule::send_close(Stage stage, bool go_on, const orders::CommitStep*
 }
 
 orders::CommitStep SyncSchedule::decide_commit(const OpenStep& closing) {
-  frame_.judge_readers(closing, hides_rounds());
   orders::CommitStep commit;
   commit.step = closing.step;
   commit.gradient_norm = closing.gradient_norm();
@@ -221,8 +219,7 @@ void SyncSchedule::judge(Stage stage, StageRound& round) {
   if (verdict.kind == Kind::kWait) return;
   if (verdict.kind == Kind::kAveraged) {
     round.at = At::kAveraged;
-    round.took = frame_.now - round.began;
-    frame_.reach.reached(round.in_order(), round.relays);
+    frame_.averaged(stage, round);
     const Time since_open = frame_.now - frame_.open.opened_at;
     frame_.note(facts::StageAveraged{round.answers.size(), since_open, round.overlapped}, stage);
     return advance();

@@ -30,9 +30,6 @@ class SyncSchedule : public Schedule {
 
   /// Something else than closing the open step is to be done first; true: it is not to be closed.
   virtual bool hold_back() { return false; }
-  /// A round runs while the next step is computed: nobody waits for one that takes no longer. Where it is the
-  /// rule, a step that is closed otherwise now and then says nothing else of its members.
-  virtual bool hides_rounds() const { return false; }
   /// An update of this stage is under way that a lost peer may have been needed for.
   virtual bool update_under_way(Stage stage) const;
   /// The same as Schedule::round(), to be changed.

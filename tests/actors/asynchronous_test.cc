@@ -89,7 +89,7 @@ struct AsyncSwarm : testing::SimSwarm {
   std::string leader() {
     for (auto& [name, node] : nodes)
       if (node.stage < 0 && node.alive &&
-          describe(node.actors[1]).find("standby") == std::string::npos)
+          describe(node.actors[2]).find("standby") == std::string::npos)
         return name;
     return "";
   }

@@ -31,7 +31,7 @@ struct Swarm : SimSwarm {
       std::string text;
       caf::scoped_actor self(*system);
       auto handle =
-          self->request(node.actors[1], caf::infinite, swarm::actors::describe_atom::value);
+          self->request(node.actors[2], caf::infinite, swarm::actors::describe_atom::value);
       system.run();
       handle.receive([&](const std::string& t) { text = t; }, [](const caf::error&) {});
       if (text.find("standby") == std::string::npos) return name;

@@ -131,7 +131,7 @@ class Exchange {
     if (!may || !sides_[by]->ready(of, next)) return false;
     const auto out = sides_[by]->request(of, next);
     auto number = sides_[of]->contribute(out.head, out.body);
-    BOOST_REQUIRE_MESSAGE(number.ok(), to_string(number.error()));
+    BOOST_REQUIRE_MESSAGE(number.ok(), (number.ok() ? "" : to_string(number.error())));
     if (random_() % 8 == 0) {  // sent again
       auto again = sides_[of]->contribute(out.head, out.body);
       BOOST_REQUIRE(again.ok());
@@ -153,7 +153,7 @@ class Exchange {
       }
       const auto mean = sides_[one.of]->answer(one.answer);
       const auto taken = sides_[one.by]->take_answer(one.of, one.number, mean);
-      BOOST_REQUIRE_MESSAGE(taken.ok(), to_string(taken.error()));
+      BOOST_REQUIRE_MESSAGE(taken.ok(), (taken.ok() ? "" : to_string(taken.error())));
       --open_[one.by][one.of];
       any = true;
     }

@@ -121,7 +121,7 @@ BOOST_FIXTURE_TEST_CASE(a_slot_that_is_still_being_computed_does_not_count, OneS
   const bool computing = system.advance_until(
       [this] { return phase().find("slots held 1, round") != std::string::npos; }, 60s, 10ms);
   BOOST_TEST_REQUIRE(computing, phase());
-  const bool first = describe(nodes["trainer"].actors[1]).find("standby") == std::string::npos;
+  const bool first = describe(nodes["trainer"].actors[2]).find("standby") == std::string::npos;
   kill(first ? "trainer" : "another");
   BOOST_TEST(run_to_end(1000s));
   BOOST_TEST(check_parameters() == "");
