@@ -86,26 +86,12 @@ void LinkMeter::forget(LinkId id, TimePoint now) {
   links_.erase(id);
 }
 
-double LinkMeter::newest_s() const {
-  double newest_s = 0;
-  for (const auto& [id, link] : links_) newest_s = std::max(newest_s, link.measured_at_s);
-  return newest_s;
-}
-
 double LinkMeter::rate() const {
-  double best = all_rate_;
-  const double newest = newest_s();
+  double best = all_rate_, newest_s = 0;
+  for (const auto& [id, link] : links_) newest_s = std::max(newest_s, link.measured_at_s);
   for (const auto& [id, link] : links_)
-    if (newest - link.measured_at_s < kRemember_s) best = std::max(best, link.alone_rate);
+    if (newest_s - link.measured_at_s < kRemember_s) best = std::max(best, link.alone_rate);
   return best;
-}
-
-double LinkMeter::rate_of_several() const {
-  const double newest = newest_s();
-  const auto shown = std::count_if(links_.begin(), links_.end(), [newest](const auto& one) {
-    return one.second.alone_rate > 0 && newest - one.second.measured_at_s < kRemember_s;
-  });
-  return shown == 1 && links_.size() > 1 ? 0 : rate();
 }
 
 double LinkMeter::rate(LinkId id) const {

@@ -46,9 +46,6 @@ class LinkMeter {
 
   /// Of the node's links together [bytes/s]; 0: not known.
   double rate() const;
-  /// The same, but not what a single one of several links has shown: the others were too fast to be seen, or
-  /// idle, and it may be the other side that is slow.
-  double rate_of_several() const;
   /// Of one link [bytes/s]; 0: not known, or about as fast as the node: then the node explains it.
   double rate(LinkId link) const;
 
@@ -68,7 +65,6 @@ class LinkMeter {
     bool measured() const { return busy && hidden_left == 0; }
   };
 
-  double newest_s() const;
   void advance(TimePoint now);
   void begin(Link& link);
   void add_time(Link& link);

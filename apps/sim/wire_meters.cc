@@ -54,8 +54,8 @@ void WireMeters::tell(const NodeId& own, actors::LinksStats& stats) const {
 void WireMeters::tell_averages(const NodeId& own, actors::LinksStats& stats) const {
   auto node = nodes_.find(own);
   if (node == nodes_.end()) return;
-  stats.averages_send_bytes_per_s = node->second.sending.rate_of_several();
-  stats.averages_receive_bytes_per_s = node->second.receiving.rate_of_several();
+  stats.averages_send_bytes_per_s = node->second.sending.rate();
+  stats.averages_receive_bytes_per_s = node->second.receiving.rate();
 }
 
 }  // namespace swarm::sim

@@ -141,7 +141,7 @@ void Readers::begin(Stage stage, const PeerId& peer) {
   const Done& round = latest_.at(stage);
   const double step_s = round.filling_s + stall_s(round.members, round) - record.worth.costs_s;
   const double rounds = record.worth.costs_s / std::max(1e-9, step_s * kTrialShare);
-  record.ask_after = static_cast<int>(std::clamp(rounds, double{kAskAgain}, 1'000.0));
+  record.ask_after = static_cast<int>(std::clamp(rounds, double{kAskAgain}, 1e6));
 }
 
 bool Readers::reads(const PeerId& peer) const {

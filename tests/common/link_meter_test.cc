@@ -138,16 +138,4 @@ BOOST_FIXTURE_TEST_CASE(a_forgotten_link_is_no_longer_busy, Meter) {
   BOOST_TEST(meter.rate(1) == 0);
 }
 
-BOOST_FIXTURE_TEST_CASE(what_one_of_several_links_has_shown_may_be_the_other_sides, Meter) {
-  for (int i = 0; i < 4; ++i) frame(1, kFrame, 1e6);
-  BOOST_TEST(meter.rate_of_several() == 1e6, tt::tolerance(0.01));  // there is no other
-  frame(2, 60'000, 1e9);                                            // into a buffer
-  BOOST_TEST(meter.rate_of_several() == 0);
-  BOOST_TEST(meter.rate() == 1e6, tt::tolerance(0.01));
-  for (int i = 0; i < 8; ++i) frame(2, kFrame, 8e6);
-  BOOST_TEST(meter.rate_of_several() == 8e6, tt::tolerance(0.01));
-  meter.forget(1, now);
-  BOOST_TEST(meter.rate_of_several() == 8e6, tt::tolerance(0.01));
-}
-
 BOOST_AUTO_TEST_SUITE_END()

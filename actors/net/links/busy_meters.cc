@@ -60,8 +60,8 @@ void BusyMeters::forget(ConnId conn, TimePoint now) {
 void BusyMeters::tell(LinksStats& stats) const {
   stats.send_bytes_per_s = work_.sending.rate();
   stats.receive_bytes_per_s = work_.receiving.rate();
-  stats.averages_send_bytes_per_s = averages_.sending.rate_of_several();
-  stats.averages_receive_bytes_per_s = averages_.receiving.rate_of_several();
+  stats.averages_send_bytes_per_s = averages_.sending.rate();
+  stats.averages_receive_bytes_per_s = averages_.receiving.rate();
   std::map<NodeId, double> slowest;  // two links may lead to one node for a while
   for (const auto& [conn, node] : nodes_) {
     const double rate = work_.sending.rate(conn);

@@ -3,8 +3,7 @@
 ///
 /// Microbatches and parts of averages are measured apart: the latter go between neighbours of a stage,
 /// and a slow one of those says nothing of the links on which the work goes. States are not measured:
-/// they go to who joins. Of averages a rate that one neighbour of several has shown is not told: parts would be
-/// sized by that neighbour's link.
+/// they go to who joins.
 #pragma once
 
 #include <map>
