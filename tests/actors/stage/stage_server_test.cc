@@ -15,8 +15,10 @@ namespace {
 using namespace std::chrono_literals;
 
 struct OneStage : testing::SimSwarm {
-  OneStage() {
+  /// `slots`: of a step; 0: as many as usual.
+  explicit OneStage(uint32_t slots = 0) {
     num_stages = 1;
+    if (slots > 0) training.batch = slots * training.microbatch;
     add_trainer("trainer");
   }
   void add(const sim::MachineTimes& times) {
@@ -51,6 +53,11 @@ struct OneStage : testing::SimSwarm {
     system.run();
     return *outcome;
   }
+};
+
+/// The step ends with its only slot.
+struct OneSlot : OneStage {
+  OneSlot() : OneStage(1) {}
 };
 
 BOOST_AUTO_TEST_SUITE(StageServerTest)
@@ -112,8 +119,7 @@ BOOST_FIXTURE_TEST_CASE(mail_of_another_mode_is_refused, OneStage) {
 
 // A new coordinator counted it on the peer's word and closed the step; then the computation failed, and the
 // update lacked a slot that counted.
-BOOST_FIXTURE_TEST_CASE(a_slot_that_is_still_being_computed_does_not_count, OneStage) {
-  training.batch = training.microbatch;  // one slot a step: the step ends with it
+BOOST_FIXTURE_TEST_CASE(a_slot_that_is_still_being_computed_does_not_count, OneSlot) {
   add_trainer("another");
   add({20s, 0ms});
   BOOST_REQUIRE(run_to_step(2, 300s));
