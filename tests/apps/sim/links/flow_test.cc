@@ -52,11 +52,7 @@ void check_utilisation(double transfer, double bar) {
 
 }  // namespace
 
-#ifdef SWARM_SIM_SEEDS  // under sanitizers: minutes, and no line of code that other cases do not run
-BOOST_AUTO_TEST_SUITE(Flow, *boost::unit_test::disabled())
-#else
 BOOST_AUTO_TEST_SUITE(Flow)
-#endif
 
 BOOST_AUTO_TEST_CASE(asynchronous_shares_follow_what_two_peers_can_carry) {
   check_shares(2, true, {2, 4});  // a slow link and a slow computer; one of each pair far away
