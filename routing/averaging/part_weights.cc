@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include "common/check.h"
 
@@ -16,6 +17,8 @@ constexpr double kLeastPart = 1.0 / 16;
 /// The told weights' time that new ones must beat.
 constexpr double kWorthChanging = 0.9;
 constexpr int kHalvings = 80;
+/// Of what the others let a member move [bytes/s]: who moves as much may well be faster.
+constexpr double kExplained = 0.75;
 
 /// The lower one: of two, who tells of great links does not speak for those of whom nothing is known.
 double median_of(std::vector<double> known) {
@@ -84,6 +87,34 @@ double sum(const std::vector<double>& parts) {
   return std::accumulate(parts.begin(), parts.end(), 0.0);
 }
 
+double sum(const std::vector<uint32_t>& weights) {
+  return std::accumulate(weights.begin(), weights.end(), 0.0);
+}
+
+/// Links that may be faster than they were seen in a round with these weights are as the fastest.
+std::vector<MemberLink> at_best(const std::vector<MemberLink>& links,
+                                const std::vector<uint32_t>& weights) {
+  const Round round(links);
+  const double all = sum(weights);
+  MemberLink fastest = round.links.front();
+  for (const MemberLink& link : round.links) {
+    fastest.up = std::max(fastest.up, link.up);
+    fastest.down = std::max(fastest.down, link.down);
+  }
+  auto best = round.links;
+  for (size_t i = 0; i < best.size(); ++i) {
+    double others_s = 0;
+    for (size_t j = 0; j < best.size(); ++j)
+      if (j != i) others_s = std::max(others_s, round.seconds(round.links[j], weights[j] / all));
+    const MemberLink& link = round.links[i];
+    const double part = weights[i] / all;
+    if (link.up * others_s >= kExplained * round.up(link).with(part)) best[i].up = fastest.up;
+    if (link.down * others_s >= kExplained * round.down(link).with(part))
+      best[i].down = fastest.down;
+  }
+  return best;
+}
+
 }  // namespace
 
 double checked_rate(double bytes_per_s) {
@@ -119,7 +150,7 @@ double round_seconds(const std::vector<MemberLink>& links, const std::vector<uin
                      double bytes) {
   SWARM_CHECK(links.size() == weights.size());
   const Round round(links);
-  const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
+  const double all = sum(weights);
   SWARM_CHECK(all > 0);
   if (links.size() < 2) return 0;
   double slowest = 0;
@@ -131,12 +162,34 @@ double round_seconds(const std::vector<MemberLink>& links, const std::vector<uin
 const std::vector<uint32_t>& PartWeights::next(const std::vector<PeerId>& members,
                                                const std::vector<MemberLink>& links) {
   SWARM_CHECK(members.size() == links.size());
+  const auto saves = [](const std::vector<MemberLink>& of, const auto& weights, const auto& told) {
+    return round_seconds(of, weights, 1) <= kWorthChanging * round_seconds(of, told, 1);
+  };
+  if (members != members_ || members.empty()) {
+    auto known = links;
+    const std::set<PeerId> before(members_.begin(), members_.end());
+    for (size_t i = 0; i < known.size(); ++i)
+      if (!before.empty() && before.count(members[i]) == 0) known[i].up = known[i].down = 0;
+    members_ = members;
+    before_trial_.clear();
+    rounds_ = 0;
+    trial_after_ = kFirstTrial;
+    return weights_ = best_weights(known);
+  }
   auto best = best_weights(links);
-  const bool same = members == members_ && !members.empty();
-  if (same && round_seconds(links, best, 1) > kWorthChanging * round_seconds(links, weights_, 1))
-    return weights_;
-  members_ = members;
-  return weights_ = std::move(best);
+  if (!before_trial_.empty()) {  // the trial has shown what it could
+    if (!saves(links, weights_, before_trial_)) weights_ = before_trial_;
+    before_trial_.clear();
+  }
+  if (saves(links, best, weights_)) return weights_ = std::move(best);
+  if (++rounds_ < trial_after_) return weights_;
+  rounds_ = 0;
+  trial_after_ = std::min(kLastTrial, 2 * trial_after_);
+  const auto possible = at_best(links, weights_);
+  auto trial = best_weights(possible);
+  if (!saves(possible, trial, weights_)) return weights_;
+  before_trial_ = weights_;
+  return weights_ = std::move(trial);
 }
 
 }  // namespace swarm::routing

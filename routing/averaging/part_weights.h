@@ -48,6 +48,13 @@ double round_seconds(const std::vector<MemberLink>& links, const std::vector<uin
 
 /// The weights that the members of one stage are told: those of the round before, until others would
 /// save a tenth of the round, or there are other members. Rates are measured, and never twice the same.
+///
+/// What is measured depends on the parts: who reduces little sends to who reduces much, all others do
+/// too, and none is seen to send faster than its share of that one's link. So parts that were once too
+/// unequal would stay so. Every so often one round has the parts that would be right if whoever is no
+/// faster than the others' links explain were as fast as the fastest; what it shows counts from then on.
+/// Who comes to those of the round before has a part as if its links were not known: what was seen of
+/// them is old, and a part shows what they are now.
 class PartWeights {
  public:
   /// `links`: of `members`, in their order.
@@ -55,8 +62,13 @@ class PartWeights {
                                     const std::vector<MemberLink>& links);
 
  private:
+  static constexpr int kFirstTrial = 8,
+                       kLastTrial = 64;  ///< Rounds between trials, doubled each time.
+
   std::vector<PeerId> members_;
   std::vector<uint32_t> weights_;
+  std::vector<uint32_t> before_trial_;  ///< Empty: the last round was none.
+  int rounds_ = 0, trial_after_ = kFirstTrial;
 };
 
 }  // namespace swarm::routing

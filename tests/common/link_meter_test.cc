@@ -126,6 +126,19 @@ BOOST_FIXTURE_TEST_CASE(a_slow_sender_is_not_charged_to_the_receiver, Meter) {
   BOOST_TEST(meter.rate() > 40e6);
 }
 
+// Three send to one who learns, each with a third of what their own links carry; between, each carries what
+// it can. A window of that kind halved the rate, and the parts of the next round were cut for a slow link.
+BOOST_FIXTURE_TEST_CASE(what_others_hold_up_now_and_then_makes_no_link_slow, Meter) {
+  for (int i = 0; i < 20; ++i) {
+    frame(1, 2 * kFrame, 3e6);
+    frame(2, 2 * kFrame, 9e6);
+    BOOST_TEST((i == 0 || meter.rate() > 8.5e6), i << ": " << meter.rate());
+    frame(1, 2 * kFrame, 3e6);
+    frame(1, 2 * kFrame, 3e6);
+    BOOST_TEST((i == 0 || meter.rate() > 8.5e6), i << ": " << meter.rate());
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(a_forgotten_link_is_no_longer_busy, Meter) {
   meter.set_busy(1, true, now);
   wait(5);

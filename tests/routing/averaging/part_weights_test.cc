@@ -203,4 +203,58 @@ BOOST_AUTO_TEST_CASE(other_members_get_other_weights) {
   BOOST_TEST(told.next(peers(3), links) == Weights(3, 1), boost::test_tools::per_element());
 }
 
+// One that had read while its link became better had next to no part, and could not show it.
+BOOST_AUTO_TEST_CASE(who_comes_back_shows_its_links_anew) {
+  PartWeights told;
+  std::vector<MemberLink> links{{1e7, 1e7}, {1e7, 1e7}, {1e7, 1e7}};
+  told.next(peers(3), links);
+  links.push_back({1e6, 1e6});
+  BOOST_TEST(told.next(peers(4), links)[3] > 0u);
+  BOOST_TEST(told.next(peers(4), links)[3] == 0u);  // nothing better was seen
+}
+
+namespace {
+
+/// What a round over links `real` shows of them: nobody is seen faster than the slowest lets it be, and what
+/// was faster within the last rounds counts.
+std::vector<MemberLink> seen(const std::vector<MemberLink>& real, const Weights& weights) {
+  const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
+  const double took_s = round_seconds(real, weights, 1), m = static_cast<double>(real.size());
+  std::vector<MemberLink> rates;
+  for (size_t i = 0; i < real.size(); ++i) {
+    const double moved = 1 + (m - 2) * weights[i] / all;
+    rates.push_back({std::min(real[i].up, moved / took_s), std::min(real[i].down, moved / took_s)});
+  }
+  return rates;
+}
+
+double settled_s(const std::vector<MemberLink>& real, std::vector<MemberLink> believed,
+                 int rounds) {
+  PartWeights told;
+  double took_s = 0;
+  for (int i = 0; i < rounds; ++i) {
+    const Weights weights = told.next(peers(static_cast<int>(real.size())), believed);
+    believed = seen(real, weights);
+    took_s += round_seconds(real, weights, 1);
+  }
+  return took_s / rounds;
+}
+
+}  // namespace
+
+// Who reduced all had the only link that was seen at work; the others' looked half as fast, for ever.
+BOOST_AUTO_TEST_CASE(parts_that_made_links_look_slow_are_tried_anew) {
+  const std::vector<MemberLink> real(3, {1e6, 1e6});
+  const double least = round_seconds(real, Weights(3, 1), 1);
+  BOOST_TEST(settled_s(real, {{1e6, 1e6}, {0.53e6, 0.9e6}, {0.54e6, 0.54e6}}, 100) < 1.05 * least);
+}
+
+BOOST_AUTO_TEST_CASE(trials_cost_little_where_links_are_slow) {
+  for (const double slow : {0.1e6, 0.3e6, 0.5e6, 0.7e6}) {
+    const std::vector<MemberLink> real{{1e6, 1e6}, {1e6, 1e6}, {1e6, 1e6}, {slow, slow}};
+    const double least = round_seconds(real, best_weights(real), 1);
+    BOOST_TEST(settled_s(real, real, 500) < 1.03 * least, slow);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
