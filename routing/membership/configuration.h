@@ -1,0 +1,77 @@
+/// The configuration: the numbered list of nodes whose answers make a commit count, and the state
+/// that its number begins with (docs/one_history.md has the whole rule and why it holds).
+///
+/// Pure values. A number is used by one coordinator only, so (number, step) names one commit.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "common/ids.h"
+#include "common/strong_id.h"
+#include "routing/steps/history.h"
+
+namespace swarm::routing {
+
+using ConfigurationNumber = StrongId<struct ConfigurationNumberTag, uint64_t>;
+
+/// A coordinator's term with its node: two nodes may draw the same term (term.h), never the same ballot.
+struct Ballot {
+  Term term;
+  NodeId node;
+
+  friend bool operator==(const Ballot& a, const Ballot& b) {
+    return a.term == b.term && a.node == b.node;
+  }
+  friend bool operator!=(const Ballot& a, const Ballot& b) { return !(a == b); }
+  friend bool operator<(const Ballot& a, const Ballot& b) {
+    return std::tie(a.term, a.node) < std::tie(b.term, b.node);
+  }
+};
+
+/// Names of nodes: they stay when a process starts anew.
+using Voters = std::set<std::string>;
+
+/// A place in the history of the run.
+struct Place {
+  Step step;
+  History history;
+
+  friend bool operator==(const Place& a, const Place& b) {
+    return a.step == b.step && a.history == b.history;
+  }
+  friend bool operator!=(const Place& a, const Place& b) { return !(a == b); }
+};
+
+struct Configuration {
+  /// One more than that of the one before. 0: the list of the experiment file, which all nodes know
+  /// without having stored it; empty where the file lists no nodes.
+  ConfigurationNumber number;
+  Voters voters;
+  /// All that is committed in this number follows on this.
+  Place base;
+  /// More than `base` may have been committed in the number before: that is given up.
+  bool gone_back = false;
+
+  friend bool operator==(const Configuration& a, const Configuration& b) {
+    return a.number == b.number && a.voters == b.voters && a.base == b.base &&
+           a.gone_back == b.gone_back;
+  }
+  friend bool operator!=(const Configuration& a, const Configuration& b) { return !(a == b); }
+};
+
+/// How many of a list are there.
+struct Count {
+  size_t have = 0, of = 0;
+  Voters missing;
+
+  /// More than half: a tie waits.
+  bool most() const { return 2 * have > of; }
+  /// "have 3 of 8, missing a, b, c, d, e".
+  std::string text() const;
+};
+Count count(const Voters& list, const Voters& there);
+
+}  // namespace swarm::routing

@@ -1,0 +1,113 @@
+#include "routing/membership/quorum.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace swarm::routing {
+namespace {
+
+using Answers = std::vector<VoterAnswer>;
+
+const Configuration& newest_decided(const Answers& answers) {
+  return std::max_element(answers.begin(), answers.end(),
+                          [](const auto& a, const auto& b) {
+                            return a.record.decided.number < b.record.decided.number;
+                          })
+      ->record.decided;
+}
+
+/// The change that follows on `decided` with the highest ballot: if any holds, it is this one.
+std::optional<Proposal> newest_proposal(const Answers& answers, const Configuration& decided) {
+  std::optional<Proposal> newest;
+  for (const VoterAnswer& one : answers) {
+    const auto& proposal = one.record.proposal;
+    if (!proposal || proposal->next.number != decided.number + 1) continue;
+    if (!newest || newest->ballot < proposal->ballot) newest = proposal;
+  }
+  return newest;
+}
+
+/// Who has lost its disk may have stored what it shows no more: it counts for nothing.
+Voters counting(const Answers& answers, const Configuration& decided) {
+  Voters there;
+  for (const VoterAnswer& one : answers)
+    if (decided.number.value() == 0 || one.recorded()) there.insert(one.voter);
+  return there;
+}
+
+/// Whether more than half of both lists may have stored `next`: who answers and does not show it has
+/// not, and will not.
+bool may_hold(const Answers& answers, const Voters& there, const Configuration& decided,
+              const Configuration& next) {
+  Voters without = there;
+  for (const VoterAnswer& one : answers)
+    if (one.record.proposal && one.record.proposal->next == next) without.erase(one.voter);
+  const auto possible = [&without](const Voters& list) {
+    return 2 * count(list, without).missing.size() > list.size();
+  };
+  return possible(decided.voters) && possible(next.voters);
+}
+
+/// Fills `newest` and `perhaps_more`.
+void find_newest(const Answers& answers, Ruling& ruling) {
+  const Configuration& decided = ruling.decided;
+  ruling.newest = decided.base;
+  for (const VoterAnswer& one : answers)
+    if (one.mark && one.mark->number == decided.number && one.mark->place.step > ruling.newest.step)
+      ruling.newest = one.mark->place;
+  Voters know;  // that they have not voted beyond it
+  for (const VoterAnswer& one : answers) {
+    const bool voted = one.mark && one.mark->number == decided.number && one.mark->voted &&
+                       one.mark->place.step == ruling.newest.step;
+    if (one.remembers && !voted) know.insert(one.voter);
+  }
+  ruling.perhaps_more = 2 * count(decided.voters, know).missing.size() > decided.voters.size();
+}
+
+}  // namespace
+
+Ruling judge(const Answers& answers) {
+  Ruling ruling;
+  if (answers.empty()) return ruling;
+  ruling.decided = newest_decided(answers);
+  const Configuration& decided = ruling.decided;
+  const auto proposal = newest_proposal(answers, decided);
+  const Voters there = counting(answers, decided);
+  if (decided.voters.empty() && !proposal) {
+    ruling.kind = Ruling::Kind::kFound;
+    return ruling;
+  }
+  ruling.count = count(decided.voters, there);
+  if (!ruling.count.most() && !decided.voters.empty()) return ruling;
+  if (proposal && may_hold(answers, there, decided, proposal->next)) {
+    ruling.unfinished = proposal->next;
+    ruling.count = count(proposal->next.voters, there);
+    if (ruling.count.most()) ruling.kind = Ruling::Kind::kFinish;
+    return ruling;
+  }
+  ruling.kind = Ruling::Kind::kGoOn;
+  find_newest(answers, ruling);
+  return ruling;
+}
+
+Answers after(const Configuration& finished, Answers answers) {
+  for (VoterAnswer& one : answers) {
+    // Who had stored nothing has lost its disk, or is new: what others hold does not count for it.
+    if (!one.recorded() && finished.number.value() > 1) continue;
+    if (one.record.decided.number >= finished.number) continue;
+    one.record.decided = finished;
+    one.record.proposal.reset();
+  }
+  return answers;
+}
+
+Configuration successor(const Ruling& ruling, const Voters& voters, const Place& base) {
+  Configuration next;
+  next.number = ruling.decided.number + 1;
+  next.voters = voters;
+  next.base = base;
+  next.gone_back = ruling.perhaps_more || base.step < ruling.newest.step;
+  return next;
+}
+
+}  // namespace swarm::routing

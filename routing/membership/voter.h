@@ -1,0 +1,85 @@
+/// One voter of the configuration: what a node keeps on its disk, what in memory, and what it
+/// answers (docs/one_history.md). Every node has one, for all its roles.
+///
+/// Pure: the caller stores record() durably before it sends the answer of promise(), store() or
+/// learn(); those of vote() and apply() need no disk. Not thread-safe; one owner.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "common/result.h"
+#include "routing/membership/configuration.h"
+
+namespace swarm::routing {
+
+/// A configuration that a coordinator asked to store: nobody knows yet whether it holds.
+struct Proposal {
+  Ballot ballot;
+  Configuration next;
+};
+
+/// On the disk.
+struct VoterRecord {
+  /// The highest ballot answered: nothing of a lower one is taken any more.
+  Ballot promised;
+  /// The newest configuration that is known to hold.
+  Configuration decided;
+  /// Of number decided.number + 1.
+  std::optional<Proposal> proposal;
+};
+
+/// In memory: where the voter is in the history, as the coordinator of `number` told it.
+struct Mark {
+  ConfigurationNumber number;
+  Place place;
+  bool voted = false;  ///< For the commit that leads on from `place`: it may count already.
+};
+
+struct VoterAnswer {
+  std::string voter;
+  VoterRecord record;
+  /// False: its process began after it may have voted, and no coordinator has told it since where
+  /// the swarm is.
+  bool remembers = false;
+  std::optional<Mark> mark;
+
+  /// It has stored some configuration. Who has not is new, or has lost its disk.
+  bool recorded() const { return record.decided.number.value() > 0 || record.proposal; }
+};
+
+class Voter {
+ public:
+  /// `stored`: what its disk has; nothing on a new one. `file`: the nodes that the experiment file
+  /// lists, which are configuration 0; may be empty.
+  Voter(std::string name, std::optional<VoterRecord> stored, const Voters& file);
+
+  const VoterRecord& record() const { return record_; }
+  VoterAnswer answer() const;
+
+  /// A coordinator gathers. Errors: kStaleTerm (a higher ballot was answered).
+  Status promise(const Ballot& ballot);
+  /// It asks to store `next`, the one after `decided`. Errors: kStaleTerm (a higher ballot was
+  /// answered, or a later configuration holds), kInvalidArgument (not the next number).
+  Status store(const Ballot& ballot, const Configuration& decided, const Configuration& next);
+  /// `decided` holds. Older news is ignored. True: the record has changed.
+  bool learn(const Configuration& decided);
+
+  /// It asks for the commit that leads on from `step`. Errors: kStaleTerm (another ballot was
+  /// answered since, or a change is under way), kStaleStep (the voter is not there), kNotReady (it
+  /// has not been told of `number` yet).
+  Status vote(const Ballot& ballot, ConfigurationNumber number, Step step);
+  /// The swarm is at `place`: the commit that leads there counts, or the swarm opens there. Errors:
+  /// those of vote().
+  Status apply(const Ballot& ballot, ConfigurationNumber number, const Place& place);
+
+ private:
+  Status follows(const Ballot& ballot, ConfigurationNumber number) const;
+
+  std::string name_;
+  VoterRecord record_;
+  bool remembers_ = false;
+  std::optional<Mark> mark_;
+};
+
+}  // namespace swarm::routing

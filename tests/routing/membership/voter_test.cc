@@ -1,0 +1,113 @@
+#include "routing/membership/voter.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/support/ids.h"
+
+using namespace swarm;
+using namespace swarm::routing;
+using swarm::testing::node;
+
+namespace {
+
+Ballot ballot(uint64_t term, uint32_t of = 1) { return {Term(term), node(of)}; }
+
+Configuration configuration(uint64_t number, const Voters& voters) {
+  return {ConfigurationNumber(number), voters, {}, false};
+}
+
+const Voters kAll{"a", "b", "c"};
+const Configuration kFirst = configuration(1, kAll), kSecond = configuration(2, {"a", "b"});
+
+Voter voter() { return Voter("a", VoterRecord{ballot(1), kFirst, {}}, {}); }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(VoterTest)
+
+BOOST_AUTO_TEST_CASE(a_lower_ballot_is_refused_once_a_higher_one_was_answered) {
+  Voter a = voter();
+  BOOST_TEST(a.promise(ballot(3)).ok());
+  BOOST_TEST(a.promise(ballot(2)).code() == ErrorCode::kStaleTerm);
+  BOOST_TEST(a.store(ballot(2), kFirst, kSecond).code() == ErrorCode::kStaleTerm);
+  BOOST_TEST(a.apply(ballot(1), kFirst.number, {}).code() == ErrorCode::kStaleTerm);
+}
+
+BOOST_AUTO_TEST_CASE(of_two_coordinators_with_equal_terms_one_is_refused) {
+  Voter a = voter();
+  BOOST_TEST(a.promise(ballot(3, 2)).ok());
+  BOOST_TEST(a.promise(ballot(3, 1)).code() == ErrorCode::kStaleTerm);
+}
+
+BOOST_AUTO_TEST_CASE(a_promise_outlives_the_process) {
+  Voter a = voter();
+  BOOST_TEST(a.promise(ballot(3)).ok());
+  BOOST_TEST(a.store(ballot(3), kFirst, kSecond).ok());
+  Voter again("a", a.record(), {});
+  BOOST_TEST(again.promise(ballot(2)).code() == ErrorCode::kStaleTerm);
+  BOOST_REQUIRE(again.answer().record.proposal.has_value());
+  BOOST_TEST((again.answer().record.proposal->next == kSecond));
+}
+
+BOOST_AUTO_TEST_CASE(a_vote_does_not_outlive_the_process_and_the_answer_says_so) {
+  Voter a = voter();
+  BOOST_TEST(a.apply(ballot(1), kFirst.number, {Step(4), History(9)}).ok());
+  BOOST_TEST(a.vote(ballot(1), kFirst.number, Step(4)).ok());
+  BOOST_TEST(a.answer().remembers);
+  BOOST_TEST(a.answer().mark->voted);
+  Voter again("a", a.record(), {});
+  BOOST_TEST(!again.answer().remembers);
+  BOOST_TEST(!again.answer().mark.has_value());
+  BOOST_TEST(again.apply(ballot(1), kFirst.number, {Step(4), History(9)}).ok());
+  BOOST_TEST(again.answer().remembers);
+}
+
+BOOST_AUTO_TEST_CASE(who_is_not_at_the_step_does_not_vote_for_the_next) {
+  Voter a = voter();
+  BOOST_TEST(a.vote(ballot(1), kFirst.number, Step(0)).code() == ErrorCode::kStaleStep);
+  BOOST_TEST(a.apply(ballot(1), kFirst.number, {Step(4), History(9)}).ok());
+  BOOST_TEST(a.vote(ballot(1), kFirst.number, Step(5)).code() == ErrorCode::kStaleStep);
+  BOOST_TEST(a.apply(ballot(1), kFirst.number, {Step(3), History(8)}).code() ==
+             ErrorCode::kStaleStep);
+}
+
+BOOST_AUTO_TEST_CASE(being_told_again_where_it_is_takes_no_vote_back) {
+  Voter a = voter();
+  const Place place{Step(4), History(9)};
+  BOOST_TEST(a.apply(ballot(1), kFirst.number, place).ok());
+  BOOST_TEST(a.vote(ballot(1), kFirst.number, Step(4)).ok());
+  BOOST_TEST(a.apply(ballot(1), kFirst.number, place).ok());
+  BOOST_TEST(a.answer().mark->voted);
+}
+
+BOOST_AUTO_TEST_CASE(who_has_stored_a_change_votes_only_in_the_new_number) {
+  Voter a = voter();
+  BOOST_TEST(a.apply(ballot(1), kFirst.number, {}).ok());
+  BOOST_TEST(a.store(ballot(1), kFirst, kSecond).ok());
+  BOOST_TEST(a.vote(ballot(1), kFirst.number, Step(0)).code() == ErrorCode::kStaleTerm);
+  BOOST_TEST(a.apply(ballot(1), kSecond.number, {}).code() == ErrorCode::kStaleTerm);
+  BOOST_TEST(a.learn(kSecond));
+  BOOST_TEST(a.apply(ballot(1), kSecond.number, {}).ok());
+  BOOST_TEST(a.vote(ballot(1), kSecond.number, Step(0)).ok());
+  BOOST_TEST(a.vote(ballot(1), kFirst.number, Step(0)).code() == ErrorCode::kStaleTerm);
+}
+
+BOOST_AUTO_TEST_CASE(a_change_of_the_past_or_of_the_far_future_is_not_stored) {
+  Voter a = voter();
+  BOOST_TEST(a.learn(kSecond));
+  BOOST_TEST(!a.learn(kFirst));
+  BOOST_TEST(a.store(ballot(1), kFirst, kSecond).code() == ErrorCode::kStaleTerm);
+  BOOST_TEST(a.store(ballot(1), kSecond, configuration(4, kAll)).code() ==
+             ErrorCode::kInvalidArgument);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_without_a_disk_of_its_own_begins_with_the_list_of_the_file) {
+  Voter a("a", {}, kAll);
+  BOOST_TEST(!a.answer().recorded());
+  BOOST_TEST((a.record().decided.voters == kAll));
+  BOOST_TEST(a.promise(ballot(1)).ok());
+  BOOST_TEST(
+      !Voter("a", a.record(), kAll).answer().recorded());  // it knows of no list that was chosen
+}
+
+BOOST_AUTO_TEST_SUITE_END()
