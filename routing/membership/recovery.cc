@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace swarm::routing {
 namespace {
@@ -65,10 +66,61 @@ bool has_snapshot(const PeerSupply& peer, Step step) {
   return std::find(peer.snapshots.begin(), peer.snapshots.end(), step) != peer.snapshots.end();
 }
 
-std::vector<PeerId> sources(const std::vector<PeerSupply>& peers, Stage stage, Step step) {
+/// What `peer` has of a step; 0: not known, or it has nothing of it.
+History history_of(const PeerSupply& peer, Step step) {
+  const auto known = peer.histories.find(step);
+  return known == peer.histories.end() ? History() : known->second;
+}
+
+bool goes_with(const PeerSupply& peer, const RecoveryPlan& plan) {
+  const History own = history_of(peer, plan.step);
+  return own == History() || plan.history == History() || own == plan.history;
+}
+
+bool has(const PeerSupply& peer, Step step) {
+  return (peer.has_state && peer.step == step) || has_snapshot(peer, step);
+}
+
+/// The history of `step` that every stage has: of several the one that most
+/// have, then the smallest. Nothing: each stage has the step, but of other
+/// histories.
+std::optional<History> common_history(const std::vector<PeerSupply>& peers, uint32_t num_stages,
+                                      Step step) {
+  std::map<History, size_t> known;
+  for (const PeerSupply& peer : peers)
+    if (has(peer, step) && history_of(peer, step) != History()) ++known[history_of(peer, step)];
+  if (known.empty()) return History();
+  std::optional<History> best;
+  for (const auto& [history, count] : known) {
+    std::set<Stage> stages;
+    for (const PeerSupply& peer : peers)
+      if (has(peer, step) &&
+          (history_of(peer, step) == history || history_of(peer, step) == History()))
+        stages.insert(peer.stage);
+    if (stages.size() == num_stages && (!best || count > known[*best])) best = history;
+  }
+  return best;
+}
+
+Error no_common_history(const std::vector<PeerSupply>& peers, Step step) {
+  std::set<std::pair<Stage, History>> found;
+  for (const PeerSupply& peer : peers)
+    if (has(peer, step)) found.insert({peer.stage, history_of(peer, step)});
+  std::string text;
+  for (const auto& [stage, history] : found)
+    text += fmt::format("; stage {} has history {:016x}", stage, history.value());
+  return {ErrorCode::kNotFound, fmt::format("every stage has step {}, but not of one history{}. "
+                                            "Start the nodes that hold "
+                                            "the missing snapshots",
+                                            step, text)};
+}
+
+std::vector<PeerId> sources(const std::vector<PeerSupply>& peers, Stage stage,
+                            const RecoveryPlan& plan) {
+  const Step step = plan.step;
   std::set<PeerId> live, stored;
   for (const PeerSupply& peer : peers) {
-    if (peer.stage != stage) continue;
+    if (peer.stage != stage || !goes_with(peer, plan)) continue;
     if (peer.has_state && peer.step == step)
       live.insert(peer.peer);
     else if (has_snapshot(peer, step))
@@ -79,11 +131,15 @@ std::vector<PeerId> sources(const std::vector<PeerSupply>& peers, Stage stage, S
   return ids;
 }
 
-RecoveryAction action(const PeerSupply& peer, const std::vector<PeerSupply>& peers, Step step) {
+/// `plan`: its step and history.
+RecoveryAction action(const PeerSupply& peer, const std::vector<PeerSupply>& peers,
+                      const RecoveryPlan& plan) {
   using Kind = RecoveryAction::Kind;
-  if (peer.has_state && peer.step == step) return {Kind::kServe, step, {}};
-  if (has_snapshot(peer, step)) return {Kind::kRestoreOwn, step, {}};
-  auto from = sources(peers, peer.stage, step);
+  const Step step = plan.step;
+  const bool own = goes_with(peer, plan);
+  if (own && peer.has_state && peer.step == step) return {Kind::kServe, step, {}};
+  if (own && has_snapshot(peer, step)) return {Kind::kRestoreOwn, step, {}};
+  auto from = sources(peers, peer.stage, plan);
   if (from.empty()) return {Kind::kInitialise, Step(0), {}};  // step 0, see plan_recovery()
   return {Kind::kFetch, step, std::move(from)};
 }
@@ -114,11 +170,20 @@ Result<RecoveryPlan> plan_recovery(const std::vector<PeerSupply>& peers, uint32_
     return std::all_of(steps.begin(), steps.end(),
                        [step](const Steps& s) { return s.count(step) != 0; });
   };
-  auto newest = std::find_if(steps[0].rbegin(), steps[0].rend(), held_by_all);
-  if (newest == steps[0].rend()) return nothing_in_common(steps);
-  plan.step = *newest;
-  for (const PeerSupply& peer : peers) plan.actions[peer.peer] = action(peer, peers, plan.step);
-  return plan;
+  std::optional<Step> divided;  // the newest that all have, but of several histories
+  for (auto step = steps[0].rbegin(); step != steps[0].rend(); ++step) {
+    if (!held_by_all(*step)) continue;
+    const auto history = common_history(peers, num_stages, *step);
+    if (!history) {
+      if (!divided) divided = *step;
+      continue;
+    }
+    plan.step = *step;
+    plan.history = *history;
+    for (const PeerSupply& peer : peers) plan.actions[peer.peer] = action(peer, peers, plan);
+    return plan;
+  }
+  return divided ? no_common_history(peers, *divided) : nothing_in_common(steps);
 }
 
 Result<RecoveryPlan> plan_asynchronous_recovery(const std::vector<PeerSupply>& peers,
@@ -135,12 +200,14 @@ Result<RecoveryPlan> plan_asynchronous_recovery(const std::vector<PeerSupply>& p
     const Steps& known = live.empty() ? steps[stage.value()] : live;
     if (known.empty()) return nothing_in_common(steps);
     const Step newest = *known.rbegin();
+    RecoveryPlan own;
+    own.step = newest;
     result.step = std::max(result.step, newest);
     for (const PeerSupply& peer : peers) {
       if (peer.stage != stage) continue;
       const bool near = peer.has_state && peer.step + 1 >= newest;
       result.actions[peer.peer] = near ? RecoveryAction{RecoveryAction::Kind::kServe, peer.step, {}}
-                                       : action(peer, peers, newest);
+                                       : action(peer, peers, own);
     }
   }
   return result;

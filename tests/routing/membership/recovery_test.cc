@@ -78,6 +78,47 @@ BOOST_AUTO_TEST_CASE(disjoint_histories_are_an_error_that_lists_them) {
   BOOST_TEST(plan.error().detail.find("stage 0 has 2, 1; stage 1 has 3") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(stages_go_on_from_one_history_and_who_has_the_other_fetches) {
+  PeerSupply left0 = supply(1, 0, false, 0, {40}), left1 = supply(2, 1, false, 0, {40}),
+             right0 = supply(3, 0, true, 40, {}), right1 = supply(4, 1, true, 40, {}),
+             third0 = supply(5, 0, false, 0, {40});
+  for (PeerSupply* one : {&left0, &left1, &third0}) one->histories[Step(40)] = History(7);
+  for (PeerSupply* one : {&right0, &right1}) one->histories[Step(40)] = History(8);
+  auto plan = plan_recovery({left0, left1, right0, right1, third0}, 2);
+  BOOST_REQUIRE(plan.ok());
+  BOOST_TEST(plan->history == History(7));
+  BOOST_TEST((plan->actions.at(peer(1)).kind == Kind::kRestoreOwn));
+  BOOST_TEST((plan->actions.at(peer(4)).kind == Kind::kFetch));
+  BOOST_TEST(plan->actions.at(peer(4)).sources == std::vector<PeerId>{peer(2)},
+             boost::test_tools::per_element());
+  BOOST_TEST((plan->actions.at(peer(3)).sources == std::vector<PeerId>{peer(1), peer(5)}));
+}
+
+BOOST_AUTO_TEST_CASE(equal_steps_of_two_histories_are_no_common_step) {
+  PeerSupply first = supply(1, 0, false, 0, {30, 40}), last = supply(2, 1, false, 0, {30, 40});
+  first.histories = {{Step(30), History(5)}, {Step(40), History(7)}};
+  last.histories = {{Step(30), History(5)}, {Step(40), History(8)}};
+  auto plan = plan_recovery({first, last}, 2);
+  BOOST_REQUIRE(plan.ok());
+  BOOST_TEST(plan->step == Step(30));
+  last.histories[Step(30)] = History(6);
+  plan = plan_recovery({first, last}, 2);
+  BOOST_REQUIRE(!plan.ok());
+  BOOST_TEST(plan.code() == ErrorCode::kNotFound);
+  BOOST_TEST(
+      plan.error().detail.find("every stage has step 40, but not of one history; stage 0 has "
+                               "history 0000000000000007; stage 1 has") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_snapshot_from_before_there_were_ids_goes_with_any) {
+  PeerSupply first = supply(1, 0, false, 0, {40});
+  first.histories[Step(40)] = History(7);
+  auto plan = plan_recovery({first, supply(2, 1, false, 0, {40})}, 2);
+  BOOST_REQUIRE(plan.ok());
+  BOOST_TEST(plan->step == Step(40));
+  BOOST_TEST((plan->actions.at(peer(2)).kind == Kind::kRestoreOwn));
+}
+
 BOOST_AUTO_TEST_CASE(a_longer_history_has_a_peer_of_every_stage_at_one_step) {
   std::vector<PeerSupply> peers = {supply(1, 0, true, 9, {}), supply(2, 1, true, 8, {}),
                                    supply(3, 0, true, 8, {}), supply(4, 1, false, 9, {9})};
