@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <random>
+#include <string_view>
+
+#include "common/printable.h"
 
 namespace swarm {
 
@@ -55,9 +59,24 @@ std::string Endpoint::text() const {
   return v6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
+namespace {
+
+constexpr size_t kMaxHostBytes = 253;  // of a DNS name
+
+/// Fit for a log and a terminal, whoever says it.
+bool is_host(const std::string& text) {
+  return text.size() <= kMaxHostBytes && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                  std::string_view(".:-_%").find(c) != std::string_view::npos;
+         });
+}
+
+}  // namespace
+
 Result<Endpoint> Endpoint::parse(const std::string& text) {
   auto bad = [&](const char* why) {
-    return Error{ErrorCode::kInvalidArgument, "'" + text + "' is not HOST:PORT: " + why};
+    return Error{ErrorCode::kInvalidArgument,
+                 "'" + printable(text, kMaxHostBytes) + "' is not HOST:PORT: " + why};
   };
   size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0) return bad("no host or no port");
@@ -70,6 +89,7 @@ Result<Endpoint> Endpoint::parse(const std::string& text) {
     return bad("write an IPv6 address in brackets");
   }
   if (endpoint.host.empty()) return bad("no host");
+  if (!is_host(endpoint.host)) return bad("a host is 1 to 253 letters, digits and .:-_%");
   const char* first = text.data() + colon + 1;
   const char* last = text.data() + text.size();
   auto [end, status] = std::from_chars(first, last, endpoint.port);

@@ -51,12 +51,30 @@ std::vector<std::string> split(const std::string& text) {
 
 }  // namespace
 
+bool is_name(const std::string& text) {
+  if (text.empty() || text.size() > 64 || text == "." || text == "..") return false;
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '-';
+  });
+}
+
 std::string name_key(const std::string& node_name) { return "name/" + node_name; }
 
 std::string stage_key(uint32_t stage) { return kStagePrefix + std::to_string(stage); }
 
 bool is_stage_key(const std::string& key) {
   return key.compare(0, kStagePrefix.size(), kStagePrefix) == 0;
+}
+
+std::string subkey_of(const NodeId& node) { return node.hex(); }
+
+std::string subkey_of(const ActorId& actor) { return actor.node.hex() + "/" + actor.actor; }
+
+bool writes(const NodeId& node, const std::string& subkey) {
+  const std::string own = node.hex();
+  return subkey.compare(0, own.size(), own) == 0 &&
+         (subkey.size() == own.size() || subkey[own.size()] == '/');
 }
 
 std::string RoleName::text() const {

@@ -22,12 +22,23 @@ constexpr const char* kCallBackName = "call_back";
 
 /// Key in the distributed table under which coordinators announce themselves.
 constexpr const char* kCoordinatorKey = "coordinator";
+/// What the names of nodes, runs and actors must be: 1 to 64 of [A-Za-z0-9_.-], not "." or "..": fit for
+/// a folder, a log and a terminal, whoever says them.
+bool is_name(const std::string& text);
+
 /// "name/trainer-a": key under which a node claims its name.
 std::string name_key(const std::string& node_name);
 /// "stage/2": key under which the peers of a stage announce themselves, and the stream of the
 /// stage's snapshots in a checkpoint store.
 std::string stage_key(uint32_t stage);
 bool is_stage_key(const std::string& key);
+
+/// Under which a node, or one of its actors, writes into the distributed table: "<32 hex digits>" and
+/// "<32 hex digits>/stage.0". Whoever reads a record believes it of no other node.
+std::string subkey_of(const NodeId& node);
+std::string subkey_of(const ActorId& actor);
+/// Whether `subkey` is one of those of `node`.
+bool writes(const NodeId& node, const std::string& subkey);
 
 /// What an actor of a node's roles does.
 enum class Role : uint8_t {

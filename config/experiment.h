@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "actors/node/options.h"
+#include "common/names.h"
 #include "config/value.h"
 
 namespace swarm::config {
@@ -21,7 +22,9 @@ struct RunOptions {
   std::string id;                   ///< Equal on all nodes; empty: "<name>-<fingerprint>".
   uint64_t seed = 1;                ///< Seeds weights, data order and windows.
   double stall_limit_s = 120;       ///< A run without progress for this long has failed.
-  bool tensorboard = true;          ///< `swarm run` writes event files for TensorBoard.
+  /// A node whose process ends unasked is started again so often in a row.
+  uint32_t restarts = 3;
+  bool tensorboard = true;  ///< `swarm run` writes event files for TensorBoard.
 };
 
 /// A stretch of time without the node, as when a spot machine is taken away.
@@ -136,8 +139,8 @@ ExperimentResult parse_experiment(const std::string& text, const std::string& fi
                                   const std::vector<std::string>& overrides = {},
                                   Timeline timeline = Timeline::kRead);
 
-/// What run.name and nodes' names must be: 1 to 64 of [A-Za-z0-9_.-], not "." or "..".
-bool is_name(const std::string& text);
+/// What run.name and nodes' names must be.
+using swarm::is_name;
 
 /// Everything one node is told; `run_folder` is where the run writes. A name that the experiment
 /// does not list yields a node without stages and trainer.

@@ -26,6 +26,10 @@ void add_run(ExperimentBuilder& b) {
   b.add("stall_limit_s", AT(run.stall_limit_s), in(1, 1e6),
         "`swarm run` gives up after this many seconds without a finished step or microbatch; after "
         "ten times as many if bytes of the work still move.");
+  b.add("restarts", AT(run.restarts), in(0, 1000000),
+        "So often in a row `swarm run` starts a node again whose process has ended unasked, after "
+        "1 s, "
+        "then 2, 4, ... 30. A process that has lived for 10 minutes counts as a good one.");
   b.add("tensorboard", AT(run.tensorboard), {},
         "`swarm run` writes event files for TensorBoard to RUN/tensorboard/.");
   b.section("run", true);
@@ -288,7 +292,8 @@ void add_roles(ExperimentBuilder& b) {
   b.section("checkpoint", false);
   b.add("every_steps", AT(base.checkpoint.every_steps), in(0, 4e9),
         "Steps between snapshots; 0: only at the end and on demand.");
-  b.add("keep", AT(base.checkpoint.keep), in(1, 100000), "Newest snapshots kept per stage.");
+  b.add("keep", AT(base.checkpoint.keep), in(1, 100000),
+        "Newest snapshots kept per stage; the newest that every stage has is kept besides.");
   b.add("store", AT(base.checkpoint.store), one_of(storage::store_names()),
         "What keeps the snapshots in a node's folder.");
   b.section("trainer", false);

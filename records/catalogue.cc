@@ -15,6 +15,7 @@ std::vector<CatalogueRow> make_catalogue() {
   add(rows, "launcher", LauncherEvents());
   add(rows, "node", NodeEvents());
   add(rows, "coordinator", CoordinatorEvents());
+  add(rows, "coordinator", RepairEvents());
   add(rows, "peer", PeerEvents());
   return rows;
 }

@@ -10,6 +10,7 @@
 #include "records/events/launcher_events.h"
 #include "records/events/node_events.h"
 #include "records/events/peer_events.h"
+#include "records/events/repair_events.h"
 
 namespace swarm::records {
 

@@ -25,8 +25,8 @@ class CheckpointStore {
   virtual ~CheckpointStore() = default;
 
   /// Stores all of `value` or nothing, visible in one atomic commit; on success it survives a
-  /// machine crash. Deletes all but the newest `keep` (>= 1) of the stream in the same commit; a
-  /// step older than those is itself not kept. A stored snapshot that no longer verifies is
+  /// machine crash. Deletes all but the newest `keep` (>= 1) of the stream, and the one that is
+  /// pinned, in the same commit; a step older than those is itself not kept. A stored snapshot that no longer verifies is
   /// replaced. Errors: kAlreadyExists only if the content differs, kIo (nothing was stored),
   /// kInvalidArgument.
   virtual Status put(const CheckpointKey& key, const Buffer& value, uint32_t keep) = 0;
@@ -35,6 +35,11 @@ class CheckpointStore {
   /// old snapshot loads or the new one does. For states that keep changing within a step
   /// (asynchronous training). Never kAlreadyExists.
   virtual Status put_or_replace(const CheckpointKey& key, const Buffer& value, uint32_t keep) = 0;
+
+  /// From now on no put deletes the snapshot of this step, however many are newer. It takes the place
+  /// of the stream's pin before; if there is no such snapshot, that one stays. Survives a crash.
+  /// Errors: kInvalidArgument, kIo.
+  virtual Status pin(const std::string& stream, uint64_t step) = 0;
 
   /// The snapshot of this key. Errors: kNotFound, kCorruptCheckpoint (a checksum differs), kIo.
   virtual Result<Buffer> get(const CheckpointKey& key) const = 0;
@@ -57,7 +62,8 @@ struct CheckpointStoreOptions {
   uint32_t chunk_bytes = 4u << 20;
 };
 
-/// Opens or creates the store. One process at a time: kIo if locked.
+/// Opens or creates the store. One process at a time: kIo if locked. Errors: kCorruptCheckpoint (it is
+/// damaged as a whole), kIo, kInvalidArgument.
 Result<std::shared_ptr<CheckpointStore>> open_rocksdb_checkpoint_store(
     const CheckpointStoreOptions& options);
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include "storage/checkpoint_store.h"
@@ -24,7 +25,7 @@ namespace swarm::storage {
 namespace {
 
 constexpr size_t kWriteBufferBytes = 16u << 20;
-constexpr char kManifestTag = 'm', kMarkerTag = 'p', kChunkTag = 'c';
+constexpr char kManifestTag = 'm', kMarkerTag = 'p', kChunkTag = 'c', kPinTag = 'k';
 
 std::string big_endian(uint64_t word, int bytes = 8) {
   std::string out;
@@ -42,6 +43,7 @@ std::string stream_prefix(const std::string& stream) { return kManifestTag + str
 std::string manifest_key(const CheckpointKey& key) {
   return stream_prefix(key.stream) + big_endian(key.step);
 }
+std::string pin_key(const std::string& stream) { return kPinTag + stream; }
 std::string marker_key(uint64_t put_id) { return kMarkerTag + big_endian(put_id); }
 std::string chunk_key(uint64_t put_id, uint64_t index) {
   return kChunkTag + big_endian(put_id) + big_endian(index, 4);
@@ -65,9 +67,24 @@ Error open_error(const rocksdb::Status& status, const std::string& directory) {
                                 "' is in use by another process (or open twice in this one): stop "
                                 "that process or use another directory (" +
                                 reason + ")"};
-  return {ErrorCode::kIo, "cannot open the checkpoint store '" + directory + "': " + reason +
-                              ". If its files are damaged, move the directory away "
-                              "and restart: the state is fetched from another node"};
+  // A file that another one names is not there, or does not say what it must.
+  const bool damaged = status.IsCorruption() || status.IsPathNotFound() ||
+                       status.IsNotSupported() || status.IsInvalidArgument();
+  return {damaged ? ErrorCode::kCorruptCheckpoint : ErrorCode::kIo,
+          "cannot open the checkpoint store '" + directory + "': " + reason};
+}
+
+/// Without the file that says which of them count RocksDB would begin anew, and delete the others.
+bool beheaded(const std::string& directory) {
+  std::error_code error;
+  if (std::filesystem::exists(directory + "/CURRENT", error)) return false;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename();
+    if (name.rfind("MANIFEST-", 0) == 0 || entry.path().extension() == ".sst" ||
+        entry.path().extension() == ".blob")
+      return true;
+  }
+  return false;
 }
 
 rocksdb::Options rocksdb_options() {
@@ -132,6 +149,16 @@ class RocksdbCheckpointStore final : public CheckpointStore {
 
   Status put_or_replace(const CheckpointKey& key, const Buffer& value, uint32_t keep) override {
     return store(key, value, keep, /*replace=*/true);
+  }
+
+  Status pin(const std::string& stream, uint64_t step) override {
+    std::lock_guard<std::mutex> lock(write_mutex_);
+    auto stored = steps(stream);
+    if (!stored.ok()) return stored.error();
+    if (std::count(stored->begin(), stored->end(), step) == 0 || pinned(stream) == step) return {};
+    rocksdb::WriteBatch batch;
+    batch.Put(pin_key(stream), big_endian(step));
+    return commit(batch, "pinning " + text({stream, step}));
   }
 
   Result<Buffer> get(const CheckpointKey& key) const override {
@@ -207,7 +234,7 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     rocksdb::WriteBatch batch;
     for (uint64_t step : *doomed) remove_snapshot(batch, {key.stream, step});
     // One that exists but is damaged is replaced: what put() acknowledges must load.
-    bool shown = doomed->empty() || doomed->front() < key.step;
+    const bool shown = std::count(doomed->begin(), doomed->end(), key.step) == 0;
     const bool outdated = differs || old.code() == ErrorCode::kCorruptCheckpoint;
     if (outdated && shown) remove_snapshot(batch, key);
     bool removes = batch.Count() > 0;
@@ -286,7 +313,14 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     batch.Delete(manifest_key(key));
   }
 
-  /// Steps beyond the newest `keep`, newest first, as if `key` were stored; may contain key.step.
+  std::optional<uint64_t> pinned(const std::string& stream) const {
+    std::string bytes;
+    if (!db_->Get({}, pin_key(stream), &bytes).ok() || bytes.size() != 8) return std::nullopt;
+    return from_big_endian(bytes);
+  }
+
+  /// Steps beyond the newest `keep`, newest first and without the pinned one, as if `key` were stored;
+  /// may contain key.step.
   Result<std::vector<uint64_t>> surplus(const CheckpointKey& key, uint32_t keep) const {
     auto stored = steps(key.stream);
     if (!stored.ok()) return stored.error();
@@ -295,6 +329,8 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     std::vector<uint64_t> doomed(all.begin(), all.end());
     doomed.erase(doomed.begin(), doomed.begin() + static_cast<std::ptrdiff_t>(
                                                       std::min<size_t>(keep, doomed.size())));
+    if (const auto kept = pinned(key.stream))
+      doomed.erase(std::remove(doomed.begin(), doomed.end(), *kept), doomed.end());
     return doomed;
   }
 
@@ -340,6 +376,9 @@ Result<std::shared_ptr<CheckpointStore>> open_rocksdb_checkpoint_store(
   if (failure)
     return Error{ErrorCode::kIo,
                  "cannot create the directory '" + options.directory + "': " + failure.message()};
+  if (beheaded(options.directory))
+    return Error{ErrorCode::kCorruptCheckpoint,
+                 "the checkpoint store '" + options.directory + "' has files, but no CURRENT"};
   rocksdb::DB* raw = nullptr;
   rocksdb::Status status = rocksdb::DB::Open(rocksdb_options(), options.directory, &raw);
   if (!status.ok()) return open_error(status, options.directory);
@@ -347,8 +386,8 @@ Result<std::shared_ptr<CheckpointStore>> open_rocksdb_checkpoint_store(
                                                         options.chunk_bytes);
   Status recovered = store->recover();
   if (!recovered.ok())
-    return Error{ErrorCode::kIo, "the checkpoint store '" + options.directory +
-                                     "' is damaged: " + recovered.error().detail};
+    return Error{recovered.code(), "the checkpoint store '" + options.directory +
+                                       "' is damaged: " + recovered.error().detail};
   return std::shared_ptr<CheckpointStore>(std::move(store));
 }
 

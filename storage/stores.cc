@@ -31,6 +31,20 @@ Result<std::shared_ptr<CheckpointStore>> open_store(StoreKind kind,
   return rows()[row].open(options_in(node_folder, rows()[row]));
 }
 
+Result<std::string> set_store_aside(StoreKind kind, const std::string& node_folder,
+                                    const std::string& time) {
+  const auto row = static_cast<size_t>(kind);
+  SWARM_CHECK(row < rows().size());
+  const std::string from = options_in(node_folder, rows()[row]).directory;
+  const std::string to = from + ".damaged-" + time;
+  std::error_code error;
+  std::string free = to;
+  for (int i = 2; std::filesystem::exists(free, error); ++i) free = to + "-" + std::to_string(i);
+  std::filesystem::rename(from, free, error);
+  if (error) return Error{ErrorCode::kIo, "cannot rename " + from + ": " + error.message()};
+  return free;
+}
+
 Result<std::shared_ptr<CheckpointStore>> find_store(const std::string& node_folder) {
   for (const StoreInfo& row : rows()) {
     const auto options = options_in(node_folder, row);

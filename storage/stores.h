@@ -19,8 +19,15 @@ struct StoreInfo {
 };
 
 /// Opens or creates the store of the node whose files are in `node_folder`. One process at a time:
-/// kIo if locked. Requires a kind that is a row of the table.
+/// kIo if locked. Requires a kind that is a row of the table. Errors: kCorruptCheckpoint (it is damaged
+/// as a whole: see set_store_aside()), kIo.
 Result<std::shared_ptr<CheckpointStore>> open_store(StoreKind kind, const std::string& node_folder);
+
+/// A damaged store of the node makes room for an empty one: its directory is renamed to
+/// "FOLDER.damaged-TIME", with "-2" and so on behind if there is one; nothing is deleted. Returns its
+/// path now. Requires that nobody has it open. Errors: kIo.
+Result<std::string> set_store_aside(StoreKind kind, const std::string& node_folder,
+                                    const std::string& time);
 
 /// Opens the store that is there, of whichever kind. Errors: kNotFound (none is), those of opening.
 Result<std::shared_ptr<CheckpointStore>> find_store(const std::string& node_folder);

@@ -12,6 +12,7 @@
 #include "routing/averaging/averaging_plan.h"
 #include "routing/averaging/two_level_plan.h"
 #include "tensor/core/codec.h"
+#include "tensor/core/flat.h"
 
 namespace swarm::actors {
 namespace {
@@ -125,6 +126,17 @@ AllReduce::Outgoing AllReduce::own_numbers(uint64_t first, uint64_t count,
   *out.head.mutable_chunk() = std::move(encoded.meta);
   out.body = std::move(encoded.data);
   return out;
+}
+
+void AllReduce::check_sum(const float* sum, uint64_t count, const std::vector<Addend>& addends) {
+  if (tensor::all_finite(sum, count)) return;
+  std::set<uint32_t> all, wrong;
+  for (const Addend& one : addends) {
+    if (one.numbers == nullptr) continue;
+    all.insert(one.member);
+    if (!tensor::all_finite(one.numbers, count)) wrong.insert(one.member);
+  }
+  not_finite_.merge(wrong.empty() ? all : wrong);
 }
 
 /// A member that told one reducer another number than it told another would make parts of different

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -119,6 +120,12 @@ class AllReduce {
   virtual std::string waiting_for() const = 0;
   /// float32 [n]. Requires complete().
   virtual Buffer result() const = 0;
+  /// Members whose numbers were not finite where this one adds them up, by their places, its own among
+  /// them; the sum alone is read for that, when it is done. All that went into a sum that overflows. Not
+  /// empty: the round is to be given up.
+  const std::set<uint32_t>& not_finite() const { return not_finite_; }
+  /// Whose means are not finite. Reads all; requires complete().
+  virtual std::set<uint32_t> not_finite_means() const = 0;
   /// The result's memory for the next round, or nothing while others still read it. Call last.
   virtual MutableBuffer take_memory() = 0;
   /// The gradient is no longer needed (after complete()).
@@ -126,6 +133,13 @@ class AllReduce {
 
  protected:
   bool contributes(uint32_t member) const { return spec_.members[member].samples > 0; }
+  /// What a member has added to a sum.
+  struct Addend {
+    uint32_t member = 0;
+    const float* numbers = nullptr;  // [count]; null: none
+  };
+  /// Names those to blame if `sum` [count], of these, is not finite.
+  void check_sum(const float* sum, uint64_t count, const std::vector<Addend>& addends);
   /// What a member tells, as far as it counts.
   TrainedOn counted(TrainedOn told) const;
   /// A request with this member's numbers of so much of the vector, or without, if it has none.
@@ -134,6 +148,9 @@ class AllReduce {
   static Status note_trained(const TrainedOn& told, std::optional<TrainedOn>& known);
 
   AverageRound spec_;
+
+ private:
+  std::set<uint32_t> not_finite_;
 };
 
 struct AllReduceSetup {

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 #include <utility>
 
 #include "actors/averaging/averager_state.h"
@@ -19,6 +21,15 @@ using std::chrono::milliseconds;
 using Seconds = std::chrono::duration<double>;
 
 constexpr auto kKeepResult = milliseconds(30'000);  // for requests that were sent again
+
+/// Without a codec whoever adds the numbers up sees it; encoded, they may look finite.
+std::set<uint32_t> own_not_finite(const AverageRound& spec, tensor::Codec codec) {
+  const bool brings = spec.members[spec.self].samples > 0 && spec.members.size() > 1;
+  if (codec == tensor::Codec::kNone || !brings) return {};
+  const auto* numbers = reinterpret_cast<const float*>(spec.gradient.data());
+  if (tensor::all_finite(numbers, spec.n)) return {};
+  return {spec.self};
+}
 
 }  // namespace
 
@@ -67,6 +78,7 @@ caf::result<AverageResult> Averager::average(const AverageRound& spec) {
   start_round(spec);
   auto promise = self_->make_response_promise<AverageResult>();
   round_->promise = promise;
+  if (refuse(own_not_finite(spec, deps_.options.codec))) return promise;
   for (uint32_t i = 0; i < spec.members.size(); ++i)
     if (round_->work->requests_to(i) > 0) resolve(i);
   release_held();
@@ -143,8 +155,26 @@ void Averager::pump(uint32_t member) {
   }
 }
 
+/// True: these members' numbers were not finite, and the round is given up.
+bool Averager::refuse(const std::set<uint32_t>& not_finite) {
+  if (not_finite.empty()) return false;
+  std::string who;
+  for (const uint32_t place : not_finite)
+    who += (who.empty() ? "" : ", ") + round_->work->spec().members[place].averager.brief();
+  AverageResult named;
+  named.not_finite.assign(not_finite.begin(), not_finite.end());
+  end({ErrorCode::kNonFinite,
+       fmt::format("averaging: the numbers of {} are not finite{}", who,
+                   deps_.options.codec == tensor::Codec::kNone
+                       ? ""
+                       : "; averager.codec may not reach as far as float32 does")},
+      std::move(named));
+  return true;
+}
+
 /// Something came: what it was the last of is answered, and asked.
 void Averager::go_on() {
+  if (!round_->finished && refuse(round_->work->not_finite())) return;
   auto& waiting = round_->waiting;
   for (auto it = waiting.begin(); it != waiting.end();) {
     if (!round_->work->answerable(it->first)) {
@@ -202,12 +232,14 @@ void Averager::answered(uint32_t member, size_t number, const Result<Mail>& repl
 }
 
 void Averager::check_complete() {
+  if (refuse(round_->work->not_finite())) return;
   if (!round_->work->complete()) return;
   const auto& spec = round_->work->spec();
   auto& result = round_->result;
   result.mean = round_->work->result();
   result.squared_norm =
       tensor::squared_norm(reinterpret_cast<const float*>(result.mean.data()), spec.n);
+  if (!std::isfinite(result.squared_norm)) return (void)refuse(round_->work->not_finite_means());
   result.digest = tensor::digest(result.mean.data(), result.mean.size());
   result.seconds = Seconds(self_->clock().now() - round_->start).count();
   if (spec.members.size() > 1) pace_->done(result.seconds, result.mean.size());
@@ -222,19 +254,23 @@ void Averager::check_complete() {
 }
 
 void Averager::fail(const Error& error, std::vector<uint32_t> unreached, bool link) {
+  AverageResult named;
+  named.unreached = std::move(unreached);
+  named.link_failed = link;
+  end(error, std::move(named));
+}
+
+/// The round failed because of those that are named, if any are.
+void Averager::end(const Error& error, AverageResult named) {
   log_info(fmt::format("event=round_failed stage={} round={} error=\"{}\"", deps_.stage, id(),
                        to_string(error)));
   last_round_ = fmt::format("round {} failed: {}", id(), to_string(error));
   auto failed = std::move(round_);
-  if (unreached.empty()) {
+  named.why = error;
+  if (named.failed())
+    failed->promise.deliver(named);
+  else
     failed->promise.deliver(to_caf(error));
-  } else {
-    AverageResult result;
-    result.unreached = std::move(unreached);
-    result.link_failed = link;
-    result.why = error;
-    failed->promise.deliver(result);
-  }
   for (auto& [chunk, promises] : failed->waiting)
     for (auto& [member, promise] : promises)
       promise.deliver(to_caf(ErrorCode::kCancelled,

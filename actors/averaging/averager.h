@@ -14,6 +14,9 @@
 /// A member that fails, by link, by silence or by its own report, fails the round everywhere. One that
 /// cannot be reached from here is named in the result. A part for a member with a `via` goes to that
 /// one, which passes it on as it is and the answer back: the sums and their bits are the same.
+/// Numbers that are not finite fail it too, and the result names whose they were: a sum is read once
+/// more when it is done, by who reduces it (of n elements n / members; measured against the addition, a
+/// fifth of it); with a codec that may hide it, the own vector before it is sent.
 /// Round ids must grow; an AveragePart of a round that is to come is held until it starts here.
 ///
 /// States  per round: running -> finished (late requests are still answered) | failed.
@@ -45,14 +48,17 @@ using abandon_atom = caf::atom_constant<caf::atom("abandon")>;
 
 struct AverageResult {
   Buffer mean;              ///< float32 [n], the same bits at every member.
-  double squared_norm = 0;  ///< Of `mean`; not finite if an element is not.
+  double squared_norm = 0;  ///< Of `mean`; finite.
   uint64_t digest = 0;      ///< xxh64 of `mean`.
   double seconds = 0;
   /// Not empty: the round failed because these members, by their places, could not be reached from
   /// here; `why` says how, and all else says nothing.
   std::vector<uint32_t> unreached{};
   bool link_failed = false;  ///< To them; else nothing came from them in time.
+  /// Likewise: their numbers were not finite; this member's own among them if they were.
+  std::vector<uint32_t> not_finite{};
   Error why{};
+  bool failed() const { return !unreached.empty() || !not_finite.empty(); }
 };
 
 struct AveragerDeps {

@@ -58,8 +58,18 @@ void Averager::pass_on(const Mail& mail, MailPromise promise) {
                });
 }
 
+/// A part comes from the member that it names, or from the one that passes that member's parts on to here.
+Status Averager::check_sender(const Mail& mail) const {
+  const auto& members = round_->work->spec().members;
+  const auto& head = mail.as<proto::AveragePart>();
+  if (head.sender() >= members.size())
+    return invalid_average(fmt::format("sender {} is no other member", head.sender()));
+  return speaks_for(mail, members[asked_for(head.sender())].averager.node);
+}
+
 void Averager::serve(const Mail& mail, MailPromise promise) {
   const auto& head = mail.as<proto::AveragePart>();
+  if (auto own = check_sender(mail); !own) return (void)promise.deliver(to_caf(own.error()));
   if (head.relay_to() != 0) return pass_on(mail, std::move(promise));
   auto number = round_->work->contribute(head, mail.body);
   if (!number.ok()) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,12 +59,15 @@ class Averager {
   void answered(uint32_t member, size_t number, const Result<Mail>& reply);
   void check_complete();
   void fail(const Error& error, std::vector<uint32_t> unreached = {}, bool link = true);
+  bool refuse(const std::set<uint32_t>& not_finite);
+  void end(const Error& error, AverageResult named);
   void missed_deadline(std::chrono::milliseconds limit);
   uint32_t asked_for(uint32_t member) const;
   void abandon(Round round);
 
   caf::result<Mail> on_mail(const Mail& mail);
   void on_part(const Mail& mail, MailPromise promise);
+  Status check_sender(const Mail& mail) const;
   void serve(const Mail& mail, MailPromise promise);
   void pass_on(const Mail& mail, MailPromise promise);
   void hold(const Mail& mail, MailPromise promise);

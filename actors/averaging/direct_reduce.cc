@@ -144,14 +144,32 @@ void DirectReduce::reduce(OwnChunk& chunk) {
   if (first) std::memset(sum, 0, count * sizeof(float));
   if (weights.empty())
     tensor::scale(sum, count, static_cast<float>(1.0 / static_cast<double>(spec_.total_samples)));
-  chunk.contributions.clear();
+  check(chunk, sum);
   Buffer shared(result_.owner(), sum, count * sizeof(float));
   chunk.encoded = tensor::encode(shared, {static_cast<int64_t>(count)}, codec_);
   if (codec_ != tensor::Codec::kNone) {
     auto decoded = tensor::decode_flat(chunk.encoded, count);
     std::memcpy(sum, decoded.value().data(), count * sizeof(float));
+    check(chunk, sum);  // the codec may not reach as far as float32
   }
+  chunk.contributions.clear();
   --chunks_missing_;
+}
+
+void DirectReduce::check(const OwnChunk& chunk, const float* sum) {
+  std::vector<Addend> addends;
+  for (uint32_t i = 0; i < spec_.members.size(); ++i)
+    if (contributes(i)) addends.push_back({i, numbers(chunk, i)});
+  check_sum(sum, chunk.part.count, addends);
+}
+
+std::set<uint32_t> DirectReduce::not_finite_means() const {
+  std::set<uint32_t> whose;
+  for (uint32_t i = 0; i < asked_.size(); ++i)
+    for (const routing::Part& part : asked_[i])
+      if (!tensor::all_finite(at(part.first), part.count)) whose.insert(i);
+  if (!tensor::all_finite(at(own_part_.first), own_part_.count)) whose.insert(spec_.self);
+  return whose;
 }
 
 bool DirectReduce::needs(uint32_t member) const {

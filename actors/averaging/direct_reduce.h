@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ class DirectReduce : public AllReduce {
   }
   std::string waiting_for() const override;
   Buffer result() const override { return result_.freeze(); }
+  std::set<uint32_t> not_finite_means() const override;
   MutableBuffer take_memory() override;
 
  private:
@@ -52,6 +54,7 @@ class DirectReduce : public AllReduce {
   std::vector<float> weights_by_samples() const;
   const float* numbers(const OwnChunk& chunk, uint32_t member) const;
   void reduce(OwnChunk& chunk);
+  void check(const OwnChunk& chunk, const float* sum);
   float* at(uint64_t element) const;
 
   tensor::Codec codec_;

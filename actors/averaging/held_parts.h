@@ -35,7 +35,9 @@ class HeldParts {
   uint64_t bytes() const { return bytes_; }
 
  private:
-  static uint64_t weight(const Mail& mail) { return mail.body.size() + 512; }
+  static uint64_t weight(const Mail& mail) {
+    return mail.body.size() + mail.head->SpaceUsedLong() + 512;
+  }
 
   uint64_t max_bytes_, bytes_ = 0;
   std::multimap<Round, Part> parts_;

@@ -18,7 +18,7 @@ using Run = routing::TwoLevelPlan::Run;
 
 }  // namespace
 
-uint64_t TwoLevelReduce::add_samples(uint64_t a, uint64_t b) {
+uint64_t add_samples(uint64_t a, uint64_t b) {
   return a > std::numeric_limits<uint64_t>::max() - b ? std::numeric_limits<uint64_t>::max()
                                                       : a + b;
 }

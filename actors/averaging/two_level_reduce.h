@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -23,6 +24,9 @@
 #include "routing/averaging/two_level_plan.h"
 
 namespace swarm::actors {
+
+/// The largest number stays it.
+uint64_t add_samples(uint64_t a, uint64_t b);
 
 class TwoLevelReduce : public AllReduce {
  public:
@@ -43,6 +47,7 @@ class TwoLevelReduce : public AllReduce {
   bool nothing_from(uint32_t member) const override;
   std::string waiting_for() const override;
   Buffer result() const override { return result_.freeze(); }
+  std::set<uint32_t> not_finite_means() const override;
   MutableBuffer take_memory() override;
 
  private:
@@ -73,7 +78,6 @@ class TwoLevelReduce : public AllReduce {
   const std::vector<uint32_t>& group() const { return plan_.groups[group_]; }
   void add_own(const routing::TwoLevelPlan::Run& run);
   void count_missing();
-  static uint64_t add_samples(uint64_t a, uint64_t b);  // the largest number stays it
   TrainedOn trained_in_group() const;
   size_t rows(const TrainedOn& trained) const;
   std::vector<float> weights_of_groups(uint32_t column) const;
@@ -81,7 +85,7 @@ class TwoLevelReduce : public AllReduce {
   Result<size_t> from_group(const proto::AveragePart& head, const Buffer& body);
   // two_level_sums.cc
   void close(OwnRun& own);
-  Buffer sum_of(const OwnRun& own, size_t place) const;
+  Buffer sum_of(const OwnRun& own, size_t place);
   void reduce(OwnPiece& piece);
   void take_mean(OwnRun& own, size_t place, const tensor::EncodedTensor& mean);
   Status take_run(const routing::TwoLevelPlan::Run& run, const tensor::EncodedTensor& answer);

@@ -9,6 +9,8 @@
 namespace swarm::actors {
 namespace {
 
+using Run = routing::TwoLevelPlan::Run;
+
 const float* floats(const Buffer& buffer) { return reinterpret_cast<const float*>(buffer.data()); }
 
 /// sum [n] = the sum of those vectors that there are, each times its weight, in their order. Without weights
@@ -90,7 +92,7 @@ void TwoLevelReduce::close(OwnRun& own) {
 }
 
 /// Of the group's numbers, in the order of the member list: float32 [rows, count].
-Buffer TwoLevelReduce::sum_of(const OwnRun& own, size_t place) const {
+Buffer TwoLevelReduce::sum_of(const OwnRun& own, size_t place) {
   const routing::Part& part = own.run->pieces[place].part;
   const TrainedOn trained = trained_in_group();
   std::vector<const float*> numbers(group().size(), nullptr);
@@ -109,7 +111,23 @@ Buffer TwoLevelReduce::sum_of(const OwnRun& own, size_t place) const {
   auto* sum = reinterpret_cast<float*>(memory.data());
   add_up(sum, numbers, {}, part.count);
   if (rows(trained) > 1) add_up(sum + part.count, numbers, weights, part.count);
+  std::vector<Addend> addends;
+  for (size_t i = 0; i < group().size(); ++i) addends.push_back({group()[i], numbers[i]});
+  check_sum(sum, part.count, addends);
   return memory.freeze();
+}
+
+/// The means of a run come from who reduces it in this group; those of an own run from the pieces' tops.
+std::set<uint32_t> TwoLevelReduce::not_finite_means() const {
+  std::set<uint32_t> whose;
+  for (const Run& run : plan_.runs)
+    for (const auto& piece : run.pieces) {
+      if (tensor::all_finite(at(piece.part.first), piece.part.count)) continue;
+      const auto& reducers = plan_.reducers[run.column];
+      const bool own = reducers[group_] == spec_.self;
+      whose.insert(reducers[own ? piece.top : group_]);
+    }
+  return whose;
 }
 
 /// Adds up in the order of the groups, divides, encodes, and keeps what the others will decode.
@@ -127,13 +145,19 @@ void TwoLevelReduce::reduce(OwnPiece& piece) {
   if (weights.empty())
     tensor::scale(mean, part.count,
                   static_cast<float>(1.0 / static_cast<double>(spec_.total_samples)));
-  piece.sums = {};
+  // Who reduces in a group answers for its sum: it has looked at the group's numbers.
+  std::vector<Addend> addends;
+  for (size_t g = 0; g < sums.size(); ++g)
+    addends.push_back({plan_.reducers[own.run->column][g], sums[g]});
+  check_sum(mean, part.count, addends);
   const Buffer shared(result_.owner(), mean, part.count * sizeof(float));
   piece.mean = tensor::encode(shared, {static_cast<int64_t>(part.count)}, codec_);
   if (codec_ != tensor::Codec::kNone) {
     auto decoded = tensor::decode_flat(piece.mean, part.count);
     std::memcpy(mean, decoded.value().data(), part.count * sizeof(float));
+    check_sum(mean, part.count, addends);  // the codec may not reach as far as float32
   }
+  piece.sums = {};
   take_mean(own, piece.place, piece.mean);
 }
 

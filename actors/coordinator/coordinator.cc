@@ -85,11 +85,11 @@ caf::result<Mail> CoordinatorState::on_mail(const Mail& mail) {
     return to_caf(Error{ErrorCode::kNotReady, "this node's coordinator stands by", 100});
   switch (mail.kind) {
     case proto::KIND_REGISTER_PEER:
-      return on_register(mail.as<proto::RegisterPeer>());
+      return on_register(mail);
     case proto::KIND_LEASE:
-      return on_lease(mail.as<proto::Lease>());
+      return on_lease(mail);
     case proto::KIND_SLOT_DONE:
-      return on_slot_done(mail.as<proto::SlotDone>());
+      return on_slot_done(mail);
     case proto::KIND_SWARM_STATUS:
       return make_mail(status());
     case proto::KIND_SAVE_CHECKPOINT:
@@ -169,10 +169,13 @@ void CoordinatorState::step_down(const std::string& reason) {
 
 // -- peers
 
-caf::result<Mail> CoordinatorState::on_register(const proto::RegisterPeer& message) {
-  auto registration = read_registration(message, deps_.num_stages);
+caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
+  const auto& message = mail.as<proto::RegisterPeer>();
+  auto registration = read_registration(message, {deps_.num_stages, deps_.training.steps});
   if (!registration) return to_caf(registration.error());
-  if (registration->foreign_term > office_->office().term()) raise_term(registration->foreign_term);
+  if (auto own = speaks_for(mail, registration->address.id.node); !own) return to_caf(own.error());
+  const Term ours = office_->office().term(), seen = registration->foreign_term;
+  if (seen > ours) raise_term(routing::within_jump(seen, ours));  // the next ones lead further
   text_.remember(from_proto(message.text()));
   const PeerAddress& address = registration->address;
   records_->traffic().report(address.id.node,
@@ -186,7 +189,10 @@ caf::result<Mail> CoordinatorState::on_register(const proto::RegisterPeer& messa
     gathering_->newcomer(now());
     resolve(address);
   }
-  const auto verdict = admit(address.id);
+  if (roster_->begins_to_fail(address.id))
+    records_->snapshots_fail(*roster_->find(address.id), step());
+  auto verdict = admit(address.id);
+  verdict.keep_step = schedule_->frame().saves.known();
   const Term term = office_->office().term();
   return write_verdict(verdict, book_, term, routing::attempt_base(term, gathering_->count()),
                        roster_->reported(), text_.text());
@@ -230,13 +236,16 @@ void CoordinatorState::peer_gone(const PeerId& id, const std::string& reason) {
   book_.remove(id);
   gathering_->plan_anew();
   carry_out(schedule_->peer_lost(id, stage, was_serving, now()));
+  mail_->lost(id, reason);
 }
 
 // -- trainers
 
-caf::result<Mail> CoordinatorState::on_lease(const proto::Lease& message) {
+caf::result<Mail> CoordinatorState::on_lease(const Mail& mail) {
+  const auto& message = mail.as<proto::Lease>();
   auto trainer = from_proto(message.trainer());
   if (!trainer) return to_caf(trainer.error());
+  if (auto own = speaks_for(mail, trainer->id.node); !own) return to_caf(own.error());
   const RunText text = from_proto(message.text());
   const auto verdict = text_.judge(text, schedule_->frame().phase != Phase::kClosed);
   if (verdict == routing::TextCheck::Verdict::kWait)
@@ -270,7 +279,11 @@ caf::result<Mail> CoordinatorState::on_lease(const proto::Lease& message) {
   return *promise;
 }
 
-caf::result<Mail> CoordinatorState::on_slot_done(const proto::SlotDone& message) {
+caf::result<Mail> CoordinatorState::on_slot_done(const Mail& mail) {
+  const auto& message = mail.as<proto::SlotDone>();
+  auto trainer = from_proto(message.trainer());
+  if (!trainer) return to_caf(trainer.error());
+  if (auto own = speaks_for(mail, trainer->id.node); !own) return to_caf(own.error());
   auto report = read_slot_done(message);
   if (!report) return to_caf(report.error());
   auto orders = schedule_->slot_reported(*report, now());
@@ -308,7 +321,7 @@ caf::result<Mail> CoordinatorState::on_save() {
   for (const auto& [id, peer] : roster_->peers()) {
     if (!peer.serving || !peer.reachable) continue;
     ++*left;
-    mail_->save(id, peer.save_limit, one_done);
+    mail_->save(id, peer.saves.limit, schedule_->frame().keep_step(), one_done);
   }
   one_done(make_mail(proto::Ack()));
   return promise;

@@ -1,5 +1,7 @@
 #include "actors/coordinator/coordinator_client.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "actors/net/log.h"
@@ -66,7 +68,9 @@ void CoordinatorClient::found(const std::vector<DhtRecordLocal>& records) {
     proto::CoordinatorRecord one;
     if (!one.ParseFromString(record.value) || !one.active()) continue;
     auto node = NodeId::from_bytes(one.node_id());
-    if (!node || dead_.is_dead(Term(one.term()), *node, record.version)) continue;
+    if (!node || !writes(*node, record.subkey) || !is_name(one.actor())) continue;
+    if (!routing::is_term(Term(one.term())) || !routing::is_of(Term(one.term()), *node)) continue;
+    if (dead_.is_dead(Term(one.term()), *node, record.version)) continue;
     auto rank = [](const proto::CoordinatorRecord& r) {
       return std::make_pair(r.term(), r.node_id());
     };
@@ -144,11 +148,18 @@ void CoordinatorClient::node_down(const NodeId& node) {
   refresh();
 }
 
-bool CoordinatorClient::accept(Term term) {
-  if (term < highest_) return false;
-  highest_ = term;
+Status CoordinatorClient::accept(Term term, const std::optional<NodeId>& from) {
+  if (!routing::is_term(term) || (from && !routing::is_of(term, *from)))
+    return Error{ErrorCode::kRefused,
+                 fmt::format("term {} is none of node {}", term, from ? from->brief() : "?")};
+  if (term < highest_)
+    return Error{ErrorCode::kStaleTerm, fmt::format("term {} rules", std::max(term_, highest_))};
   if (term > term_) refresh();  // its record will say where it is
-  return true;
+  if (routing::jumps(term, std::max(term_, highest_)))
+    return Error{ErrorCode::kRefused,
+                 fmt::format("term {} is too far above {}: no record says so", term, highest_)};
+  highest_ = term;
+  return {};
 }
 
 Term CoordinatorClient::foreign_term() const {

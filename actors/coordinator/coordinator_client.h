@@ -19,6 +19,7 @@
 #include "actors/net/local.h"
 #include "actors/net/mail.h"
 #include "actors/node/options.h"
+#include "common/result.h"
 #include "common/strong_id.h"
 #include "routing/membership/dead_records.h"
 
@@ -52,9 +53,10 @@ class CoordinatorClient {
   void refresh();
   /// The link to `node` is gone; if it was the coordinator's, another is looked for at once.
   void node_down(const NodeId& node);
-  /// A message of this term and node was seen. False if a newer coordinator is known: the sender
-  /// is to be told kStaleTerm.
-  bool accept(Term term);
+  /// A message of this term was seen, which came over the link to `from` (none: from this process, or
+  /// in answer to an own request). Errors: kStaleTerm (a newer coordinator is known), kRefused (a term
+  /// that is not `from`'s, or too far above all that are known).
+  Status accept(Term term, const std::optional<NodeId>& from);
 
   bool known() const { return proxy_ != nullptr; }
   Term term() const { return term_; }

@@ -1,10 +1,15 @@
 #include "actors/coordinator/coordinator_mail.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <functional>
 #include <utility>
 
+#include "common/names.h"
+#include "common/printable.h"
+#include "routing/membership/term.h"
 #include "swarm/dht.pb.h"
 
 namespace swarm::actors {
@@ -13,10 +18,12 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kCommitBudget{60'000};
+constexpr uint64_t kBeyondEnd = 16;  // steps or periods that may be open when training ends
 constexpr uint64_t kMostSaveMs = 2ull * 3'600'000;  // whatever a peer says
+constexpr size_t kMostErrorBytes = 256;             // likewise
 
 routing::CommitAnswer answer_of(const proto::CommitStepReply& reply) {
-  return {Step(reply.step()), reply.checksum()};
+  return {Step(reply.step()), reply.checksum(), reply.changed_at_rest()};
 }
 
 proto::RegisterPeerReply::Verdict verdict_of(routing::Verdict::Kind kind) {
@@ -45,8 +52,9 @@ Result<routing::LedgerHop> read_hop(const proto::RouteHop& hop) {
 
 routing::RoundFailure read_failure(const proto::RoundFailure& message) {
   return {{message.unreached().begin(), message.unreached().end()},
-          {ErrorCode::kCancelled, message.reason()},
-          message.link()};
+          {ErrorCode::kCancelled, printable(message.reason(), kMaxReason)},
+          message.link(),
+          {message.not_finite().begin(), message.not_finite().end()}};
 }
 
 routing::PeerReport read_report(const proto::RegisterPeer& message) {
@@ -70,10 +78,12 @@ routing::PeerReport read_report(const proto::RegisterPeer& message) {
   report.state_bytes = message.state_bytes();
   report.needs_bytes_per_s = message.needs_bytes_per_s();
   report.has_bytes_per_s = message.has_bytes_per_s();
-  report.save_limit = milliseconds(std::min<uint64_t>(message.save_limit_ms(), kMostSaveMs));
+  report.saves.limit = milliseconds(std::min<uint64_t>(message.save_limit_ms(), kMostSaveMs));
   report.link = {routing::checked_rate(message.up_bytes_per_s()),
                  routing::checked_rate(message.down_bytes_per_s())};
   report.average_bytes = message.average_bytes();
+  report.saves.failed = message.failed_saves();
+  report.saves.error = printable(message.save_error(), kMostErrorBytes);
   return report;
 }
 
@@ -81,12 +91,19 @@ routing::PeerReport read_report(const proto::RegisterPeer& message) {
 
 // -- taken
 
-Result<Registration> read_registration(const proto::RegisterPeer& message, uint32_t num_stages) {
+Result<Registration> read_registration(const proto::RegisterPeer& message, const RunBounds& run) {
   auto address = from_proto(message.peer());
   if (!address) return address.error();
-  if (message.stage() >= num_stages)
+  if (message.stage() >= run.stages)
     return Error{ErrorCode::kInvalidArgument,
-                 "there are " + std::to_string(num_stages) + " stages"};
+                 "there are " + std::to_string(run.stages) + " stages"};
+  uint64_t newest = std::max(message.step(), message.open_step());
+  for (uint64_t step : message.snapshots()) newest = std::max(newest, step);
+  if (newest > run.steps + kBeyondEnd)
+    return Error{ErrorCode::kRefused,
+                 fmt::format("register_peer: step {} of a run of {} steps", newest, run.steps)};
+  if (const Term term(message.foreign_term()); !routing::is_term(term))
+    return Error{ErrorCode::kRefused, "register_peer: the foreign term is none"};
   return Registration{*address, Stage(message.stage()), Term(message.foreign_term()),
                       read_report(message)};
 }
@@ -99,7 +116,7 @@ Result<routing::SlotReport> read_slot_done(const proto::SlotDone& message) {
   report.attempt = Attempt(message.attempt());
   report.loss_sum = message.loss_sum();
   report.samples = message.samples();
-  report.why = message.error();
+  report.why = printable(message.error(), kMaxReason);
   if (message.failed()) {
     report.what = message.has_non_finite() ? What::kNonFinite : What::kFailed;
     if (!message.has_non_finite()) return report;
@@ -143,7 +160,10 @@ std::optional<KnownCandidate> read_record(const DhtRecordLocal& record) {
   if (!one.ParseFromString(record.value)) return std::nullopt;
   auto node = NodeId::from_bytes(one.node_id());
   auto endpoint = Endpoint::parse(one.endpoint());
-  if (!node || !endpoint) return std::nullopt;
+  if (!node || !endpoint || !writes(*node, record.subkey)) return std::nullopt;
+  const bool led = Term(one.term()) != Term() && one.active();
+  if (!routing::is_term(Term(one.term())) || (led && !routing::is_of(Term(one.term()), *node)))
+    return std::nullopt;
   return KnownCandidate{
       {*node, Term(one.term()), one.active(), record.version, one.yields(), one.vain()}, *endpoint};
 }
@@ -166,6 +186,7 @@ Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, Term t
   reply.set_min_attempt(min_attempt.value());
   reply.set_peers(peers);
   if (text.known()) *reply.mutable_text() = to_proto(text);
+  if (verdict.keep_step) reply.set_keep_step(verdict.keep_step->value());
   return make_mail(std::move(reply));
 }
 
@@ -199,6 +220,7 @@ proto::CommitStep commit_message(const routing::orders::CommitStep& order, Term 
   commit.set_round(order.round.value());
   commit.set_gradient_norm(order.gradient_norm);
   commit.set_save_checkpoint(order.save);
+  if (order.keep_step) commit.set_keep_step(order.keep_step->value());
   return commit;
 }
 
@@ -221,6 +243,7 @@ Mail write_end_period(const routing::orders::EndPeriod& order, const PeerBook& b
   message.set_term(term.value());
   message.set_period(order.period.value());
   message.set_save_checkpoint(order.save);
+  if (order.keep_step) message.set_keep_step(order.keep_step->value());
   message.set_blocking(order.blocking);
   message.set_round(order.round.value());
   if (order.round != Round()) {

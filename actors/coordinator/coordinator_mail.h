@@ -31,8 +31,14 @@ struct Registration {
   Term foreign_term;
   routing::PeerReport report;
 };
-/// Errors: kInvalidArgument (no valid address, a stage that does not exist).
-Result<Registration> read_registration(const proto::RegisterPeer& message, uint32_t num_stages);
+/// What there is in a run.
+struct RunBounds {
+  uint32_t stages = 1;
+  uint64_t steps = 0;
+};
+/// Errors: kInvalidArgument (no valid address, a stage that does not exist), kRefused (a step beyond the
+/// run's end, a term that is none).
+Result<Registration> read_registration(const proto::RegisterPeer& message, const RunBounds& run);
 /// Errors: kInvalidArgument.
 Result<routing::SlotReport> read_slot_done(const proto::SlotDone& message);
 

@@ -76,10 +76,11 @@ void CoordinatorState::save_all() {
 
 void CoordinatorState::save_late(const PeerId& id) {
   const auto* late = roster_->find(id);
-  mail_->save(id, late ? late->save_limit : routing::Time(), [this, id](Result<Mail> reply) {
-    auto* peer = roster_->find(id);
-    if (!reply && peer != nullptr) peer->late_save = false;
-  });
+  mail_->save(id, late ? late->saves.limit : routing::Time(), schedule_->frame().keep_step(),
+              [this, id](Result<Mail> reply) {
+                auto* peer = roster_->find(id);
+                if (!reply && peer != nullptr) peer->late_save = false;
+              });
 }
 
 StepMailHooks CoordinatorState::mail_hooks() {

@@ -42,15 +42,15 @@ struct FactWriter {
   }
   void operator()(const facts::Recompute& f) const { record(records::Recompute{f.slots}); }
   void operator()(const facts::LeaseExpired& f) const {
-    record(records::LeaseExpired{f.slot.value()});
+    out.record(f.step, records::LeaseExpired{f.slot.value()}, stage);
   }
   void operator()(const facts::AttemptFailed& f) const {
-    record(records::AttemptFailed{f.slot.value(), f.reason});
+    out.record(f.step, records::AttemptFailed{f.slot.value(), f.reason}, stage);
   }
   void operator()(const facts::SlotSkipped& f) const {
-    log_warn(
-        fmt::format("event=slot_skipped step={} slot={} peer={}", step, f.slot, book.name(f.peer)));
-    record(records::SlotSkipped{f.slot.value(), book.name(f.peer)});
+    log_warn(fmt::format("event=slot_skipped step={} slot={} peer={}", f.step, f.slot,
+                         book.name(f.peer)));
+    out.record(f.step, records::SlotSkipped{f.slot.value(), book.name(f.peer)}, stage);
   }
   void operator()(const facts::Diverged&) const {
     record(records::Diverged{
@@ -81,6 +81,17 @@ struct FactWriter {
   void operator()(const facts::AveragesDiffer& f) const {
     record(records::AveragesDiffer{book.name(f.peer)});
   }
+  void operator()(const facts::SumNotFinite& f) const {
+    log_warn(fmt::format("event=sum_not_finite stage={} peer={} by={}", stage.value(),
+                         book.name(f.peer), book.name(f.by)));
+    record(records::SumNotFinite{book.name(f.peer), book.name(f.by), f.slots});
+  }
+  void operator()(const facts::PeerRests& f) const {
+    log_warn(fmt::format("event=peer_rests stage={} peer={}", stage.value(), book.name(f.peer)));
+    record(records::PeerRests{book.name(f.peer),
+                              std::chrono::duration_cast<std::chrono::milliseconds>(f.rests),
+                              f.reason});
+  }
   void operator()(const facts::StageAveraged& f) const {
     record(records::StageAveraged{f.peers, f.since_open, f.overlapped});
   }
@@ -105,6 +116,15 @@ struct FactWriter {
     log_error(fmt::format("event=replicas_differ stage={} step={}", stage.value(), step));
     record(differ);
   }
+  void operator()(const facts::ReplicaReplaced& f) const {
+    const auto& one = f.replica;
+    const char* why = one.changed_at_rest
+                          ? "it changed between two updates"
+                          : "other replicas, or the one with the smaller id, differ";
+    log_error(fmt::format("event=replica_replaced stage={} step={} peer={}", stage.value(), step,
+                          book.name(one.peer)));
+    record(records::ReplicaReplaced{book.name(one.peer), {one.checksum}, {f.right}, why});
+  }
   void operator()(const facts::Recovered& f) const {
     std::optional<uint64_t> from_step;
     if (f.from_step) from_step = f.from_step->value();
@@ -113,7 +133,12 @@ struct FactWriter {
   void operator()(const facts::CannotGoOn& f) const { record(records::CannotGoOn{f.error}); }
   void operator()(const facts::SaveFailed& f) const { record(records::CheckpointFailed{f.error}); }
   void operator()(const facts::Finished& f) const {
-    record(records::RunFinished{f.steps, f.validation_loss});
+    records::RunFinished event{f.steps, f.validation_loss, {}};
+    if (!f.not_durable.empty()) {
+      event.not_durable = f.not_durable;
+      log_error("event=not_durable reason=\"" + f.not_durable + "\"");
+    }
+    record(event);
   }
 };
 
@@ -179,6 +204,13 @@ void CoordinatorRecords::watch(Step step, uint32_t slots_done, routing::Time now
   const uint64_t bytes = traffic_.work_bytes();
   if (!progress_.look(step, slots_done, bytes, now)) return;
   record(step, records::StepGoesOn{slots_done, options_.batch / options_.microbatch, bytes});
+}
+
+void CoordinatorRecords::snapshots_fail(const routing::PeerFacts& peer, Step step) {
+  log_error(fmt::format("event=snapshots_fail stage={} peer={} failed={} reason=\"{}\"", peer.stage,
+                        peer.node_name, peer.saves.failed, peer.saves.error));
+  record(step, records::SnapshotsFail{peer.node_name, peer.saves.failed, peer.saves.error},
+         peer.stage);
 }
 
 void CoordinatorRecords::add_staleness(Stage stage, const Staleness& staleness) {

@@ -48,6 +48,8 @@ class CoordinatorRecords {
              std::vector<records::LearnerProgress> learners, Term term);
 
   /// How far the open step is; says so if it takes long (StepGoesOn).
+  /// People should hear of it.
+  void snapshots_fail(const routing::PeerFacts& peer, Step step);
   void watch(Step step, uint32_t slots_done, routing::Time now);
 
   /// What was measured of the speed so far is of another time.

@@ -41,9 +41,9 @@ class CoordinatorState {
  private:
   // coordinator.cc
   caf::result<Mail> on_mail(const Mail& mail);
-  caf::result<Mail> on_register(const proto::RegisterPeer& message);
-  caf::result<Mail> on_lease(const proto::Lease& message);
-  caf::result<Mail> on_slot_done(const proto::SlotDone& message);
+  caf::result<Mail> on_register(const Mail& mail);
+  caf::result<Mail> on_lease(const Mail& mail);
+  caf::result<Mail> on_slot_done(const Mail& mail);
   caf::result<Mail> on_save();
   void on_tick();
   void on_node_down(const NodeInfo& info);

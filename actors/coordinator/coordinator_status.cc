@@ -37,6 +37,7 @@ proto::SwarmStatusReply CoordinatorState::status() const {
   if (const auto loss = records_->last_loss()) reply.set_last_loss(*loss);
   reply.set_tokens_per_s(records_->tokens_per_second());
   reply.set_max_steps(deps_.training.steps);
+  if (const auto durable = roster_->newest_everywhere()) reply.set_durable_step(durable->value());
   *reply.mutable_coordinator() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);
   if (const auto& ledger = schedule_->frame().open.ledger) {
     reply.set_slots_total(deps_.training.batch / deps_.training.microbatch);
@@ -54,6 +55,8 @@ proto::SwarmStatusReply CoordinatorState::status() const {
     one->set_state_bytes(peer.state_bytes);
     one->set_needs_bytes_per_s(peer.needs_bytes_per_s);
     one->set_has_bytes_per_s(peer.has_bytes_per_s);
+    one->set_failed_saves(peer.saves.failed);
+    one->set_save_error(peer.saves.error);
     const auto& readers = schedule_->frame().readers;
     one->set_reads(readers.reads(id));
     if (!readers.reads(id)) continue;

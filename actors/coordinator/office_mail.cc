@@ -54,7 +54,7 @@ void OfficeMail::publish() {
   message.set_finished(office_.active() && hooks_.over());
   if (office_.active()) add_progress(hooks_.status(), message);
   DhtRecordLocal record;
-  record.subkey = deps_.id.node.hex();
+  record.subkey = subkey_of(deps_.id.node);
   record.value = message.SerializeAsString();
   record.version = office_.publish(now());
   record.ttl = deps_.dht_options.announce_ttl;

@@ -1,6 +1,7 @@
 #include "actors/coordinator/step_mail.h"
 
 #include <caf/send.hpp>
+#include <vector>
 
 #include "actors/coordinator/coordinator_mail.h"
 #include "actors/net/requests.h"
@@ -55,9 +56,24 @@ void StepMail::send(const routing::orders::CommitStep& order, Term term) {
                });
 }
 
-void StepMail::save(const PeerId& id, routing::Time limit, std::function<void(Result<Mail>)> done) {
-  request_mail(self_, book_.proxy(id), make_mail(proto::SaveCheckpoint(), {}, save_budget(limit)),
-               std::move(done));
+void StepMail::save(const PeerId& id, routing::Time limit, std::optional<Step> keep_step,
+                    std::function<void(Result<Mail>)> done) {
+  proto::SaveCheckpoint message;
+  if (keep_step) message.set_keep_step(keep_step->value());
+  const std::pair key(id, ++saves_);
+  saving_[key] = std::move(done);
+  request_mail(self_, book_.proxy(id), make_mail(std::move(message), {}, save_budget(limit)),
+               [this, key](Result<Mail> reply) {
+                 auto waiting = saving_.extract(key);
+                 if (!waiting.empty()) waiting.mapped()(std::move(reply));
+               });
+}
+
+void StepMail::lost(const PeerId& id, const std::string& reason) {
+  std::vector<Saved> gone;
+  for (auto it = saving_.lower_bound({id, 0}); it != saving_.end() && it->first.first == id;)
+    gone.push_back(saving_.extract(it++).mapped());
+  for (const Saved& done : gone) done(Error{ErrorCode::kLinkLost, "the peer is gone: " + reason});
 }
 
 void StepMail::tell(const PeerId& id, const Mail& mail) {

@@ -4,6 +4,9 @@
 
 #include <caf/event_based_actor.hpp>
 #include <functional>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "actors/coordinator/close_mail.h"
 #include "actors/coordinator/peer_book.h"
@@ -35,13 +38,17 @@ class StepMail {
   void send(const routing::orders::EndPeriod& order, Term term);
   void send(const routing::orders::AbandonRound& order, Term term);
   void send(const routing::orders::CommitStep& order, Term term);
-  /// Asks a peer for a snapshot; done(reply) once it is durable, or not.
-  /// `limit`: the peer's own for its snapshot.
-  void save(const PeerId& id, routing::Time limit, std::function<void(Result<Mail>)> done);
+  /// Asks a peer for a snapshot; done(reply) once it is durable, or not, or lost().
+  /// `limit`: the peer's own for its snapshot. `keep_step`: the one that it may not prune.
+  void save(const PeerId& id, routing::Time limit, std::optional<Step> keep_step,
+            std::function<void(Result<Mail>)> done);
+  /// The peer is gone, and what it was asked to save with it; its node may still be there.
+  void lost(const PeerId& id, const std::string& reason);
   /// One way; does nothing for a peer that cannot be reached yet.
   void tell(const PeerId& id, const Mail& mail);
 
  private:
+  using Saved = std::function<void(Result<Mail>)>;
   using Answered = std::function<void(const routing::RoundMember&, Result<Mail>)>;
   void ask_all(const routing::RoundMember& round, const std::vector<PeerId>& members,
                const Mail& mail, const Answered& answered);
@@ -53,6 +60,8 @@ class StepMail {
   const PeerBook& book_;
   uint32_t microbatch_;
   ToldMembers told_;
+  uint64_t saves_ = 0;  ///< Asked for.
+  std::map<std::pair<PeerId, uint64_t>, Saved> saving_;
   StepMailHooks hooks_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/names.h"
+
 namespace swarm::actors {
 namespace {
 
@@ -33,8 +35,21 @@ proto::DhtRecord to_proto(const routing::StoredRecord& record, double now_s) {
   return out;
 }
 
-routing::StoredRecord from_proto(const proto::DhtRecord& record, double now_s) {
-  return {record.subkey(), record.value(), record.version(), now_s + record.ttl_ms() / 1e3};
+routing::StoredRecord from_proto(const proto::DhtRecord& record, double now_s,
+                                 const std::optional<NodeId>& from) {
+  return {record.subkey(), record.value(), record.version(), now_s + record.ttl_ms() / 1e3,
+          from && writes(*from, record.subkey())};
+}
+
+Status speaks_for(const Mail& mail, const Result<routing::Contact>& sender) {
+  return sender.ok() ? speaks_for(mail, sender->id) : Status();
+}
+
+bool storable(const DhtRecordLocal& record) {
+  const routing::RecordStore::Options limits;
+  return !record.subkey.empty() && record.subkey.size() <= limits.max_subkey_bytes &&
+         record.value.size() <= limits.max_value_bytes && record.ttl.count() >= 1 &&
+         static_cast<double>(record.ttl.count()) <= limits.max_ttl_s * 1e3;
 }
 
 std::vector<proto::DhtRecord> fitting(const std::vector<routing::StoredRecord>& records,

@@ -2,9 +2,14 @@
 /// message. Pure: time is an argument.
 #pragma once
 
+#include <caf/result.hpp>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "actors/dht/dht_node.h"
+#include "actors/net/errors.h"
+#include "actors/net/mail.h"
 #include "common/result.h"
 #include "routing/dht/dht_key.h"
 #include "routing/dht/record_store.h"
@@ -21,7 +26,21 @@ Result<routing::Contact> parse_contact(const proto::DhtContact& message);
 
 /// What is sent of a record is the time left to live [ms], because clocks differ.
 proto::DhtRecord to_proto(const routing::StoredRecord& record, double now_s);
-routing::StoredRecord from_proto(const proto::DhtRecord& record, double now_s);
+/// `from`: the link that it came on; none: nobody's word for it that it is first-hand.
+routing::StoredRecord from_proto(const proto::DhtRecord& record, double now_s,
+                                 const std::optional<NodeId>& from = std::nullopt);
+
+/// As speaks_for() of mail.h for a sender that may say nothing of itself.
+Status speaks_for(const Mail& mail, const Result<routing::Contact>& sender);
+
+/// Whether its sizes and its time to live are within a node's limits.
+bool storable(const DhtRecordLocal& record);
+
+template <class Reply>
+caf::result<Mail> answer_of(Result<Reply> reply) {
+  if (!reply.ok()) return to_caf(reply.error());
+  return make_mail(std::move(*reply));
+}
 
 /// As many of `records` as fit one message, `max_records` at most, in order.
 std::vector<proto::DhtRecord> fitting(const std::vector<routing::StoredRecord>& records,

@@ -50,9 +50,9 @@ class DhtNode {
 
   // Serving.
   caf::result<Mail> serve(const Mail& mail);
-  Result<proto::DhtFindReply> find(const proto::DhtFind& request);
+  Result<proto::DhtFindReply> find(const Mail& mail);
   void add_nearest(proto::DhtFindReply& reply, const DhtKey& key, const NodeId& sender) const;
-  Result<proto::DhtStoreReply> store(const proto::DhtStore& request);
+  Result<proto::DhtStoreReply> store(const Mail& mail);
 
   // Contacts.
   void heard_from(const Contact& contact);
@@ -141,24 +141,18 @@ void DhtNode::quit(const caf::error& reason) {
 // ---- serving ------------------------------------------------------------------------------
 
 caf::result<Mail> DhtNode::serve(const Mail& mail) {
-  if (mail.kind == proto::KIND_DHT_FIND) {
-    auto reply = find(mail.as<proto::DhtFind>());
-    if (!reply.ok()) return to_caf(reply.error());
-    return make_mail(std::move(*reply));
-  }
-  if (mail.kind == proto::KIND_DHT_STORE) {
-    auto reply = store(mail.as<proto::DhtStore>());
-    if (!reply.ok()) return to_caf(reply.error());
-    return make_mail(std::move(*reply));
-  }
+  if (mail.kind == proto::KIND_DHT_FIND) return answer_of(find(mail));
+  if (mail.kind == proto::KIND_DHT_STORE) return answer_of(store(mail));
   return to_caf(ErrorCode::kInvalidArgument,
                 std::string("the dht takes no ") + kind_name(mail.kind));
 }
 
-Result<proto::DhtFindReply> DhtNode::find(const proto::DhtFind& request) {
+Result<proto::DhtFindReply> DhtNode::find(const Mail& mail) {
+  const auto& request = mail.as<proto::DhtFind>();
   auto key = NodeId::from_bytes(request.key());
   if (!key.ok()) return Error{ErrorCode::kInvalidArgument, "dht_find: key: " + key.error().detail};
   auto sender = parse_contact(request.sender());
+  if (auto own = speaks_for(mail, sender); !own) return own.error();
   proto::DhtFindReply reply;
   if (!request.records_only()) add_nearest(reply, *key, sender.ok() ? sender->id : NodeId());
   if (sender.ok()) heard_from(*sender);
@@ -178,14 +172,19 @@ void DhtNode::add_nearest(proto::DhtFindReply& reply, const DhtKey& key,
       *reply.add_contacts() = to_proto(contact);
 }
 
-Result<proto::DhtStoreReply> DhtNode::store(const proto::DhtStore& request) {
+Result<proto::DhtStoreReply> DhtNode::store(const Mail& mail) {
+  const auto& request = mail.as<proto::DhtStore>();
   auto key = NodeId::from_bytes(request.key());
   if (!key.ok()) return Error{ErrorCode::kInvalidArgument, "dht_store: key: " + key.error().detail};
   if (static_cast<size_t>(request.records_size()) > kMaxRecordsPerStore)
     return Error{ErrorCode::kInvalidArgument, "dht_store: more than 1024 records"};
-  if (auto sender = parse_contact(request.sender()); sender.ok()) heard_from(*sender);
+  auto sender = parse_contact(request.sender());
+  if (auto own = speaks_for(mail, sender); !own) return own.error();
+  if (sender.ok()) heard_from(*sender);
   const double now = now_s();
-  for (auto& record : request.records()) records_.store(*key, from_proto(record, now), now);
+  for (auto& record : request.records())
+    if (!mail.from || !writes(deps_.self, record.subkey()))  // of itself this node knows better
+      records_.store(*key, from_proto(record, now, mail.from), now);
   return proto::DhtStoreReply();
 }
 
@@ -291,17 +290,14 @@ Mail DhtNode::store_mail(const DhtKey& key, const std::vector<StoredRecord>& rec
 // ---- local interface ----------------------------------------------------------------------
 
 caf::response_promise DhtNode::put(const std::string& name, const DhtRecordLocal& record) {
-  const routing::RecordStore::Options limits;
   auto promise = self_->make_response_promise();
-  if (record.subkey.empty() || record.subkey.size() > limits.max_subkey_bytes ||
-      record.value.size() > limits.max_value_bytes || record.ttl.count() < 1 ||
-      record.ttl.count() > limits.max_ttl_s * 1e3) {
+  if (!storable(record)) {
     promise.deliver(to_caf(ErrorCode::kInvalidArgument,
                            "dht store of " + name + ": subkey, value or ttl out of range"));
     return promise;
   }
   StoredRecord stored{record.subkey, record.value, record.version,
-                      now_s() + Seconds(record.ttl).count()};
+                      now_s() + Seconds(record.ttl).count(), writes(deps_.self, record.subkey)};
   const auto key = key_of(name);
   const double max_age_s = Seconds(deps_.options.refresh_every).count();
   if (const auto* known = replicas_->find(key, now_s(), max_age_s)) {

@@ -6,6 +6,8 @@
 #include <caf/message.hpp>
 #include <caf/sec.hpp>
 
+#include "common/printable.h"
+
 namespace swarm::actors {
 namespace {
 const auto kCategory = caf::atom("swarm");
@@ -51,10 +53,11 @@ proto::Error to_proto(const Error& error) {
 }
 
 Error from_proto(const proto::Error& error) {
+  constexpr size_t kMaxDetail = 1024;
   constexpr auto kLast = static_cast<uint32_t>(ErrorCode::kInternal);
   bool known = error.code() >= 1 && error.code() <= kLast;
-  return {known ? static_cast<ErrorCode>(error.code()) : ErrorCode::kInternal, error.detail(),
-          error.retry_after_ms()};
+  return {known ? static_cast<ErrorCode>(error.code()) : ErrorCode::kInternal,
+          printable(error.detail(), kMaxDetail), error.retry_after_ms()};
 }
 
 }  // namespace swarm::actors

@@ -1,5 +1,7 @@
 #include "actors/net/mail.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "actors/net/links/receive_budget.h"
@@ -32,6 +34,14 @@ const MailKind* find(proto::MessageKind kind) {
 
 void take_over_body(const Mail& mail) {
   if (mail.hold) mail.hold->give_back();
+}
+
+Status speaks_for(const Mail& mail, const NodeId& node) {
+  if (!mail.from || *mail.from == node) return {};
+  return Error{
+      ErrorCode::kRefused,
+      fmt::format("{} names {} as its sender and came from {}: a node speaks for itself only",
+                  kind_name(mail.kind), node.brief(), mail.from->brief())};
 }
 
 std::unique_ptr<google::protobuf::Message> new_head(proto::MessageKind kind) {

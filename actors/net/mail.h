@@ -8,11 +8,14 @@
 #include <caf/allowed_unsafe_message_type.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "actors/net/traffic.h"
 #include "common/buffer.h"
+#include "common/ids.h"
+#include "common/result.h"
 #include "swarm/wire.pb.h"
 
 namespace swarm::actors {
@@ -31,6 +34,8 @@ struct Mail {
   std::chrono::milliseconds budget{10'000};
   /// Of a body that came over a link: its bytes in the node's receive budget.
   std::shared_ptr<links::ReceiveHold> hold;
+  /// The node at the other end of the link that brought this; none: an actor of the same process.
+  std::optional<NodeId> from{};
 
   /// Requires that `kind` is T's kind (true for whatever came through dispatch or a link).
   template <class T>
@@ -49,6 +54,10 @@ Mail make_mail(T head, Buffer body = {},
   return Mail{KindOf<T>::value, std::make_shared<const T>(std::move(head)), std::move(body), budget,
               nullptr};
 }
+
+/// Whether mail may say that it is of `node`: mail that came over a link is of the node at its other end
+/// and of no other. Errors: kRefused.
+Status speaks_for(const Mail& mail, const NodeId& node);
 
 /// The receiver counts the body's bytes itself from here on, however long it keeps them: the node's
 /// receive budget gets them back. Of no use twice; nothing for mail from the same process.

@@ -25,11 +25,13 @@ struct SharedSetting {
   std::string value;  ///< As TOML.
 };
 
-/// A hello that did not match, seen from either side.
+/// A hello that did not match, seen from either side; or mail of a link that was not taken from its
+/// other side.
 struct Refusal {
   std::string address;   ///< Of the other side, "host:port".
   bool dialled = false;  ///< This node dialled and was refused, or refuses whom it dialled.
   std::string reason;    ///< Printable, whatever the other side said.
+  std::string node;      ///< Of mail: its sender's name. Empty: a hello.
 };
 
 struct LinksOptions {
@@ -39,7 +41,8 @@ struct LinksOptions {
   std::string config_fingerprint;
   /// What config_fingerprint is made of, the most telling first; told to others as far as it fits.
   std::vector<SharedSetting> settings;
-  /// Called on the links' thread for each hello that did not match; may be empty.
+  /// Called on the links' thread for each hello that did not match and for each refused mail; may be
+  /// empty.
   std::function<void(const Refusal&)> on_refused;
   bool is_tool = false;
   /// The run's key (kKeyBytes), which both ends of a link prove to each other if both have one;

@@ -7,6 +7,7 @@
 
 #include "actors/net/log.h"
 #include "common/hex.h"
+#include "common/names.h"
 #include "common/printable.h"
 
 namespace swarm::actors {
@@ -16,8 +17,12 @@ constexpr size_t kMaxTextField = 256;  // of proto::Text
 Result<PeerAddress> from_proto(const proto::Peer& peer) {
   auto id = NodeId::from_bytes(peer.node_id());
   if (!id) return id.error();
-  if (peer.actor().empty() || peer.actor().size() > 64)
-    return Error{ErrorCode::kInvalidArgument, "an actor's name has 1 to 64 characters"};
+  const bool named =
+      is_name(peer.actor()) && (peer.node_name().empty() || is_name(peer.node_name()));
+  if (!named)
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("a name is 1 to 64 of [A-Za-z0-9_.-]: actor '{}' of node '{}'",
+                             printable(peer.actor(), 64), printable(peer.node_name(), 64))};
   auto endpoint = Endpoint::parse(peer.endpoint());
   if (!endpoint) return endpoint.error();
   return PeerAddress{{*id, peer.actor()}, *endpoint, peer.node_name()};

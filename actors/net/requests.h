@@ -42,6 +42,9 @@ struct PeerAddress {
 };
 Result<PeerAddress> from_proto(const proto::Peer& peer);
 
+/// Of a reason that another node gives, for printable().
+constexpr size_t kMaxReason = 512;
+
 proto::Text to_proto(const RunText& text);
 /// What strangers say in it is printable and cut.
 RunText from_proto(const proto::Text& text);

@@ -14,6 +14,7 @@
 #include "common/hex.h"
 #include "common/names.h"
 #include "common/numbers.h"
+#include "common/printable.h"
 #include "common/text_table.h"
 #include "routing/membership/term.h"
 #include "swarm/dht.pb.h"
@@ -104,14 +105,31 @@ std::string learned_text(const proto::PeerStatus& peer) {
                      fixed(peer.has_bytes_per_s() / 1e6, 2));
 }
 
+constexpr size_t kMaxShown = 96;  // of a name or an address that another node says
+
+/// A line for each peer whose last snapshot failed.
+std::string failing_text(const proto::SwarmStatusReply& status) {
+  std::string text;
+  for (const auto& peer : status.peers())
+    if (peer.failed_saves() > 0)
+      text += fmt::format("{} (stage {}): the last {} snapshots failed: {}\n",
+                          printable(peer.peer().node_name(), kMaxShown), peer.stage(),
+                          peer.failed_saves(), printable(peer.save_error(), 256));
+  return text;
+}
+
 std::string stages_text(const proto::SwarmStatusReply& status) {
   std::vector<proto::PeerStatus> peers(status.peers().begin(), status.peers().end());
+  for (auto& peer : peers) {
+    peer.mutable_peer()->set_node_name(printable(peer.peer().node_name(), kMaxShown));
+    peer.mutable_peer()->set_endpoint(printable(peer.peer().endpoint(), kMaxShown));
+  }
   std::sort(peers.begin(), peers.end(), [](const auto& a, const auto& b) {
     return std::make_pair(a.stage(), a.peer().node_name()) <
            std::make_pair(b.stage(), b.peer().node_name());
   });
   TextTable table({"stage", "node", "address", "step", "checksum", "of step", "learned"});
-  std::string readers;
+  std::string readers = failing_text(status);
   for (const auto& peer : peers) {
     table.add({std::to_string(peer.stage()), peer.peer().node_name(), peer.peer().endpoint(),
                std::to_string(peer.step()), peer.checksum() == 0 ? "-" : hex(peer.checksum()),
@@ -130,9 +148,14 @@ std::string steps_text(const proto::SwarmStatusReply& status) {
        << "\nslots " << status.slots_done() << " done, " << status.slots_leased() << " leased, of "
        << status.slots_total() << "\nlast loss "
        << (status.has_last_loss() ? fixed(status.last_loss(), 4) : "-") << ", tokens/s "
-       << fixed(status.tokens_per_s(), 0) << "\ncoordinator " << status.coordinator().node_name()
-       << " " << status.coordinator().endpoint() << ", term "
-       << routing::term_number(Term(status.term())) << "\n";
+       << fixed(status.tokens_per_s(), 0) << "\ncoordinator "
+       << printable(status.coordinator().node_name(), kMaxShown) << " "
+       << status.coordinator().endpoint() << ", term " << routing::term_number(Term(status.term()))
+       << "\ndurable in every stage: "
+       << (status.has_durable_step() ? fmt::format("step {}", status.durable_step())
+                                     : "no step yet")
+       << "\n"
+       << failing_text(status);
   return text.str();
 }
 
@@ -178,21 +201,28 @@ void actor(ConsoleContext& context, const std::string& id, ConsoleAnswer answer)
             [answer](const caf::error& e) mutable { answer.error(to_string(from_caf(e))); });
 }
 
+template <class Record>
+bool fit_for_table(const Record& record) {
+  return is_name(record.node_name()) && is_name(record.actor()) &&
+         Endpoint::parse(record.endpoint()).ok();
+}
+
 void add_announcement(const std::string& key, const DhtRecordLocal& record, TextTable& table) {
   std::string version = std::to_string(record.version), ttl = std::to_string(record.ttl.count());
   proto::CoordinatorRecord coordinator;
   proto::PeerRecord peer;
-  if (key == kCoordinatorKey && coordinator.ParseFromString(record.value))
+  if (key == kCoordinatorKey && coordinator.ParseFromString(record.value) &&
+      fit_for_table(coordinator))
     table.add({coordinator.node_name(), coordinator.endpoint(), coordinator.actor(),
                (coordinator.active() ? "active, term " : "stands by, term ") +
                    std::to_string(routing::term_number(Term(coordinator.term()))),
                version, ttl});
-  else if (key != kCoordinatorKey && peer.ParseFromString(record.value))
+  else if (key != kCoordinatorKey && peer.ParseFromString(record.value) && fit_for_table(peer))
     table.add({peer.node_name(), peer.endpoint(), peer.actor(),
                fmt::format("step {}, load {} s", peer.step(), fixed(peer.load_s(), 3)), version,
                ttl});
   else
-    table.add({record.subkey, "", "", "not readable", version, ttl});
+    table.add({printable(record.subkey, 64), "", "", "not readable", version, ttl});
 }
 
 /// The records that this project writes, decoded.

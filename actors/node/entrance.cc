@@ -189,8 +189,9 @@ class Entrance {
       if (!one.ParseFromString(record.value)) continue;
       auto node = NodeId::from_bytes(one.node_id());
       auto endpoint = Endpoint::parse(one.endpoint());
+      if (!node || !endpoint || !writes(*node, record.subkey)) continue;
       // Who was at this node's own address is gone.
-      if (!node || !endpoint || *node == deps_.self || *endpoint == deps_.endpoint) continue;
+      if (*node == deps_.self || *endpoint == deps_.endpoint) continue;
       claims.push_back({*node, *endpoint, one.holds()});
     }
     auto answers = std::make_shared<Answers>();
@@ -231,7 +232,7 @@ class Entrance {
     record.set_endpoint(deps_.endpoint.text());
     record.set_holds(holds);
     DhtRecordLocal local;
-    local.subkey = deps_.self.hex();
+    local.subkey = subkey_of(deps_.self);
     local.value = record.SerializeAsString();
     local.version = ++version_;
     local.ttl = std::min<milliseconds>(deps_.dht_options.refresh_every * 5 / 2, kLongestTtl);

@@ -35,7 +35,7 @@ std::optional<Word> newest_word(const DhtRecords& records) {
     proto::CoordinatorRecord one;
     if (!one.ParseFromString(record.value) || !one.active()) continue;
     const auto node = NodeId::from_bytes(one.node_id());
-    if (!node) continue;
+    if (!node || !writes(*node, record.subkey)) continue;
     const bool trains = one.vain() == 0 && one.phase() == "open" && one.step() < one.max_steps();
     routing::RunWord word{Term(one.term()), *node, one.finished(), trains};
     if (!best || std::tie(best->run.term, best->run.node) < std::tie(word.term, word.node))

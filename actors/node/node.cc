@@ -1,5 +1,6 @@
 #include "actors/node/node.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -85,6 +86,7 @@ class RunningNode : public Node {
     joining_.call_back = spawn_call_back(*system_, CallBackDeps{id_, endpoint_, links_, dht_});
     NodeSupervisorDeps supervisor;
     supervisor.links = links_;
+    supervisor.dht = dht_;
     supervisor.events = events_;
     supervisor.groups = role_groups(role_context());
     supervisor.kill_process = [] { ::kill(::getpid(), SIGKILL); };
@@ -116,7 +118,7 @@ class RunningNode : public Node {
     timespec pause{0, 100'000'000};
     while (!stop_) {
       int signal = ::sigtimedwait(&signals, nullptr, &pause);
-      if (signal == SIGTERM || signal == SIGINT) break;
+      if (signal > 0) break;
     }
     shut_down();
     return failed_ ? 1 : 0;
@@ -196,8 +198,17 @@ class RunningNode : public Node {
   /// On the links' thread.
   std::function<void(const Refusal&)> tell_refusals() const {
     auto gate = std::make_shared<links::RefusalGate>();  // one owner: the links
-    return [gate, events = events_](const Refusal& refusal) {
-      if (!gate->passes(refusal.address, std::chrono::steady_clock::now())) return;
+    auto mail_gate = std::make_shared<links::RefusalGate>();
+    return [gate, mail_gate, events = events_](const Refusal& refusal) {
+      const auto now = std::chrono::steady_clock::now();
+      if (!refusal.node.empty()) {
+        if (!mail_gate->passes(refusal.address, now)) return;
+        log_warn("event=mail_refused sender=" + refusal.node + " reason=\"" + refusal.reason +
+                 "\"");
+        return events->record(-1, -1,
+                              records::MailRefused{refusal.node, refusal.address, refusal.reason});
+      }
+      if (!gate->passes(refusal.address, now)) return;
       log_warn("event=refused address=" + refusal.address + " reason=\"" + refusal.reason + "\"");
       events->record(-1, -1, records::Refused{refusal.address, refusal.dialled, refusal.reason});
     };
@@ -208,6 +219,9 @@ class RunningNode : public Node {
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
+    struct sigaction hangup {};  // nohup's wish is respected
+    if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+      sigaddset(&signals, SIGHUP);
     return signals;
   }
 
@@ -228,9 +242,22 @@ class RunningNode : public Node {
     events_ = *events;
     if (options_.stages.empty()) return {};
     auto store = deps_.open_store(options_.checkpoint.store, folder);
+    if (store.code() == ErrorCode::kCorruptCheckpoint) store = begin_empty(folder, store.error());
     if (!store) return store.error();
     store_ = *store;
     return {};
+  }
+
+  /// The state is fetched from others; whatever can still be read of the damaged one is kept.
+  Result<std::shared_ptr<storage::CheckpointStore>> begin_empty(const std::string& folder,
+                                                                const Error& damage) {
+    const auto kind = options_.checkpoint.store;
+    const auto aside = deps_.set_store_aside(kind, folder, fmt::format("{}", ::time(nullptr)));
+    if (!aside) return Error{aside.code(), damage.detail + "; " + aside.error().detail};
+    log_error("event=store_set_aside path=" + *aside + " reason=\"" + damage.detail + "\"");
+    events_->record(-1, -1, records::StoreSetAside{*aside, damage});
+    deps_.say("sets its damaged database aside as " + *aside + " and begins with an empty one");
+    return deps_.open_store(kind, folder);
   }
 
   Status start_links() {

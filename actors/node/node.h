@@ -25,6 +25,10 @@ struct NodeDeps {
   std::function<Result<std::shared_ptr<storage::CheckpointStore>>(storage::StoreKind kind,
                                                                   const std::string& node_folder)>
       open_store;
+  /// Makes room for an empty one in the place of a damaged one: storage::set_store_aside().
+  std::function<Result<std::string>(storage::StoreKind kind, const std::string& node_folder,
+                                    const std::string& time)>
+      set_store_aside;
   /// What the node's links are to be made to be from now on; empty: nobody changes them.
   NewShape new_shape;
   /// Takes a line for the people who started the node, without its end; called from any thread.
@@ -39,8 +43,8 @@ struct NodeDeps {
 
 class Node {
  public:
-  /// Opens the node's folder, database, log and links, and spawns its roles. Blocks SIGTERM and
-  /// SIGINT for the process: run() takes them. One node a process.
+  /// Opens the node's folder, database, log and links, and spawns its roles. Blocks SIGTERM,
+  /// SIGINT and SIGHUP (if it is not ignored, as under nohup) for the process: run() takes them. One node a process.
   /// Errors: kIo (folder, database, port), kInvalidArgument (options, data), kNotFound (data).
   static Result<std::unique_ptr<Node>> start(const NodeOptions& options, const NodeDeps& deps);
   virtual ~Node() = default;
@@ -53,8 +57,9 @@ class Node {
   /// As this machine reaches it: `listening`, or loopback where it listens on every address.
   virtual Endpoint reached_here() const = 0;
 
-  /// Serves until SIGTERM, SIGINT or a StopNode message, then drains: stops taking work, writes a
-  /// snapshot, leaves. Returns the exit code: 0, or 1 when a role failed for good; the caller ends
+  /// Serves until SIGTERM, SIGINT, SIGHUP or a StopNode message, then drains: stops taking work, writes a
+  /// snapshot, leaves. Returns the exit code: 0, or 1 when a role failed for good, or
+  /// what all roles need (links, DHT) has ended; the caller ends
   /// the process with it at once, without static destructors (std::_Exit), because CAF's idle
   /// threads still run. If the drain hangs, ends the process: actors/node/drain_times.h.
   virtual int run() = 0;

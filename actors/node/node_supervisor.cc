@@ -8,6 +8,7 @@
 #include "actors/net/local.h"
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
+#include "common/names.h"
 #include "routing/state/last_bytes.h"
 
 namespace swarm::actors {
@@ -29,6 +30,8 @@ class SupervisorState {
     self_->set_down_handler([this](const caf::down_msg& down) { on_down(down); });
     self_->send(deps_.links, register_atom::value, std::string(kSupervisorName),
                 caf::actor_cast<caf::actor>(self_));
+    for (const caf::actor& needed : {deps_.links, deps_.dht})
+      if (needed) self_->monitor(needed);
     if (!deps_.hold) spawn_all();
   }
 
@@ -110,12 +113,21 @@ class SupervisorState {
 
   void on_down(const caf::down_msg& down) {
     if (draining_) return;
+    if (down.source == deps_.links.address() || (deps_.dht && down.source == deps_.dht.address()))
+      return end_process(down.source == deps_.links.address() ? "links" : kDhtName,
+                         caf::to_string(down.reason));
     for (size_t i = 0; i < running_.size(); ++i) {
       for (const auto& [name, actor] : running_[i].actors) {
         if (actor.address() != down.source) continue;
         return restart(i, name.text(), caf::to_string(down.reason));
       }
     }
+  }
+
+  void end_process(const std::string& actor, const std::string& reason) {
+    deps_.events->record(-1, -1, records::ActorFailed{actor, reason});
+    log_error("event=actor_failed actor=" + actor + " reason=" + reason + " action=exit");
+    deps_.stop_process(/*failed=*/true);
   }
 
   void restart(size_t index, const std::string& id, const std::string& reason) {

@@ -14,7 +14,8 @@
 /// trainer; a coordinator. A group whose actor dies is ended whole and spawned again in its next
 /// life ("stage.0.1"): what it held in memory is lost, so others must not take it for its
 /// predecessor. More than kMaxRestarts in a row, each before the group has lived for kGoodService,
-/// end the node with an error.
+/// end the node with an error. So does the end of the links or of the DHT: no role is of use without
+/// them.
 ///
 /// Thread  pooled.
 /// Timers  200 ms to 3.2 s before a group is spawned again, twice as long each time in a row.
@@ -43,6 +44,7 @@ constexpr std::chrono::seconds kGoodService{60};
 /// Registered with `links` on every node as kSupervisorName.
 struct NodeSupervisorDeps {
   caf::actor links;
+  caf::actor dht;  ///< May be null.
   std::vector<RoleGroup> groups;
   bool hold = false;  ///< Spawns nothing before (begin_atom): the node is not in its swarm yet.
   std::shared_ptr<EventLog> events;

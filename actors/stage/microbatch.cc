@@ -29,6 +29,8 @@ Status check(const proto::ForwardRequest& head, const MicrobatchLimits& limits) 
 Result<Microbatch> decode_microbatch(const Mail& mail, const MicrobatchLimits& limits) {
   const auto& head = mail.as<proto::ForwardRequest>();
   if (auto valid = check(head, limits); !valid) return valid.error();
+  if (const auto asker = NodeId::from_bytes(head.asker()); asker)
+    if (auto own = speaks_for(mail, *asker); !own) return own.error();
   Microbatch microbatch;
   microbatch.key = {Step(head.step()), Slot(head.slot()), Attempt(head.attempt())};
   microbatch.forward_only = head.forward_only();

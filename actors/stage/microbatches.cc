@@ -116,8 +116,11 @@ void Microbatches::refuse_attempts_below(Attempt attempt) {
   min_attempt_ = std::max(min_attempt_, attempt);
 }
 
-void Microbatches::on_cancel(const proto::CancelAttempt& message) {
+void Microbatches::on_cancel(const Mail& mail) {
+  const auto& message = mail.as<proto::CancelAttempt>();
   const Key key{Step(message.step()), Slot(message.slot()), Attempt(message.attempt())};
+  const Desk::Resident* known = desk_.find(key);
+  if (known == nullptr || known->payload.microbatch.request.from != mail.from) return;
   if (desk_.cancel(key)) answer(key, Error{ErrorCode::kCancelled, "the sender gave it up"});
 }
 
@@ -327,7 +330,8 @@ void Microbatches::answer(const Key& key, const Result<Mail>& reply) {
 /// names the place, and the coordinator decides.
 void Microbatches::answer_error(const Key& key, const Error& error) {
   if (error.code != ErrorCode::kNonFinite) return answer(key, error);
-  context_.record(records::NonFinite{key.slot.value(), key.attempt.value(), error.detail});
+  context_.record(key.step,
+                  records::NonFinite{key.slot.value(), key.attempt.value(), error.detail});
   answer_non_finite(key, context_.hop());
 }
 

@@ -26,7 +26,8 @@ class Microbatches {
   Microbatches(StageContext& context, StageUpdates& updates);
 
   caf::result<Mail> on_forward(const Mail& mail);
-  void on_cancel(const proto::CancelAttempt& message);
+  /// From whom the microbatch came; others cancel nothing.
+  void on_cancel(const Mail& mail);
   /// Attempts below were leased before the swarm gathered last. It only rises.
   void refuse_attempts_below(Attempt attempt);
 

@@ -53,7 +53,7 @@ proto::EndPeriodReply PeriodUpdates::reply() {
 }
 
 caf::result<Mail> PeriodUpdates::on_mail(const Mail& mail) {
-  if (mail.kind == proto::KIND_END_PERIOD) return on_end_period(mail.as<proto::EndPeriod>());
+  if (mail.kind == proto::KIND_END_PERIOD) return on_end_period(mail);
   return to_caf(ErrorCode::kInvalidArgument, "the mode has periods, no steps");
 }
 
@@ -88,11 +88,14 @@ Status PeriodUpdates::check_round(Round id) const {
   return {};
 }
 
-caf::result<Mail> PeriodUpdates::on_end_period(const proto::EndPeriod& message) {
-  if (auto ruled = context_.accept(Term(message.term())); !ruled) return to_caf(ruled.error());
+caf::result<Mail> PeriodUpdates::on_end_period(const Mail& mail) {
+  const auto& message = mail.as<proto::EndPeriod>();
+  if (auto ruled = context_.accept(Term(message.term()), mail.from); !ruled)
+    return to_caf(ruled.error());
   if (!context_.phase.serves()) return to_caf(context_.phase.refusal());
   context_.keep(message.text());
   enter_period(Step(message.period()) + 1);
+  if (message.has_keep_step()) context_.host->keep_snapshot(Step(message.keep_step()));
   if (message.members_size() == 0) {
     if (message.save_checkpoint()) context_.host->save_snapshot();
     return make_mail(reply());
@@ -144,7 +147,7 @@ void PeriodUpdates::begin(RoundState round, AverageRound average) {
 
 void PeriodUpdates::take(const Buffer& sent, Result<AverageResult> result) {
   if (!result) return end(result.error());
-  if (!result->unreached.empty()) {
+  if (result->failed()) {
     context_.record(records::RoundFailed{round_.id.value(), result->why});
     proto::EndPeriodReply failed = reply();
     *failed.mutable_failure() = failure_of(*result);

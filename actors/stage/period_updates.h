@@ -49,7 +49,7 @@ class PeriodUpdates final : public StageUpdates {
     uint64_t trained = 0;  ///< LocalUpdater::trained() when they were sent to it.
   };
 
-  caf::result<Mail> on_end_period(const proto::EndPeriod& message);
+  caf::result<Mail> on_end_period(const Mail& mail);
   Status check_round(Round id) const;
   Result<AverageRound> decode(const proto::EndPeriod& message) const;
   void begin(RoundState round, AverageRound average);

@@ -78,7 +78,9 @@ void StageClient::found_peers(const std::vector<DhtRecordLocal>& records) {
     if (!peer.ParseFromString(record.value) || Stage(peer.stage()) != deps_.stage) continue;
     auto node = NodeId::from_bytes(peer.node_id());
     auto endpoint = Endpoint::parse(peer.endpoint());
-    if (!node || !endpoint) continue;
+    if (!node || !endpoint || !writes(*node, record.subkey)) continue;
+    if (!is_name(peer.actor()) || !(peer.node_name().empty() || is_name(peer.node_name())))
+      continue;
     add_peer({*node, peer.actor()}, *endpoint, peer.node_name(), record.version);
   }
 }

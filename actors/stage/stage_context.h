@@ -29,6 +29,8 @@ class StageHost {
   virtual void end_learning(const std::string& reason) = 0;
   /// Tells the coordinator how things are now.
   virtual void register_peer() = 0;
+  /// The newest that is durable in every stage: it is not pruned.
+  virtual void keep_snapshot(Step step) = 0;
   virtual void save_snapshot() = 0;
   /// Something to compute may have become due.
   virtual void compute_next() = 0;
@@ -66,13 +68,17 @@ struct StageContext {
   void keep(const proto::Text& text) const;
   /// The state transfer hears of a state that was replaced or given up.
   void tell_standing() const;
-  /// Errors: kStaleTerm.
-  Status accept(Term term) const;
+  /// As CoordinatorClient::accept().
+  Status accept(Term term, const std::optional<NodeId>& from) const;
   /// This peer, in a route.
   proto::RouteHop hop() const;
   template <class Event>
   void record(const Event& event) const {
-    deps.events->record(deps.stage.value(), static_cast<int64_t>(at.open_step.value()), event);
+    record(at.open_step, event);
+  }
+  template <class Event>
+  void record(Step step, const Event& event) const {
+    deps.events->record(deps.stage.value(), static_cast<int64_t>(step.value()), event);
   }
 };
 

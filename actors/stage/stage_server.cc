@@ -11,6 +11,7 @@
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
 #include "actors/stage/stage_server_state.h"
+#include "common/printable.h"
 #include "swarm/dht.pb.h"
 
 namespace swarm::actors {
@@ -34,7 +35,7 @@ void StageServerState::init(Self* self, StageServerDeps deps) {
   });
   self_->send(d.links, subscribe_atom::value, me);
   caf::anon_send(d.state_transfer, set_stage_atom::value, me);
-  keeper_->list_snapshots();
+  keeper_->writer().list();
   make_stage();
 }
 
@@ -71,33 +72,40 @@ caf::result<Mail> StageServerState::on_mail(const Mail& mail) {
     case proto::KIND_FORWARD:
       return microbatches_->on_forward(mail);
     case proto::KIND_CANCEL_ATTEMPT:
-      microbatches_->on_cancel(mail.as<proto::CancelAttempt>());
+      microbatches_->on_cancel(mail);
       return make_mail(proto::Ack());
     case proto::KIND_CLOSE_STEP:
     case proto::KIND_COMMIT_STEP:
     case proto::KIND_END_PERIOD:
       return updates_->on_mail(mail);
     case proto::KIND_SAVE_CHECKPOINT:
-      return on_save();
+      return on_save(mail);
     case proto::KIND_RESTORE:
-      return on_restore(mail.as<proto::Restore>());
+      return on_restore(mail);
     default:
       return to_caf(ErrorCode::kInvalidArgument,
                     std::string("a stage server takes no ") + kind_name(mail.kind));
   }
 }
 
-caf::result<Mail> StageServerState::on_restore(const proto::Restore& message) {
-  if (auto ruled = context_->accept(Term(message.term())); !ruled) return to_caf(ruled.error());
-  stop_serving(message.reason());
+caf::result<Mail> StageServerState::on_restore(const Mail& mail) {
+  const auto& message = mail.as<proto::Restore>();
+  if (auto ruled = context_->accept(Term(message.term()), mail.from); !ruled)
+    return to_caf(ruled.error());
+  stop_serving(printable(message.reason(), kMaxReason));
   register_peer();
   return make_mail(proto::Ack());
 }
 
-caf::result<Mail> StageServerState::on_save() {
+caf::result<Mail> StageServerState::on_save(const Mail& mail) {
+  const auto& coordinator = *context_->coordinator;
+  if (coordinator.known())  // else nobody can have told this peer to serve
+    if (auto ruled = speaks_for(mail, coordinator.id().node); !ruled) return to_caf(ruled.error());
   if (!context_->at.has_state) return to_caf(context_->phase.refusal());
+  const auto message = mail.as<proto::SaveCheckpoint>();
+  if (message.has_keep_step()) keeper_->writer().keep(Step(message.keep_step()));
   auto promise = self_->make_response_promise();
-  keeper_->save([promise](Status saved) mutable {
+  keeper_->save([promise](const Status& saved) mutable {
     if (saved)
       promise.deliver(make_mail(proto::Ack()));
     else
@@ -168,6 +176,8 @@ void StageServerState::loading_is_over(const std::string& reason, milliseconds p
     register_peer();
 }
 
+void StageServerState::keep_snapshot(Step step) { keeper_->writer().keep(step); }
+
 void StageServerState::save_snapshot() {
   keeper_->save([](const Status&) {});
 }
@@ -207,7 +217,7 @@ void StageServerState::announce() {
   peer.set_step(context_->at.open_step.value());
   peer.set_load_s(static_cast<float>(microbatches_->load_s()));
   DhtRecordLocal record;
-  record.subkey = deps.id.brief();
+  record.subkey = subkey_of(deps.id);
   record.value = peer.SerializeAsString();
   record.version = ++announcements_;
   record.ttl = deps.dht_options.announce_ttl;
@@ -237,8 +247,7 @@ std::string StageServerState::describe() const {
        << ", updates applied " << context_->at.applied << ", " << context_->phase.name()
        << ", parameters " << context_->num_parameters << ", checksum " << std::hex
        << context_->checksum << std::dec << "\n"
-       << updates_->describe() << ", snapshots";
-  for (Step step : keeper_->snapshots().all()) text << " " << step;
+       << updates_->describe() << ", " << keeper_->writer().describe();
   if (context_->phase.learns()) text << "\n" << keeper_->learner().describe();
   text << "\ncoordinator "
        << (coordinator.known() ? coordinator.id().brief() : std::string("not known")) << " term "

@@ -7,6 +7,7 @@
 #include "actors/net/local.h"
 #include "actors/net/requests.h"
 #include "actors/stage/stage_server_state.h"
+#include "common/printable.h"
 
 namespace swarm::actors {
 
@@ -33,7 +34,6 @@ void StageServerState::register_peer() {
   message.set_swarm_peers(swarm_peers_);
   message.set_open_step(at.open_step.value());
   message.set_foreign_term(context_->coordinator->foreign_term().value());
-  for (Step step : keeper_->snapshots().readable()) message.add_snapshots(step.value());
   updates_->describe_to(message);
   keeper_->describe_to(message);
   if (context_->phase.learns()) keeper_->learner().describe_to(message);
@@ -52,9 +52,11 @@ void StageServerState::register_peer() {
 void StageServerState::registered(Step as_of, Result<Mail> reply) {
   registering_ = false;
   if (!reply || reply->kind != proto::KIND_REGISTER_PEER_REPLY) return;  // the tick asks again
-  const auto& verdict = reply->as<proto::RegisterPeerReply>();
-  if (!context_->phase.registers() || !context_->accept(Term(verdict.term()))) return;
+  proto::RegisterPeerReply verdict = reply->as<proto::RegisterPeerReply>();
+  verdict.set_reason(printable(verdict.reason(), kMaxReason));
+  if (!context_->phase.registers() || !context_->accept(Term(verdict.term()), std::nullopt)) return;
   context_->keep(verdict.text());
+  if (verdict.has_keep_step()) keeper_->writer().keep(Step(verdict.keep_step()));
   if (!updates_->committing()) obey(as_of, verdict);
 }
 
@@ -87,7 +89,7 @@ void StageServerState::serve(const proto::RegisterPeerReply& verdict) {
   microbatches_->refuse_attempts_below(Attempt(verdict.min_attempt()));
   swarm_peers_ = verdict.peers();
   if (context_->phase.serves()) return;
-  keeper_->forget_newer_snapshots();
+  keeper_->writer().forget_newer(context_->at.applied);
   keeper_->forget_learned();
   enter(At::kServing, verdict.reason());
   if (was_serving_)

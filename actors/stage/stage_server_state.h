@@ -27,6 +27,7 @@ class StageServerState : public StageHost {
   void stop_serving(const std::string& reason) override;
   void end_learning(const std::string& reason) override;
   void register_peer() override;
+  void keep_snapshot(Step step) override;
   void save_snapshot() override;
   void compute_next() override { microbatches_->compute_next(); }
   void end_steps_before(Step step, const Error& error) override;
@@ -37,8 +38,8 @@ class StageServerState : public StageHost {
 
   void make_stage();
   caf::result<Mail> on_mail(const Mail& mail);
-  caf::result<Mail> on_restore(const proto::Restore& message);
-  caf::result<Mail> on_save();
+  caf::result<Mail> on_restore(const Mail& mail);
+  caf::result<Mail> on_save(const Mail& mail);
   void on_tick();
   void on_node_down(const NodeId& node);
   caf::result<bool> on_drain();

@@ -40,6 +40,7 @@ void request_average(StageContext& context, AverageRound round,
 proto::RoundFailure failure_of(const AverageResult& result) {
   proto::RoundFailure failure;
   for (uint32_t place : result.unreached) failure.add_unreached(place);
+  for (uint32_t place : result.not_finite) failure.add_not_finite(place);
   failure.set_reason(to_string(result.why));
   failure.set_link(result.link_failed);
   return failure;
@@ -62,9 +63,8 @@ void StageContext::tell_standing() const {
   caf::anon_send(deps.state_transfer, stands_atom::value, stands);
 }
 
-Status StageContext::accept(Term term) const {
-  if (coordinator->accept(term)) return {};
-  return Error{ErrorCode::kStaleTerm, fmt::format("term {} rules", coordinator->term())};
+Status StageContext::accept(Term term, const std::optional<NodeId>& from) const {
+  return coordinator->accept(term, from);
 }
 
 uint64_t StageContext::average_bytes() const {

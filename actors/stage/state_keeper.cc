@@ -13,12 +13,15 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Assumed of a disk until it has shown more [bytes/s].
-constexpr double kSlowDisk = 20e6;
 /// A snapshot of a peer that leaves has this and what its bytes need.
 constexpr milliseconds kLeastLeave{10'000};
 /// As state_download.cc, which gives up sooner, assumes of a link [bytes/s].
 constexpr double kSlowestLink = 16u << 10;
+
+/// In steps replicas have all in common; else the parameters, at most.
+uint64_t checksum_of(const tensor::Stage& stage, bool in_steps) {
+  return in_steps ? stage.state_checksum() : stage.checksum();
+}
 
 }  // namespace
 
@@ -27,7 +30,7 @@ StateKeeper::StateKeeper(StageContext& context, StageUpdates& updates, Done done
       updates_(updates),
       done_(std::move(done)),
       learner_(context, updates, [this](const StateLearner::Learned& state) { learned(state); }),
-      disk_(kSlowDisk, context.deps.options.disk_limit) {}
+      writer_(context, [this](SnapshotWriter::Frozen done) { copy(std::move(done)); }) {}
 
 std::string StateKeeper::Origin::name() const {
   switch (kind) {
@@ -45,10 +48,11 @@ std::string StateKeeper::Origin::name() const {
 
 void StateKeeper::initialize() {
   context_.device.run<Loaded>(
-      [updater = updates_.updater()](tensor::Stage& stage) -> Result<Loaded> {
+      [updater = updates_.updater(),
+       in_steps = !updates_.states_change()](tensor::Stage& stage) -> Result<Loaded> {
         if (updater) updater->clear();
         stage.initialize();
-        return Loaded{Step(0), stage.checksum()};
+        return Loaded{Step(0), checksum_of(stage, in_steps)};
       },
       [this](Result<Loaded> made, double) {
         const std::string reason = "initialised from the seed";
@@ -66,7 +70,7 @@ void StateKeeper::initialize() {
 
 void StateKeeper::restore_own(Step step) {
   context_.self
-      ->request(context_.deps.checkpointer, disk_limit(state_bytes()), load_atom::value,
+      ->request(context_.deps.checkpointer, writer_.limit(state_bytes()), load_atom::value,
                 context_.stream(), step.value())
       .then(
           [this](const Buffer& state) {
@@ -74,7 +78,7 @@ void StateKeeper::restore_own(Step step) {
           },
           [this, step](const caf::error& error) {
             failed("own_snapshot", from_caf(error));
-            snapshots_.spoiled(step);  // fall back to an older one or a neighbour
+            writer_.snapshots().spoiled(step);  // fall back to an older one or a neighbour
             done_("the snapshot could not be read", milliseconds(0));
           });
 }
@@ -126,19 +130,20 @@ bool StateKeeper::fetch(const proto::RegisterPeerReply& verdict) {
 
 void StateKeeper::load(const Buffer& state, const Origin& origin) {
   context_.device.run<Loaded>(
-      [state, updater = updates_.updater()](tensor::Stage& stage) -> Result<Loaded> {
+      [state, updater = updates_.updater(),
+       in_steps = !updates_.states_change()](tensor::Stage& stage) -> Result<Loaded> {
         if (updater) updater->clear();
         auto loaded = stage.load_state(state);
         if (!loaded) return loaded.error();
         stage.clear_gradients();
-        return Loaded{Step(stage.step()), stage.checksum()};
+        return Loaded{Step(stage.step()), checksum_of(stage, in_steps)};
       },
       [this, origin, bytes = state.size()](Result<Loaded> state, double) {
         if (state) {
           loaded(*state, origin);
           const bool fetched = origin.kind == Origin::Kind::kNeighbour;
           // What is stored under its number may be an earlier state of the period.
-          if (updates_.states_change() && fetched) snapshots_.spoiled(state->step);
+          if (updates_.states_change() && fetched) writer_.snapshots().spoiled(state->step);
           records::Restored restored{origin.name(), {}, bytes, {}};
           if (fetched) {
             restored.from = origin.neighbours;
@@ -169,12 +174,8 @@ void StateKeeper::failed(const std::string& source, const Error& error) {
 
 // -- snapshots
 
-milliseconds StateKeeper::disk_limit(uint64_t bytes) const {
-  return std::chrono::duration_cast<milliseconds>(disk_.limit(bytes));
-}
-
 milliseconds StateKeeper::leave_limit() const {
-  return kLeastLeave + std::chrono::duration_cast<milliseconds>(disk_.some_times(state_bytes()));
+  return kLeastLeave + writer_.some_times(state_bytes());
 }
 
 uint64_t StateKeeper::state_bytes() const {
@@ -183,7 +184,8 @@ uint64_t StateKeeper::state_bytes() const {
 
 /// A coordinator waits as long as the peer does, where that is long.
 void StateKeeper::describe_to(proto::RegisterPeer& message) const {
-  const milliseconds limit = disk_limit(state_bytes());
+  writer_.describe_to(message);
+  const milliseconds limit = writer_.limit(state_bytes());
   if (limit > context_.deps.options.disk_limit)
     message.set_save_limit_ms(static_cast<uint64_t>(limit.count()));
 }
@@ -207,37 +209,16 @@ Result<FrozenState> StateKeeper::still_here(Result<FrozenState> frozen) const {
   return Error{ErrorCode::kNotReady, "the state is being replaced", 100};
 }
 
-void StateKeeper::save(std::function<void(Status)> done) {
-  context_.device.run<FrozenState>(
-      freeze_job(), [this, done = std::move(done)](Result<FrozenState> found, double) {
-        const auto frozen = still_here(std::move(found));
-        if (!frozen) return done(frozen.error());
-        write(*frozen, done);
-      });
+void StateKeeper::save(SnapshotWriter::Done done) {
+  writer_.save(updates_.number_of_state().value_or(context_.at.applied), updates_.states_change(),
+               std::move(done));
 }
 
-void StateKeeper::write(const FrozenState& frozen, std::function<void(Status)> done) {
-  context_.self
-      ->request(context_.deps.checkpointer, disk_limit(frozen.state.size()), save_atom::value,
-                context_.stream(), frozen.step.value(), frozen.state,
-                /*replace=*/updates_.states_change())
-      .then(
-          [this, done, began_s = context_.now_s(), bytes = frozen.state.size()](uint64_t saved) {
-            const std::chrono::duration<double> took(context_.now_s() - began_s);
-            disk_.took(bytes, std::chrono::duration_cast<routing::Time>(took));
-            snapshots_.saved(Step(saved));
-            context_.deps.events->record(
-                context_.deps.stage.value(), static_cast<int64_t>(saved),
-                records::Checkpointed{records::seconds_as_millis(took.count())});
-            list_snapshots();
-            context_.host->register_peer();  // the coordinator waits for it before the next one
-            done({});
-          },
-          [this, done](const caf::error& error) {
-            const Error why = from_caf(error);
-            context_.record(records::CheckpointFailed{why});
-            done(why);
-          });
+void StateKeeper::copy(SnapshotWriter::Frozen done) {
+  context_.device.run<FrozenState>(
+      freeze_job(), [this, done = std::move(done)](Result<FrozenState> found, double) {
+        done(still_here(std::move(found)));
+      });
 }
 
 caf::result<FrozenState> StateKeeper::freeze() {
@@ -274,25 +255,6 @@ caf::result<RangeOfState> StateKeeper::range(uint64_t first, uint64_t count) {
         promise.deliver(*read);
       });
   return promise;
-}
-
-void StateKeeper::list_snapshots() {
-  context_.self
-      ->request(context_.deps.checkpointer, context_.deps.options.disk_limit, list_atom::value,
-                context_.stream())
-      .then(
-          [this](const std::vector<uint64_t>& steps) {
-            snapshots_.listed(std::vector<Step>(steps.begin(), steps.end()));
-          },
-          [this](const caf::error& error) {
-            context_.record(records::CheckpointFailed{from_caf(error)});
-          });
-}
-
-void StateKeeper::forget_newer_snapshots() {
-  caf::anon_send(context_.deps.checkpointer, forget_newer_atom::value, context_.stream(),
-                 context_.at.applied.value());
-  list_snapshots();
 }
 
 }  // namespace swarm::actors

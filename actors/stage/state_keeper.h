@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "actors/stage/snapshot_writer.h"
 #include "actors/stage/stage_context.h"
 #include "actors/stage/stage_updates.h"
 #include "actors/stage/state_learner.h"
 #include "actors/state/state_messages.h"
 #include "common/strong_id.h"
-#include "routing/membership/snapshot_list.h"
 #include "routing/state/byte_pace.h"
 
 namespace swarm::actors {
@@ -33,7 +33,10 @@ class StateKeeper {
   /// From those that the verdict names; false if there is none.
   bool fetch(const proto::RegisterPeerReply& verdict);
 
-  void save(std::function<void(Status)> done);
+  /// See SnapshotWriter::save().
+  void save(SnapshotWriter::Done done);
+  SnapshotWriter& writer() { return writer_; }
+  const SnapshotWriter& writer() const { return writer_; }
   /// How long the snapshot of a peer that leaves is waited for: its own bytes decide.
   std::chrono::milliseconds leave_limit() const;
   /// A copy for a neighbour. Errors: kNotReady.
@@ -55,11 +58,6 @@ class StateKeeper {
   void forget_learned() { learner_.forget_kept(); }
   const StateLearner& learner() const { return learner_; }
 
-  /// Asks the disk anew.
-  void list_snapshots();
-  /// The swarm goes on from `applied`: newer ones belong to a history that was given up.
-  void forget_newer_snapshots();
-  const routing::SnapshotList& snapshots() const { return snapshots_; }
   void describe_to(proto::RegisterPeer& message) const;
 
  private:
@@ -77,8 +75,6 @@ class StateKeeper {
     uint64_t checksum = 0;
   };
 
-  /// For a whole state, to the disk or from it.
-  std::chrono::milliseconds disk_limit(uint64_t bytes) const;
   uint64_t state_bytes() const;
   void learned(const StateLearner::Learned& state);
   void load(const Buffer& state, const Origin& origin);
@@ -86,14 +82,13 @@ class StateKeeper {
   void failed(const std::string& source, const Error& error);
   std::function<Result<FrozenState>(tensor::Stage&)> freeze_job() const;
   Result<FrozenState> still_here(Result<FrozenState> frozen) const;
-  void write(const FrozenState& frozen, std::function<void(Status)> done);
+  void copy(SnapshotWriter::Frozen done);
 
   StageContext& context_;
   StageUpdates& updates_;
   Done done_;
   StateLearner learner_;
-  routing::SnapshotList snapshots_;
-  routing::BytePace disk_;
+  SnapshotWriter writer_;
 };
 
 }  // namespace swarm::actors

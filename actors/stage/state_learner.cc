@@ -307,7 +307,7 @@ void StateLearner::settle(const Ptr& learning, const StateLabel& label) {
       [label, counters = learning->counters.front()](tensor::Stage& stage) -> Result<uint64_t> {
         if (auto settled = stage.settle(label.step.value(), counters); !settled)
           return settled.error();
-        return stage.checksum();
+        return stage.state_checksum();
       },
       [this, learning, label](Result<uint64_t> checksum, double) {
         if (!over(learning)) settled(learning, label, std::move(checksum));

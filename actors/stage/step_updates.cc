@@ -24,24 +24,19 @@ bool StepUpdates::adds(const MicrobatchKey& key) const {
 }
 
 caf::result<Mail> StepUpdates::on_mail(const Mail& mail) {
-  if (mail.kind == proto::KIND_CLOSE_STEP) return on_close(mail.as<proto::CloseStep>());
-  if (mail.kind == proto::KIND_COMMIT_STEP) return on_commit(mail.as<proto::CommitStep>());
+  if (mail.kind == proto::KIND_CLOSE_STEP) return on_close(mail);
+  if (mail.kind == proto::KIND_COMMIT_STEP) return on_commit(mail);
   return to_caf(ErrorCode::kInvalidArgument, "the mode has steps, no periods");
 }
 
 // -- closing
-
-StepUpdates::Commit StepUpdates::decode(const proto::CommitStep& message) {
-  return {Step(message.step()), Round(message.round()), message.gradient_norm(),
-          message.save_checkpoint()};
-}
 
 Result<StepUpdates::Close> StepUpdates::decode(const proto::CloseStep& message) {
   Close close;
   close.step = Step(message.step());
   close.abandons = message.samples_size() == 0;
   close.go_on = message.go_on();
-  if (message.has_commit()) close.commit = decode(message.commit());
+  if (message.has_commit()) close.commit = read_commit(message.commit());
   close.average.round = Round(message.round());
   close.average.n = context_.num_parameters;
   close.average.total_samples = message.step_samples();
@@ -80,8 +75,10 @@ Status StepUpdates::check(const Close& close) const {
   return {};
 }
 
-caf::result<Mail> StepUpdates::on_close(const proto::CloseStep& message) {
-  if (auto ruled = context_.accept(Term(message.term())); !ruled) return to_caf(ruled.error());
+caf::result<Mail> StepUpdates::on_close(const Mail& mail) {
+  const auto& message = mail.as<proto::CloseStep>();
+  if (auto ruled = context_.accept(Term(message.term()), mail.from); !ruled)
+    return to_caf(ruled.error());
   auto close = decode(message);
   if (!close) return to_caf(close.error());
   if (auto valid = check(*close); !valid) return to_caf(valid.error());
@@ -129,19 +126,16 @@ void StepUpdates::begin(const Close& close, caf::response_promise promise) {
   round_.id = close.average.round;
   round_.held = context_.contributions.of_step(context_.at.open_step);
   round_.promises.push_back(std::move(promise));
+  round_.of_two = close.average.members.size() == 2;
   committing_ = close.commit || close.go_on;
-  double scale = 0;
-  Buffer mean;
-  if (close.commit) {
-    scale = tensor::clip_scale(context_.deps.optimizer, close.commit->gradient_norm);
-    mean = before.result->mean;
-  }
-  auto work = [mean, scale, go_on = close.go_on,
-               update = close.commit.has_value()](tensor::Stage& stage) -> Result<Closed> {
-    Closed closed{stage.gradient_sum()};
+  Update update;
+  if (close.commit) update = update_of(before, *close.commit);
+  auto work = [update, go_on = close.go_on](tensor::Stage& stage) -> Result<Closed> {
+    Closed closed{stage.gradient_sum(), {}};
     if (update) {
-      if (auto applied = stage.apply(mean, scale); !applied) return applied.error();
-      closed.checksum = stage.checksum();
+      auto applied = update(stage);
+      if (!applied) return applied.error();
+      closed.applied = *applied;
     }
     if (go_on) stage.clear_gradients();
     return closed;
@@ -159,7 +153,7 @@ void StepUpdates::closed(const Close& close, const RoundState& before, Result<Cl
     round_done(id, result.error());
     return context_.host->compute_next();
   }
-  if (close.commit) applied(*close.commit, before, result->checksum);
+  if (close.commit) applied(*close.commit, before, result->applied);
   if (close.go_on) enter_step(context_.at.open_step + 1);
   if (round_.id == id && !round_.abandoned) {
     if (close.commit) round_.committed = commit_reply();
@@ -182,7 +176,7 @@ void StepUpdates::round_done(Round round, Result<AverageResult> result) {
     round_.result.reset();
     return deliver(round_.promises, about_others(result.error()));
   }
-  if (!result->unreached.empty()) {
+  if (result->failed()) {
     context_.record(records::RoundFailed{round.value(), result->why});
     round_.result.reset();
     proto::CloseStepReply reply;
@@ -223,9 +217,11 @@ Status StepUpdates::check(const Commit& commit) const {
   return {};
 }
 
-caf::result<Mail> StepUpdates::on_commit(const proto::CommitStep& message) {
-  if (auto ruled = context_.accept(Term(message.term())); !ruled) return to_caf(ruled.error());
-  const Commit commit = decode(message);
+caf::result<Mail> StepUpdates::on_commit(const Mail& mail) {
+  const auto& message = mail.as<proto::CommitStep>();
+  if (auto ruled = context_.accept(Term(message.term()), mail.from); !ruled)
+    return to_caf(ruled.error());
+  const Commit commit = read_commit(message);
   const bool repeat = commit.step + 1 == context_.at.applied && commit.round == last_round_;
   if (repeat && context_.phase.registers() && context_.at.has_state)
     return make_mail(commit_reply());
@@ -237,27 +233,37 @@ caf::result<Mail> StepUpdates::on_commit(const proto::CommitStep& message) {
   context_.host->end_learning("it commits the update that it missed");
   committing_ = true;
   auto promise = context_.self->make_response_promise();
-  const double scale = tensor::clip_scale(context_.deps.optimizer, commit.gradient_norm);
-  context_.device.run<uint64_t>(
-      [mean = round_.result->mean, scale](tensor::Stage& stage) -> Result<uint64_t> {
-        auto applied = stage.apply(mean, scale);
-        if (!applied) return applied.error();
-        return stage.checksum();
-      },
-      [this, commit, promise](Result<uint64_t> checksum, double) {
-        committed(commit, promise, std::move(checksum));
-      });
+  context_.device.run<Applied>(update_of(round_, commit),
+                               [this, commit, promise](Result<Applied> update, double) {
+                                 committed(commit, promise, std::move(update));
+                               });
   return promise;
 }
 
+/// Of two peers no majority says whose state is wrong: each looks whether its own is still what the last
+/// update left. That reads the state once more; with more peers, or alone, nobody would learn from it.
+StepUpdates::Update StepUpdates::update_of(const RoundState& round, const Commit& commit) const {
+  const double scale = tensor::clip_scale(context_.deps.optimizer, commit.gradient_norm);
+  return [mean = round.result->mean, scale, of_two = round.of_two,
+          before = context_.checksum](tensor::Stage& stage) -> Result<Applied> {
+    Applied update;
+    update.changed_at_rest = of_two && before != 0 && stage.state_checksum() != before;
+    if (auto applied = stage.apply(mean, scale); !applied) return applied.error();
+    update.checksum = stage.state_checksum();
+    return update;
+  };
+}
+
 void StepUpdates::committed(const Commit& commit, caf::response_promise promise,
-                            Result<uint64_t> checksum) {
+                            Result<Applied> update) {
   committing_ = false;
-  if (!checksum) {
-    context_.host->stop_serving("the update failed: " + to_string(checksum.error()));
-    return promise.deliver(to_caf(checksum.error()));
+  if (!update) {
+    // What is not finite is so at the next try as well: it must not be asked for again.
+    if (update.code() == ErrorCode::kNonFinite) round_.result.reset();
+    context_.host->stop_serving("the update failed: " + to_string(update.error()));
+    return promise.deliver(to_caf(update.error()));
   }
-  applied(commit, round_, *checksum);
+  applied(commit, round_, *update);
   round_ = RoundState{};
   round_.id = last_round_;
   enter_step(context_.at.applied);
@@ -266,7 +272,8 @@ void StepUpdates::committed(const Commit& commit, caf::response_promise promise,
 }
 
 /// `commit`, of the average that `round` gave, is in the parameters.
-void StepUpdates::applied(const Commit& commit, const RoundState& round, uint64_t checksum) {
+void StepUpdates::applied(const Commit& commit, const RoundState& round, const Applied& update) {
+  const uint64_t checksum = update.checksum;
   CommittedStep line;
   line.step = commit.step.value();
   line.stage = context_.deps.stage.value();
@@ -293,7 +300,9 @@ void StepUpdates::applied(const Commit& commit, const RoundState& round, uint64_
   context_.checksum = checksum;
   last_round_ = commit.round;
   last_gradient_norm_ = commit.gradient_norm;
+  changed_at_rest_ = update.changed_at_rest;
   state_came_ = false;
+  if (commit.keep_step) context_.host->keep_snapshot(*commit.keep_step);
   if (commit.save) context_.host->save_snapshot();
 }
 
@@ -310,6 +319,7 @@ proto::CommitStepReply StepUpdates::commit_reply() const {
   proto::CommitStepReply reply;
   reply.set_step(context_.at.applied.value());
   reply.set_checksum(context_.checksum);
+  reply.set_changed_at_rest(changed_at_rest_);
   for (uint64_t bytes : context_.bytes_sent) reply.add_bytes_sent(bytes);
   return reply;
 }

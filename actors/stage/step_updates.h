@@ -2,10 +2,12 @@
 /// delayed updates one step later (docs/training_protocol.md).
 #pragma once
 
+#include <functional>
 #include <set>
 
 #include "actors/stage/round_members.h"
 #include "actors/stage/stage_updates.h"
+#include "actors/stage/step_commit.h"
 #include "common/strong_id.h"
 #include "routing/steps/slot_fault.h"
 
@@ -30,12 +32,7 @@ class StepUpdates final : public StageUpdates {
   std::string describe() const override;
 
  private:
-  struct Commit {  ///< CommitStep, decoded.
-    Step step;
-    Round round;
-    double gradient_norm = 0;
-    bool save = false;
-  };
+  using Commit = StepCommit;
   struct Close {  ///< CloseStep, decoded.
     Step step;
     bool abandons = false;  ///< Has no members.
@@ -51,18 +48,22 @@ class StepUpdates final : public StageUpdates {
     Promises promises;
     std::optional<AverageResult> result;
     bool abandoned = false;
+    bool of_two = false;                              ///< Members.
     std::vector<routing::Contributions::Held> held;   ///< In the sum that it averages.
     std::optional<proto::CommitStepReply> committed;  ///< Of the update that came with it.
   };
+  struct Applied {  ///< What the compute job of an update gives.
+    uint64_t checksum = 0;
+    bool changed_at_rest = false;
+  };
   struct Closed {  ///< What the compute job of a close gives.
     Buffer sum;
-    uint64_t checksum = 0;  ///< After Close.commit.
+    Applied applied;  ///< Close.commit.
   };
 
-  static Commit decode(const proto::CommitStep& message);
   Result<Close> decode(const proto::CloseStep& message);
-  caf::result<Mail> on_close(const proto::CloseStep& message);
-  caf::result<Mail> on_commit(const proto::CommitStep& message);
+  caf::result<Mail> on_close(const Mail& mail);
+  caf::result<Mail> on_commit(const Mail& mail);
   Status check(const Close& close) const;
   Status check(const Commit& commit) const;
   bool holds_more(const Close& close);
@@ -71,8 +72,10 @@ class StepUpdates final : public StageUpdates {
   void start_round(AverageRound round, const Buffer& sum);
   void round_done(Round round, Result<AverageResult> result);
   void abandon_round(const std::string& reason);
-  void committed(const Commit& commit, caf::response_promise promise, Result<uint64_t> checksum);
-  void applied(const Commit& commit, const RoundState& round, uint64_t checksum);
+  using Update = std::function<Result<Applied>(tensor::Stage&)>;
+  Update update_of(const RoundState& round, const Commit& commit) const;
+  void committed(const Commit& commit, caf::response_promise promise, Result<Applied> update);
+  void applied(const Commit& commit, const RoundState& round, const Applied& update);
   void enter_step(Step step);
   void drop_sum(const std::string& reason);
   void collapse(const std::string& reason);
@@ -85,7 +88,8 @@ class StepUpdates final : public StageUpdates {
   bool committing_ = false;
   Round last_round_;  ///< Round of the commit that led to the open step.
   double last_gradient_norm_ = 0;
-  bool state_came_ = true;  ///< Not by its own last update.
+  bool changed_at_rest_ = false;  ///< Before its last update.
+  bool state_came_ = true;        ///< Not by its own last update.
 };
 
 }  // namespace swarm::actors

@@ -64,6 +64,10 @@ caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self, const S
         if (!steps) return to_caf(steps.error());
         return *steps;
       },
+      [store](pin_atom, const std::string& stream, uint64_t step) -> caf::result<void> {
+        if (auto pinned = store->pin(stream, step); !pinned) return to_caf(pinned.error());
+        return caf::unit;
+      },
       [store](forget_newer_atom, const std::string& stream, uint64_t step) -> caf::result<void> {
         auto status = store->drop_newer(stream, step);
         if (!status) return to_caf(status.error());

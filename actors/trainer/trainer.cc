@@ -288,15 +288,15 @@ class TrainerState {
       self_->delayed_send(self_, milliseconds(100), run_later_atom::value,
                           LocalTask([this, report] { report_slot(report); }));
     };
-    coordinator_->request(make_mail(report, {}, milliseconds(3'000)),
-                          [send_again](Result<Mail> reply) {
-                            // Of a step that is over, or of an attempt that a successor does not
-                            // know: the slot is leased again where it matters.
-                            bool taken = reply || reply.code() == ErrorCode::kStaleStep ||
-                                         reply.code() == ErrorCode::kInvalidArgument ||
-                                         reply.code() == ErrorCode::kNotFound;
-                            if (!taken) send_again();
-                          });
+    coordinator_->request(
+        make_mail(report, {}, milliseconds(3'000)), [send_again](Result<Mail> reply) {
+          // Of a step that is over, or of an attempt that a successor does not
+          // know: the slot is leased again where it matters.
+          bool taken = reply || reply.code() == ErrorCode::kStaleStep ||
+                       reply.code() == ErrorCode::kInvalidArgument ||
+                       reply.code() == ErrorCode::kRefused || reply.code() == ErrorCode::kNotFound;
+          if (!taken) send_again();
+        });
   }
 
   std::string describe() const {

@@ -8,6 +8,7 @@
 #include "apps/launch/launcher.h"
 #include "apps/launch/run_folder.h"
 #include "apps/launch/summary.h"
+#include "apps/launch/timeline.h"
 #include "common/hex.h"
 #include "common/numbers.h"
 #include "records/files.h"
@@ -19,8 +20,11 @@ namespace {
 
 struct Arguments {
   ConfigArguments config;
-  std::string resume, name;
+  std::string resume, restart, name;
   bool quiet = false;
+
+  /// Of the run that is there.
+  const std::string& folder() const { return resume.empty() ? restart : resume; }
 };
 
 int refuse(const std::string& why, int code) {
@@ -28,10 +32,19 @@ int refuse(const std::string& why, int code) {
   return code;
 }
 
+/// Empty if there is one source of settings.
+std::string check(const Arguments& a) {
+  const int given = !a.config.file.empty() + !a.resume.empty() + !a.restart.empty();
+  if (given != 1) return "expected FILE, --resume DIR or --restart DIR";
+  if (a.folder().empty()) return "";
+  const auto there = launch::check_run_folder(a.folder());
+  return there ? "" : there.error().detail;
+}
+
 config::ExperimentResult load(const Arguments& a) {
   auto overrides = a.config.overrides;
   if (!a.name.empty()) overrides.push_back("run.name=" + a.name);
-  return config::load_experiment(a.resume.empty() ? a.config.file : a.resume + "/config.toml",
+  return config::load_experiment(a.folder().empty() ? a.config.file : a.folder() + "/config.toml",
                                  overrides);
 }
 
@@ -57,6 +70,17 @@ std::string take_over(const std::string& folder, const config::Experiment& exper
   return written ? "" : to_string(written.error());
 }
 
+/// Empty if what the run left behind is out of the way. It may learn from another text now, and with
+/// other settings.
+std::string begin_anew(const std::string& folder, const config::Experiment& experiment) {
+  const auto aside = launch::set_history_aside(folder);
+  if (!aside) return aside.error().detail;
+  std::printf("begins anew at step 0; what was there lies in %s/\n", aside->c_str());
+  const auto written =
+      records::write_atomically(folder + "/config.toml", config::to_toml(experiment));
+  return written ? "" : to_string(written.error());
+}
+
 void print_result(const launch::RunReport& report, const launch::RunState& state,
                   const std::optional<double>& baseline, const std::string& folder) {
   const auto rate = state.tokens_per_second();
@@ -73,11 +97,7 @@ void print_result(const launch::RunReport& report, const launch::RunState& state
 }
 
 int run(const Arguments& a) {
-  if (a.config.file.empty() == a.resume.empty())
-    return refuse("expected either FILE or --resume DIR", kBadConfig);
-  if (!a.resume.empty())
-    if (auto there = launch::check_run_folder(a.resume); !there)
-      return refuse(there.error().detail, kBadConfig);
+  if (const std::string why = check(a); !why.empty()) return refuse(why, kBadConfig);
   auto loaded = load(a);
   if (!loaded.ok()) return refuse("the configuration has errors\n" + loaded.text(), kBadConfig);
   config::Experiment experiment = *loaded.experiment;
@@ -88,7 +108,7 @@ int run(const Arguments& a) {
   if (const auto there = launch::check_devices(experiment); !there)
     return refuse(there.error().detail,
                   there.code() == ErrorCode::kInvalidArgument ? kBadConfig : 1);
-  std::string folder = a.resume;
+  std::string folder = a.folder();
   if (folder.empty()) {
     auto made = launch::make_run_folder(experiment);
     if (!made) return refuse(to_string(made.error()), 1);
@@ -102,6 +122,8 @@ int run(const Arguments& a) {
     if (why.empty()) why = take_over(folder, experiment);
     if (!why.empty()) return refuse(why, kBadConfig);
   }
+  if (!a.restart.empty())
+    if (const std::string why = begin_anew(folder, experiment); !why.empty()) return refuse(why, 1);
   // Before the processes compete for the cores.
   const std::optional<double> baseline =
       tensor::bigram_loss(**text, experiment.base.training.validation_samples);
@@ -112,6 +134,8 @@ int run(const Arguments& a) {
   options.on_progress = [&](const std::string& line) { display.progress(line); };
   options.on_event = [&](const records::Event& event) { display.event(event); };
   if (!a.quiet) std::printf("run folder %s/, %zu nodes\n", folder.c_str(), experiment.nodes.size());
+  if (const std::string weak = launch::weak_point(experiment); !weak.empty() && !a.quiet)
+    std::printf("note: %s\n", weak.c_str());
   std::fflush(stdout);
   launch::Launcher launcher(experiment, options);
   const auto report = launcher.run();
@@ -131,6 +155,10 @@ void add_run(CLI::App& app, int& exit_code) {
   add_config_arguments(*command, a->config, /*file_required=*/false);
   command->add_option("--resume", a->resume,
                       "Goes on with the run in this folder and with its config.toml");
+  command->add_option(
+      "--restart", a->restart,
+      "Begins the run in this folder anew at step 0, with its config.toml; what was "
+      "there is moved to DIR/before-TIME/");
   command->add_option("--name", a->name, "Name of the run, as with --set run.name=NAME");
   command->add_flag("--quiet", a->quiet, "Prints how the run ended, not how it goes");
   command->callback([a, &exit_code] { exit_code = run(*a); });

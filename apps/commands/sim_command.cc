@@ -1,8 +1,10 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cinttypes>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <memory>
@@ -10,6 +12,7 @@
 #include "actors/net/log.h"
 #include "apps/commands/checks.h"
 #include "apps/commands/commands.h"
+#include "apps/sim/many_runs.h"
 #include "apps/sim/simulation.h"
 #include "routing/steps/slot_fault.h"
 
@@ -30,6 +33,7 @@ struct Arguments {
   bool asynchronous = false;
   std::string topology = "auto";
   uint64_t max_faults = ~0ull;
+  uint32_t jobs = 1;
 };
 
 /// "3..40" -> (3, 40). Errors: kInvalidArgument.
@@ -52,62 +56,76 @@ actors::Topology topology_of(const std::string& name) {
                                        first);
 }
 
-/// One line for the run, the whole story of a violation; true if there was none.
-bool run_one(const sim::SimulationOptions& options, bool events, bool alone,
-             sim::SimulationReport& report) {
-  report = sim::simulate(options);
-  if (events)
-    for (const auto& line : report.events) std::printf("%s\n", line.c_str());
+sim::SimulationOptions options_of(const Arguments& arguments, sim::FaultProfile profile,
+                                  uint64_t seed) {
+  sim::SimulationOptions options;
+  options.seed = seed;
+  options.profile = profile;
+  options.nodes = arguments.nodes;
+  options.stages = arguments.stages;
+  options.steps = arguments.steps;
+  options.traffic = arguments.traffic;
+  options.drop_gradient = arguments.drop_gradient;
+  options.delayed_updates = arguments.delayed_updates;
+  options.asynchronous = arguments.asynchronous;
+  options.topology = topology_of(arguments.topology);
+  options.max_faults = arguments.max_faults;
+  return options;
+}
+
+/// One line for a run alone, the whole story of a violation.
+sim::RunLine run_one(const sim::SimulationOptions& options, bool events, bool alone,
+                     std::string& text) {
+  auto report = sim::simulate(options);
+  const auto add = [&text](const std::string& line) { text += line + "\n"; };
+  if (events) std::for_each(report.events.begin(), report.events.end(), add);
+  sim::RunLine line;
+  line.seed = report.seed;
+  line.violated = report.violation.has_value();
+  line.lost_stage = !report.lost_stage.empty();
+  line.faults = report.faults;
+  line.recoveries = report.recoveries;
+  line.virtual_s = report.virtual_s;
+  const bool whole = options.max_faults > sim::kMostFaults && !options.traffic;
+  line.lost_s = whole ? sim::lost_per_fault(options, report) : NAN;
   if (alone)
-    std::printf("seed %" PRIu64 ", faults %s: hash %016" PRIx64 ", %zu events, %" PRIu64
-                " faults, %" PRIu64 " recoveries, %.1f virtual seconds\n",
-                report.seed, sim::to_string(report.profile), report.hash, report.events.size(),
-                report.faults, report.recoveries, report.virtual_s);
-  for (const auto& line : report.traffic) std::printf("%s\n", line.c_str());
-  if (!report.violation) return true;
+    add(
+        fmt::format("seed {}, faults {}: hash {:016x}, {} events, {} faults, {} recoveries, "
+                    "{:.1f} virtual seconds{}",
+                    report.seed, sim::to_string(report.profile), report.hash, report.events.size(),
+                    report.faults, report.recoveries, report.virtual_s,
+                    std::isnan(line.lost_s) ? std::string()
+                                            : fmt::format(", {:.2f} lost per fault", line.lost_s)));
+  if (line.lost_stage) add(fmt::format("seed {}: {}", report.seed, report.lost_stage));
+  std::for_each(report.traffic.begin(), report.traffic.end(), add);
+  if (!report.violation) return line;
   if (options.max_faults > sim::kMostFaults) report = sim::simulate_shortest(options);
-  std::fputs(sim::explain(report).c_str(), stdout);
-  return false;
+  text += sim::explain(report);
+  return line;
 }
 
 int run_profile(const Arguments& arguments, sim::FaultProfile profile, uint64_t from, uint64_t to) {
   const bool alone = from == to;
   const auto start = std::chrono::steady_clock::now();
   const std::clock_t computed = std::clock();
-  uint64_t violations = 0, recoveries = 0, faults = 0;
-  double virtual_s = 0;
-  const uint64_t runs = to - from + 1;  // 0: 2^64
-  for (uint64_t run = 0; run == 0 || run != runs; ++run) {
-    sim::SimulationOptions options;
-    options.seed = from + run;
-    options.profile = profile;
-    options.nodes = arguments.nodes;
-    options.stages = arguments.stages;
-    options.steps = arguments.steps;
-    options.traffic = arguments.traffic;
-    options.drop_gradient = arguments.drop_gradient;
-    options.delayed_updates = arguments.delayed_updates;
-    options.asynchronous = arguments.asynchronous;
-    options.topology = topology_of(arguments.topology);
-    options.max_faults = arguments.max_faults;
-    sim::SimulationReport report;
-    violations += run_one(options, arguments.events, alone, report) ? 0 : 1;
-    virtual_s += report.virtual_s;
-    recoveries += report.recoveries;
-    faults += report.faults;
-    std::fflush(stdout);
-  }
+  sim::RunsSummary summary;
+  sim::run_seeds(
+      from, to, arguments.jobs,
+      [&](uint64_t seed, std::string& text) {
+        return run_one(options_of(arguments, profile, seed), arguments.events, alone, text);
+      },
+      [&](const sim::RunLine& line, const std::string& text) {
+        std::fputs(text.c_str(), stdout);
+        std::fflush(stdout);
+        summary.add(line);
+      });
   const double wall_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (alone && arguments.traffic)
     std::printf("wall seconds %.1f, of them computing %.1f\n", wall_s,
                 static_cast<double>(std::clock() - computed) / CLOCKS_PER_SEC);
-  if (!alone)
-    std::printf("%-10s runs %" PRIu64 ", violations %" PRIu64 ", faults %" PRIu64
-                ", recoveries %" PRIu64 ", virtual hours %.2f, wall seconds %.1f\n",
-                sim::to_string(profile), runs, violations, faults, recoveries, virtual_s / 3600,
-                wall_s);
-  return violations == 0 ? 0 : 1;
+  if (!alone) std::printf("%s\n", summary.text(sim::to_string(profile), wall_s).c_str());
+  return summary.violations() == 0 ? 0 : 1;
 }
 
 int run(const Arguments& arguments) {
@@ -201,6 +219,9 @@ void add_sim(CLI::App& app, int& exit_code) {
       ->add_flag("--async", arguments->asynchronous,
                  "Simulates training.mode = \"async\"; its other keys are drawn from the seed")
       ->excludes(delayed);
+  command->add_option("--jobs", arguments->jobs, "Processes that share the seeds of a range")
+      ->check(CLI::Range(1u, 1'024u))
+      ->capture_default_str();
   command
       ->add_option(
           "--topology", arguments->topology,

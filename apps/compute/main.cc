@@ -25,6 +25,7 @@ actors::NodeDeps node_deps() {
   deps.make_stage = tensor::make_stage;
   deps.set_compute_threads = tensor::set_threads;
   deps.open_store = storage::open_store;
+  deps.set_store_aside = storage::set_store_aside;
   return deps;
 }
 

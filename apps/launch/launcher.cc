@@ -9,6 +9,7 @@
 #include <set>
 
 #include "actors/node/drain_times.h"
+#include "apps/launch/child_process.h"
 #include "apps/launch/run_folder.h"
 #include "apps/launch/timeline.h"
 #include "records/files.h"
@@ -31,6 +32,8 @@ const char* to_string(Outcome outcome) {
   switch (outcome) {
     case Outcome::kFinished:
       return "finished";
+    case Outcome::kNotDurable:
+      return "not_durable";
     case Outcome::kFailed:
       return "failed";
     case Outcome::kInterrupted:
@@ -58,7 +61,10 @@ Launcher::Launcher(config::Experiment experiment, LaunchOptions options)
                                        false,
                                        LineTail(folder + "/events.jsonl"),
                                        LineTail(folder + "/metrics.jsonl"),
-                                       LineTail(folder + "/audit.jsonl", kMaxAuditLine)}));
+                                       LineTail(folder + "/audit.jsonl", kMaxAuditLine),
+                                       Restarts(experiment_.run.restarts),
+                                       0,
+                                       {}}));
   }
 }
 
@@ -70,7 +76,8 @@ Launcher::~Launcher() {
 RunReport Launcher::run() {
   struct sigaction action {};
   action.sa_handler = on_interrupt;
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(number, &action, nullptr);
+  for (const int number : {SIGINT, SIGTERM}) ::sigaction(number, &action, nullptr);
+  if (!hangups_are_ignored()) ::sigaction(SIGHUP, &action, nullptr);
   g_interrupts = 0;
   started_at_ = Clock::now();
   if (nodes_.empty()) {
@@ -97,11 +104,14 @@ RunReport Launcher::run() {
   return report_;
 }
 
-/// The first node alone, the second joins it, all others join these two.
+/// The first node alone, the second joins it, all others join these two. Those that crashed, when their
+/// time has come.
 bool Launcher::start_next_nodes() {
   for (size_t i = 0; i < nodes_.size(); ++i) {
     Node& node = *nodes_[i];
     if (node.process) {
+      const bool due = node.start_at_s && *node.start_at_s <= seconds_since_start();
+      if (due && !start(node)) return false;
       if (i < 2 && !node.listening && node.process->running()) return true;
       continue;
     }
@@ -140,6 +150,8 @@ bool Launcher::start(Node& node) {
   node.process = *process;
   node.listening = false;
   node.stop_expected = false;
+  node.began_at_s = seconds_since_start();
+  node.start_at_s.reset();
   return true;
 }
 
@@ -187,11 +199,19 @@ void Launcher::on_exit(Node& node) {
     return;
   }
   record(node.spec.name, records::ProcessLost{how});
-  if (never_listened && node.process->exit()->signal == 0)
+  const bool never_served = never_listened && !node.endpoint;  // nor did a process before it
+  if (never_served && node.process->exit()->signal == 0)
     return fail(node.spec.name + " did not start (" + how + "): " + last_output(node));
+  if (const auto pause = node.restarts.next(seconds_since_start() - node.began_at_s)) {
+    node.start_at_s = seconds_since_start() + *pause;
+    return record(node.spec.name,
+                  records::ProcessRestarts{node.restarts.in_a_row(), experiment_.run.restarts,
+                                           records::seconds_as_millis(*pause)});
+  }
   std::set<std::string> alive = chaos_.returning();
   for (const auto& other : nodes_)
-    if (!other->process || other->process->running()) alive.insert(other->spec.name);
+    if (!other->process || other->process->running() || other->start_at_s)
+      alive.insert(other->spec.name);
   const std::string why = cannot_go_on(experiment_, alive, state_.timeline_done());
   poll_files();
   if (!why.empty() && !state_.finished()) fail(why + " (" + node.spec.name + ": " + how + ")");
@@ -223,6 +243,7 @@ void Launcher::act(size_t index) {
 void Launcher::apply(Node& node, TimelineAction action) {
   switch (action) {
     case TimelineAction::kKill:
+      node.start_at_s.reset();
       node.stop_expected = true;
       node.process->signal(SIGKILL);
       break;
@@ -237,6 +258,7 @@ void Launcher::apply(Node& node, TimelineAction action) {
       node.process->signal(SIGCONT);
       break;
     case TimelineAction::kStop:
+      node.start_at_s.reset();
       node.stop_expected = true;
       node.process->signal(SIGTERM);
       break;
@@ -261,10 +283,16 @@ bool Launcher::judge() {
     report_.reason = "interrupted";
     over_ = true;
   } else if (state_.finished()) {
-    report_.outcome = Outcome::kFinished;
+    report_.reason = state_.not_durable();
+    report_.outcome = report_.reason.empty() ? Outcome::kFinished : Outcome::kNotDurable;
     over_ = true;
   } else if (state_.diverged()) {
     fail("the model has diverged; " + state_.last_trouble());
+  } else if (resume_.hopeless(!state_.nothing_common().empty(), chaos_facts().down.empty(),
+                              seconds_since_start())) {
+    fail("no step can be supplied for every stage: " + state_.nothing_common() +
+         "; put the missing databases back, or begin anew with: swarm run --restart " +
+         options_.folder);
   } else if (const double now_s = seconds_since_start();
              stall_.stalls(state_.progress_seen(), now_s)) {
     const std::string& trouble = state_.last_trouble();

@@ -17,6 +17,8 @@
 #include "apps/launch/child_process.h"
 #include "apps/launch/line_tail.h"
 #include "apps/launch/links_file.h"
+#include "apps/launch/restarts.h"
+#include "apps/launch/resume_watch.h"
 #include "apps/launch/run_state.h"
 #include "apps/launch/stall_watch.h"
 #include "apps/launch/tensorboard.h"
@@ -36,12 +38,17 @@ struct LaunchOptions {
   std::function<void(const records::Event&)> on_event;
 };
 
-enum class Outcome { kFinished, kFailed, kInterrupted };
+enum class Outcome {
+  kFinished,
+  kNotDurable,  ///< Training is finished, but its end is not on a disk in every stage.
+  kFailed,
+  kInterrupted
+};
 const char* to_string(Outcome outcome);
 
 struct RunReport {
   Outcome outcome = Outcome::kFailed;
-  std::string reason;  ///< Why it failed.
+  std::string reason;  ///< Why it failed, or is not durable.
   double seconds = 0;
 };
 
@@ -69,6 +76,9 @@ class Launcher {
     bool listening = false;
     bool stop_expected = false;  ///< The timeline killed it.
     LineTail events, metrics, audit;
+    Restarts restarts;
+    double began_at_s = 0;             ///< Of its process, since the run's start.
+    std::optional<double> start_at_s;  ///< It has ended unasked, and starts again then.
   };
 
   // launcher.cc
@@ -118,6 +128,7 @@ class Launcher {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::chrono::steady_clock::time_point started_at_;
   StallWatch stall_;
+  ResumeWatch resume_;
   uint64_t steps_before_ = 0;
   LinksFileWriter links_;
   ChaosRun chaos_;

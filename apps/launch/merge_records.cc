@@ -179,8 +179,11 @@ class Merge {
   }
 
   Status write_summary() {
-    report_.outcome = state_->finished() ? Outcome::kFinished : Outcome::kInterrupted;
-    if (!state_->finished()) report_.reason = "the records were collected before its end";
+    report_.outcome = Outcome::kInterrupted;
+    report_.reason = "the records were collected before its end";
+    if (state_->finished()) report_.reason = state_->not_durable();
+    if (state_->finished())
+      report_.outcome = report_.reason.empty() ? Outcome::kFinished : Outcome::kNotDurable;
     return records::write_atomically(
         folder_ + "/summary.json",
         summary_json(*experiment_, *state_, report_, std::nullopt) + "\n");

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <vector>
 
 #include "records/fields.h"
 #include "records/files.h"
@@ -71,6 +72,25 @@ Result<config::Experiment> read_experiment_of(const std::string& folder) {
   if (!loaded.ok())
     return Error{ErrorCode::kInvalidArgument, "errors in a run's file\n" + loaded.text()};
   return std::move(*loaded.experiment);
+}
+
+Result<std::string> set_history_aside(const std::string& folder) {
+  namespace fs = std::filesystem;
+  const std::string to = folder + "/before-" + utc_now();
+  std::error_code error;
+  std::vector<fs::path> left;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename();
+    const bool stays = name == "config.toml" || name == "run.lock" || name == "operator.key" ||
+                       name.rfind("before-", 0) == 0;
+    if (!stays) left.push_back(entry.path());
+  }
+  if (!error) fs::create_directory(to, error);
+  for (const auto& path : left)
+    if (!error) fs::rename(path, fs::path(to) / path.filename(), error);
+  if (error)
+    return Error{ErrorCode::kIo, "cannot move what is in " + folder + ": " + error.message()};
+  return to;
 }
 
 Status write_node_file(const std::string& node_folder, const NodeFile& file) {

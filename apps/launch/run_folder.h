@@ -22,6 +22,10 @@ Status check_run_folder(const std::string& folder);
 /// for each).
 Result<config::Experiment> read_experiment_of(const std::string& folder);
 
+/// What a run in the folder has left behind is moved to its "before-TIME/"; config.toml and the run's key
+/// stay. Returns that folder. Requires that no process works in it. Errors: kIo.
+Result<std::string> set_history_aside(const std::string& folder);
+
 /// What a node says of itself once it listens: <node folder>/node.json.
 struct NodeFile {
   std::string name;

@@ -18,6 +18,7 @@ bool RunState::take_metrics(const std::string& text) {
   const auto line = records::parse_metrics(text);
   if (!line) return false;
   ++closings_;
+  nothing_common_.clear();
   if (!line->live_peers.empty()) latest_.live_peers = line->live_peers;
   if (!seen_steps_.insert(line->step).second) return false;
   if (line->validation_loss) latest_.validation_loss = line->validation_loss;
@@ -49,7 +50,11 @@ bool RunState::take_event(const std::string& line) {
 
 void RunState::take_end(const Event& event) {
   finished_ |= event.is<records::RunFinished>();
+  if (const auto end = event.as<records::RunFinished>())
+    not_durable_ = end->not_durable.value_or("");
   diverged_ |= event.is<records::Diverged>();
+  if (const auto cannot = event.as<records::CannotGoOn>()) nothing_common_ = cannot->error.detail;
+  if (event.is<records::Recovered>()) nothing_common_.clear();
   if (event.is<records::Diverged>() || event.is<records::CannotGoOn>() ||
       event.is<records::AttemptFailed>() || event.is<records::ProcessLost>())
     last_trouble_ = text(event);

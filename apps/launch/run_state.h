@@ -33,11 +33,17 @@ class RunState {
   /// For StallWatch.
   RunProgress progress_seen() const { return {closings_ + going_.done, going_.moved}; }
   bool finished() const { return finished_; }
+  /// Finished, but the last snapshots are not on a disk in every stage: why; empty: they are.
+  const std::string& not_durable() const { return not_durable_; }
   /// The run goes on after a stop: it finishes, or diverges, when it says so again.
   void resumed() {
     finished_ = diverged_ = false;
+    not_durable_.clear();
+    nothing_common_.clear();
     last_trouble_.clear();
   }
+  /// No step is common to what the peers can supply, and nothing was trained since: what is missing.
+  const std::string& nothing_common() const { return nothing_common_; }
   /// Of the last "cannot_go_on" or similar event; for messages.
   const std::string& last_trouble() const { return last_trouble_; }
   /// A step came to nothing but numbers that are not finite: it can never close.
@@ -90,7 +96,7 @@ class RunState {
   uint64_t steps_closed_ = 0, closings_ = 0, tokens_ = 0;
   records::RunRate rate_;
   bool finished_ = false;
-  std::string last_trouble_, coordinator_;
+  std::string last_trouble_, coordinator_, not_durable_, nothing_common_;
   bool diverged_ = false;
   uint64_t term_ = 0;
   std::map<std::string, uint64_t> events_;

@@ -59,4 +59,17 @@ std::string cannot_go_on(const config::Experiment& experiment, const std::set<st
   return fed ? "" : "no trainer process is left";
 }
 
+std::string weak_point(const config::Experiment& experiment) {
+  std::string only;
+  for (const auto& node : experiment.nodes) {
+    if (!node.trainer) continue;
+    if (!only.empty()) return "";
+    only = node.name;
+  }
+  if (only.empty()) return "";
+  return only +
+         " is the only node with `trainer = true`: while it is away nothing is trained, and nobody "
+         "coordinates in its place; two or more take over for one another";
+}
+
 }  // namespace swarm::launch

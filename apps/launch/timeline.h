@@ -27,4 +27,8 @@ bool will_return(const std::vector<config::TimelineEvent>& timeline, const std::
 std::string cannot_go_on(const config::Experiment& experiment, const std::set<std::string>& alive,
                          const std::set<size_t>& done);
 
+/// What a person should know before the run begins, or nothing: with one trainer there is nobody who takes
+/// over.
+std::string weak_point(const config::Experiment& experiment);
+
 }  // namespace swarm::launch

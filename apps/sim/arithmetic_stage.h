@@ -5,6 +5,11 @@
 /// 1), v its first token; an update subtracts the mean. All values are small integers times powers
 /// of two, so sums do not depend on their order. Activations count the stages passed.
 ///
+/// If its state has a weight the gradient is gradient_of(): it depends on the parameters of every
+/// stage at the time of the forward pass, and on the stage's own at the time of the backward, by
+/// integers from 0 to 7. So weights of another step, or of another history, show in the next
+/// parameters. Activations carry the sum of what the stages passed add to it, gradients that of all.
+///
 /// Two moments for each parameter, as most optimizers have: nothing depends on them, but they
 /// depend on every gradient and on the number of updates, so that a state put together wrongly
 /// shows.
@@ -14,6 +19,7 @@
 /// model.
 #pragma once
 
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -33,6 +39,18 @@ constexpr uint64_t kExactParameters = kParameters - 1;
 
 /// First token of a training sample of the fake data.
 inline int32_t sample_value(uint64_t sample) { return static_cast<int32_t>(sample * 7 % 31); }
+
+/// What a stage whose first parameter is this adds to gradients: 0 to 7.
+inline int64_t weight_of(float parameter) {
+  return static_cast<int64_t>(std::floor(std::abs(parameter))) % 8;
+}
+/// Of one sample, at the first parameter. `weights`: the sum of weight_of() over all stages, `own`:
+/// of this one.
+inline int64_t gradient_of(int32_t value, uint32_t stage, int64_t weights, int64_t own) {
+  return value + static_cast<int64_t>(stage) + weights % 8 + own;
+}
+/// In an activation, beside the number of stages passed, which is less than this.
+constexpr int64_t kWeightsUnit = 32;
 
 class ArithmeticStage;
 
@@ -56,7 +74,11 @@ using StageNoted = std::function<void(const ArithmeticStage&, const StageNote&)>
 /// Its parameters and their moments.
 class ArithmeticState {
  public:
-  explicit ArithmeticState(uint64_t parameters) { set(parameters, -1.0f); }
+  /// `has_weight`: gradients depend on it. Not in the asynchronous mode, where nobody could tell what
+  /// they should be.
+  explicit ArithmeticState(uint64_t parameters, bool has_weight = false) : has_weight_(has_weight) {
+    set(parameters, -1.0f);
+  }
 
   void set(uint64_t parameters, float value) {
     parameters_.assign(parameters, value);
@@ -66,8 +88,12 @@ class ArithmeticState {
   bool has(uint64_t first, uint64_t count) const {
     return first < size() && count <= size() - first;
   }
+  /// They are parameters, not what memory holds before it was initialized.
+  bool is_set() const { return parameters_.front() != -1.0f || moments_.front() != -1.0f; }
+  int64_t weight() const { return has_weight_ ? weight_of(parameters_.front()) : 0; }
   std::vector<float>& parameters() { return parameters_; }
   const std::vector<float>& parameters() const { return parameters_; }
+  std::vector<float>& moments() { return moments_; }
   uint64_t moments_checksum() const { return tensor::digest(moments_.data(), moments_.size() * 4); }
 
   /// Elements [first, first + count) of each vector, one behind the other. Requires has().
@@ -103,6 +129,7 @@ class ArithmeticState {
 
  private:
   std::vector<float> parameters_, moments_;
+  bool has_weight_;
 };
 
 inline std::vector<int32_t> values_of(const tensor::StageInput& input) {
@@ -122,31 +149,48 @@ inline Buffer copy_of(const std::vector<float>& values) {
       std::string(reinterpret_cast<const char*>(values.data()), values.size() * 4));
 }
 
+/// As float32, checked: they count the stages passed. Errors: those of decode_flat(), kInternal.
+inline Result<std::vector<float>> activations_of(const tensor::StageInput& input, uint32_t stage) {
+  uint64_t n = uint64_t{input.samples} * input.sequence;
+  if (stage == 0) return std::vector<float>(n, 0.0f);
+  auto decoded = tensor::decode_flat(input.activations, n);
+  if (!decoded) return decoded.error();
+  std::vector<float> values(n);
+  std::memcpy(values.data(), decoded->data(), n * 4);
+  for (float v : values)
+    if (static_cast<int64_t>(v) % kWeightsUnit != stage)
+      return Error{ErrorCode::kInternal, "wrong activations"};
+  return values;
+}
+
 class ArithmeticStage : public tensor::Stage {
  public:
   /// Called whenever the parameters have changed: "initialized", "loaded" or "updated".
   using Changed = std::function<void(const ArithmeticStage&, const char* how)>;
 
+  /// Whether this stage finds the microbatch's gradient not finite; null: none.
+  std::function<bool(const tensor::MicrobatchKey&)> not_finite;
   bool fails_next = false;  ///< The next microbatch that the last stage is to learn from fails.
 
   /// `noise` seeds this peer's rounding.
   explicit ArithmeticStage(uint32_t stage, Changed changed = {}, uint64_t noise = 0,
-                           StageNoted noted = {}, uint64_t parameters = kParameters)
+                           StageNoted noted = {},
+                           ArithmeticState state = ArithmeticState(kParameters))
       : stage_(stage),
         changed_(std::move(changed)),
         noted_(std::move(noted)),
         noise_(noise),
-        state_(parameters),
-        sum_(parameters, 0.0f) {}
+        state_(std::move(state)),
+        sum_(state_.size(), 0.0f) {}
 
   Result<tensor::EncodedTensor> forward(const tensor::MicrobatchKey& key,
                                         const tensor::StageInput& input,
                                         bool forward_only) override {
-    auto in = activations_of(input);
+    auto in = activations_of(input, stage_);
     if (!in) return in.error();
     if (!forward_only) kept_[key] = values_of(input);
     if (!forward_only) forwards_[key] = updates_;
-    for (float& x : *in) x += 1.0f;
+    for (float& x : *in) x += 1.0f + static_cast<float>(kWeightsUnit * state_.weight());
     return encode(*in, input);
   }
 
@@ -157,19 +201,28 @@ class ArithmeticStage : public tensor::Stage {
     forwards_.erase(key);
     if (kept.empty()) return Error{ErrorCode::kNotFound, "no forward of that microbatch"};
     if (auto ok = tensor::check_tensor(gradient.meta, gradient.data.size()); !ok) return ok.error();
-    if (accumulate) add(key, kept.mapped());
+    auto values = tensor::decode_flat(gradient, gradient.data.size() / sizeof(float));
+    if (!values) return values.error();
+    if (not_finite && not_finite(key)) return Error{ErrorCode::kNonFinite, "its gradient"};
+    float first = 0;
+    if (!values->empty()) std::memcpy(&first, values->data(), sizeof(first));
+    if (accumulate) add(key, kept.mapped(), static_cast<int64_t>(first) / kWeightsUnit);
     return stage_ == 0 ? tensor::EncodedTensor{} : gradient;
   }
 
   Result<tensor::LossResult> forward_backward(const tensor::MicrobatchKey& key,
                                               const tensor::StageInput& input, bool accumulate,
                                               bool forward_only) override {
-    auto in = activations_of(input);
+    auto in = activations_of(input, stage_);
     if (!in) return in.error();
     if (!forward_only && std::exchange(fails_next, false))
       return Error{ErrorCode::kInternal, "the device has failed once"};
+    if (!forward_only && not_finite && not_finite(key))
+      return Error{ErrorCode::kNonFinite, "its loss"};
     auto values = values_of(input);
-    if (accumulate && !forward_only) add(key, values);
+    for (float& x : *in) x += static_cast<float>(kWeightsUnit * state_.weight());
+    const int64_t weights = in->empty() ? 0 : static_cast<int64_t>(in->front()) / kWeightsUnit;
+    if (accumulate && !forward_only) add(key, values, weights);
     tensor::LossResult result;
     for (int32_t v : values) result.loss_sum += v;
     if (stage_ > 0 && !forward_only) result.gradient = encode(*in, input);
@@ -232,6 +285,10 @@ class ArithmeticStage : public tensor::Stage {
   uint64_t checksum() const override {
     return tensor::digest(parameters().data(), parameters().size() * 4);
   }
+  uint64_t state_checksum() const override {
+    const uint64_t parts[] = {checksum(), state_.moments_checksum(), step_};
+    return tensor::digest(parts, sizeof parts);
+  }
   const std::vector<float>& parameters() const { return state_.parameters(); }
   const ArithmeticState& state() const { return state_; }
 
@@ -290,31 +347,23 @@ class ArithmeticStage : public tensor::Stage {
   }
 
  private:
-  Result<std::vector<float>> activations_of(const tensor::StageInput& input) const {
-    uint64_t n = uint64_t{input.samples} * input.sequence;
-    if (stage_ == 0) return std::vector<float>(n, 0.0f);
-    auto decoded = tensor::decode_flat(input.activations, n);
-    if (!decoded) return decoded.error();
-    std::vector<float> values(n);
-    std::memcpy(values.data(), decoded->data(), n * 4);
-    for (float v : values)
-      if (v != static_cast<float>(stage_)) return Error{ErrorCode::kInternal, "wrong activations"};
-    return values;
-  }
-
   void note(const StageNote& note) const {
     if (noted_) noted_(*this, note);
   }
 
-  void add(const tensor::MicrobatchKey& key, const std::vector<int32_t>& values) {
-    for (int32_t v : values)
+  /// `weights`: of all stages.
+  void add(const tensor::MicrobatchKey& key, const std::vector<int32_t>& values, int64_t weights) {
+    for (int32_t v : values) {
+      const int64_t gradient = gradient_of(v, stage_, weights, state_.weight());
       for (uint64_t i = 0; i + 1 < sum_.size(); ++i)
-        sum_[i] += static_cast<float>((v + static_cast<int32_t>(stage_)) *
-                                      static_cast<int32_t>(i % kParameters + 1));
+        sum_[i] += static_cast<float>(gradient * static_cast<int64_t>(i % kParameters + 1));
+    }
     noise_ = noise_ * 6364136223846793005ull + 1442695040888963407ull;
     sum_.back() += static_cast<float>(noise_ >> 48);
     note({StageNote::What::kTrained, key, 0, 0});
   }
+
+  friend struct BrokenMemory;  ///< Of the tests.
 
   uint32_t stage_;
   Changed changed_;
@@ -328,19 +377,5 @@ class ArithmeticStage : public tensor::Stage {
   std::map<tensor::MicrobatchKey, uint64_t>
       forwards_;  ///< updates_ at the forward pass of what is kept.
 };
-
-/// The exact parameters of a stage after `steps` steps in which every sample counted exactly once.
-inline std::vector<float> expected_parameters(Stage stage, uint64_t steps, uint32_t batch) {
-  std::vector<float> parameters(kExactParameters, 0.0f);
-  for (uint64_t step = 0; step < steps; ++step) {
-    int64_t sum = 0;
-    for (uint64_t i = 0; i < batch; ++i)
-      sum += sample_value(step * batch + i) + static_cast<int64_t>(stage.value());
-    for (uint64_t i = 0; i < kExactParameters; ++i)
-      parameters[i] -=
-          static_cast<float>(sum * static_cast<int64_t>(i + 1)) / static_cast<float>(batch);
-  }
-  return parameters;
-}
 
 }  // namespace swarm::sim

@@ -7,6 +7,7 @@
 #include "actors/net/mail.h"
 #include "apps/sim/period_checks.h"
 #include "apps/sim/step_checks.h"
+#include "common/names.h"
 
 namespace swarm::sim {
 namespace {
@@ -18,7 +19,10 @@ constexpr size_t kMaxOpenRequests = 1'000;
 Checks::Checks(Swarm& swarm)
     : swarm_(swarm), mode_(std::make_unique<StepChecks>(swarm, reporter())) {}
 
-void Checks::use_periods() { mode_ = std::make_unique<PeriodChecks>(swarm_, reporter()); }
+void Checks::use_periods() {
+  periods_ = true;
+  mode_ = std::make_unique<PeriodChecks>(swarm_, reporter());
+}
 
 ModeChecks::Report Checks::reporter() {
   return [this](const std::string& invariant, const std::string& text) { report(invariant, text); };
@@ -96,7 +100,27 @@ void Checks::before_start(const std::string& node) {
   }
 }
 
+std::optional<uint64_t> Checks::newest_common() const {
+  std::map<uint64_t, std::set<int>> stages;  // by step
+  for (const auto& [name, disk] : swarm_.disks) {
+    const int stage = swarm_.nodes.at(name).stage;
+    const auto stream = disk->durable().find(stage_key(static_cast<uint32_t>(stage)));
+    if (stage < 0 || stream == disk->durable().end()) continue;
+    for (const auto& [step, value] : stream->second)
+      if (!value.torn) stages[step].insert(stage);
+  }
+  for (auto it = stages.rbegin(); it != stages.rend(); ++it)
+    if (it->second.size() == swarm_.num_stages) return it->first;
+  return std::nullopt;
+}
+
 void Checks::now() {
+  const auto common = periods_ ? std::nullopt : newest_common();
+  if (resumable_ && !common)
+    report("I4", fmt::format("step {} was durable in every stage; now no step is: were all killed, "
+                             "the run could not go on",
+                             *resumable_));
+  resumable_ = common;
   for (const auto& [name, node] : swarm_.nodes) {
     if (!node.alive || node.arithmetic == nullptr) continue;
     if (node.arithmetic->kept() > swarm_.stage_options.max_resident)

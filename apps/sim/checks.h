@@ -43,6 +43,12 @@ class Checks {
   void event(const std::string& node, const records::Event& event);
   void snapshot(const std::string& node, const std::string& stream, uint64_t step, bool dropped);
 
+  /// What was on the node's disk is not there any more, or is older: through no fault of its own.
+  /// What it had is gone for good, and maybe the last step that every stage had.
+  void disk_lost(const std::string& node) {
+    durable_.erase(node);
+    resumable_.reset();
+  }
   /// A node that was down is about to start: its disk is as the crash left it.
   void before_start(const std::string& node);
   /// At any moment between two pieces of mail.
@@ -55,11 +61,15 @@ class Checks {
  private:
   ModeChecks::Report reporter();
   bool was_left_behind(const std::string& name) const;
+  /// The newest step that lies on some disk of every stage.
+  std::optional<uint64_t> newest_common() const;
 
   Swarm& swarm_;
   std::unique_ptr<ModeChecks> mode_;
   std::optional<Violation> violation_;
   std::set<std::string> excused_;
+  bool periods_ = false;               ///< Stages go on from steps of their own.
+  std::optional<uint64_t> resumable_;  ///< As newest_common() last, if all went well.
   std::map<std::string, std::map<std::string, std::set<uint64_t>>> durable_;  ///< node, stream
 };
 

@@ -2,32 +2,58 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
 #include "storage/snapshot_manifest.h"
 
 namespace swarm::sim {
+namespace {
+
+/// All but the newest few and the pinned one go.
+void prune(std::map<uint64_t, Disk::Value>& snapshots, uint32_t keep) {
+  uint64_t surplus = snapshots.size() > keep ? snapshots.size() - keep : 0;
+  for (auto it = snapshots.begin(); surplus > 0; --surplus)
+    it = it->second.pinned ? std::next(it) : snapshots.erase(it);
+}
+
+}  // namespace
 
 void Disk::Change::apply(Streams& to, bool torn) const {
   auto& snapshots = to[key.stream];
-  if (is_put) {
-    const auto old = snapshots.find(key.step);
-    if (torn && old != snapshots.end() && !old->second.torn) return;  // replaced in one commit
-    snapshots[key.step] = {bytes, torn};
-    if (!torn)  // the deletion of old ones is part of the commit that was cut short
-      while (snapshots.size() > keep) snapshots.erase(snapshots.begin());
-  } else {
-    snapshots.erase(snapshots.upper_bound(key.step), snapshots.end());
+  const auto old = snapshots.find(key.step);
+  switch (what) {
+    case What::kPut:
+      if (torn && old != snapshots.end() && !old->second.torn) return;  // replaced in one commit
+      snapshots[key.step] = {bytes, torn, old != snapshots.end() && old->second.pinned};
+      if (!torn) prune(snapshots, keep);  // part of the commit that was cut short
+      break;
+    case What::kDropNewer:
+      snapshots.erase(snapshots.upper_bound(key.step), snapshots.end());
+      break;
+    case What::kPin:
+      if (old == snapshots.end()) break;
+      for (auto& [step, value] : snapshots) value.pinned = step == key.step;
+      break;
   }
   if (snapshots.empty()) to.erase(key.stream);
 }
 
-void Disk::put(const storage::CheckpointKey& key, std::string bytes, uint32_t keep) {
-  unsynced_.push_back({++changes_, true, key, std::move(bytes), keep});
+void Disk::change(Change::What what, const storage::CheckpointKey& key, std::string bytes,
+                  uint32_t keep) {
+  unsynced_.push_back({++changes_, what, key, std::move(bytes), keep});
   unsynced_.back().apply(visible_, false);
 }
 
+void Disk::put(const storage::CheckpointKey& key, std::string bytes, uint32_t keep) {
+  change(Change::What::kPut, key, std::move(bytes), keep);
+}
+
 void Disk::drop_newer(const std::string& stream, uint64_t step) {
-  unsynced_.push_back({++changes_, false, {stream, step}, "", 0});
-  unsynced_.back().apply(visible_, false);
+  change(Change::What::kDropNewer, {stream, step}, "", 0);
+}
+
+void Disk::pin(const std::string& stream, uint64_t step) {
+  change(Change::What::kPin, {stream, step}, "", 0);
 }
 
 void Disk::sync(uint64_t number) {
@@ -37,13 +63,19 @@ void Disk::sync(uint64_t number) {
   }
 }
 
+Disk Disk::as_after_a_crash() const {
+  Disk left;
+  left.durable_ = left.visible_ = durable_;
+  return left;
+}
+
 std::string Disk::crash(Random& random) {
   std::string lost;
   const uint64_t kept = unsynced_.empty() ? 0 : random.below(unsynced_.size() + 1);
   for (uint64_t i = 0; i < kept; ++i) unsynced_[i].apply(durable_, false);
   if (kept < unsynced_.size()) {
     const Change& first = unsynced_[kept];
-    const bool torn = first.is_put && random.chance(0.5);
+    const bool torn = first.what == Change::What::kPut && random.chance(0.5);
     if (torn) first.apply(durable_, true);
     lost = fmt::format("kept={} lost={}", kept, unsynced_.size() - kept);
     if (torn) lost += fmt::format(" torn_step={}", first.key.step);
@@ -69,11 +101,22 @@ Status DiskStore::put_or_replace(const storage::CheckpointKey& key, const Buffer
   return store(key, value, keep, /*replace=*/true);
 }
 
+Status DiskStore::pin(const std::string& stream, uint64_t step) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (auto ok = usable(stream); !ok.ok()) return ok;
+  if (disk_->trouble().fails) return Error{ErrorCode::kIo, "input/output error"};
+  if (disk_->trouble().full) return Error{ErrorCode::kIo, "no space is left"};
+  disk_->pin(stream, step);
+  changed();
+  return {};
+}
+
 Status DiskStore::store(const storage::CheckpointKey& key, const Buffer& value, uint32_t keep,
                         bool replace) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (auto ok = usable(key.stream); !ok.ok()) return ok;
-  if (disk_->full()) return Error{ErrorCode::kIo, "no space is left"};
+  if (disk_->trouble().fails) return Error{ErrorCode::kIo, "input/output error"};
+  if (disk_->trouble().full) return Error{ErrorCode::kIo, "no space is left"};
   if (keep == 0) return Error{ErrorCode::kInvalidArgument, "keep must be at least 1"};
   auto stream = disk_->content().find(key.stream);
   if (stream != disk_->content().end()) {
@@ -112,6 +155,7 @@ Result<std::vector<uint64_t>> DiskStore::steps(const std::string& stream) const 
 Status DiskStore::drop_newer(const std::string& stream, uint64_t step) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (auto ok = usable(stream); !ok.ok()) return ok;
+  if (disk_->trouble().fails) return Error{ErrorCode::kIo, "input/output error"};
   disk_->drop_newer(stream, step);
   changed();
   return {};

@@ -2,6 +2,7 @@
 /// synced when they are killed.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -15,6 +16,13 @@
 
 namespace swarm::sim {
 
+/// What is wrong with a disk, for as long as it is.
+struct DiskTrouble {
+  bool fails = false;                  ///< Whatever is written or deleted.
+  bool full = false;                   ///< Nothing more can be written.
+  std::chrono::nanoseconds slower{0};  ///< Each write, and the next after it.
+};
+
 /// The snapshots of one node. Changes are visible at once and durable when synced; a crash keeps
 /// the first few of those not synced, as a log does, and may tear the next. Not thread-safe.
 class Disk {
@@ -22,36 +30,45 @@ class Disk {
   struct Value {
     std::string bytes;
     bool torn = false;  ///< Half of it is there: reading says kCorruptCheckpoint.
+    bool pinned = false;
   };
   using Streams = std::map<std::string, std::map<uint64_t, Value>>;
 
   void put(const storage::CheckpointKey& key, std::string bytes, uint32_t keep);
   void drop_newer(const std::string& stream, uint64_t step);
-  /// Nothing more can be written.
-  void fill() { full_ = true; }
-  bool full() const { return full_; }
+  void pin(const std::string& stream, uint64_t step);
+  /// Nothing more can be written, or something can again.
+  void fill(bool full = true) { trouble_.full = full; }
+  void set_trouble(const DiskTrouble& trouble) { trouble_ = trouble; }
+  const DiskTrouble& trouble() const { return trouble_; }
   const Streams& content() const { return visible_; }
   const Streams& durable() const { return durable_; }
 
   /// Number of the latest change; everything up to it is durable after sync(number).
   uint64_t changes() const { return changes_; }
   void sync(uint64_t number);
+  /// What would be there if the machine lost its power now; in no trouble.
+  Disk as_after_a_crash() const;
   /// kill -9: says what became of the changes that were not synced, "" if there were none.
   std::string crash(Random& random);
 
  private:
   struct Change {
     uint64_t number = 0;
-    bool is_put = false;
+    enum class What { kPut, kDropNewer, kPin };
+    What what = What::kPut;
     storage::CheckpointKey key;
     std::string bytes;
     uint32_t keep = 0;
     void apply(Streams& to, bool torn) const;
   };
+  void change(Change::What what, const storage::CheckpointKey& key, std::string bytes,
+              uint32_t keep);
+
   Streams durable_, visible_;
   std::deque<Change> unsynced_;
   uint64_t changes_ = 0;
-  bool full_ = false;
+  DiskTrouble trouble_;
 };
 
 /// What one process sees of a disk. After close() everything is kIo: the process is gone.
@@ -65,6 +82,7 @@ class DiskStore final : public storage::CheckpointStore {
   Status put(const storage::CheckpointKey& key, const Buffer& value, uint32_t keep) override;
   Status put_or_replace(const storage::CheckpointKey& key, const Buffer& value,
                         uint32_t keep) override;
+  Status pin(const std::string& stream, uint64_t step) override;
   Result<Buffer> get(const storage::CheckpointKey& key) const override;
   Result<std::vector<uint64_t>> steps(const std::string& stream) const override;
   Status drop_newer(const std::string& stream, uint64_t step) override;

@@ -11,6 +11,8 @@ using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 constexpr uint64_t kNever = UINT64_MAX;
+/// Those of MachineFaults.
+constexpr uint64_t kMachinesFrom = 6'500'000;
 
 std::string in_seconds(nanoseconds time) {
   return std::to_string(static_cast<double>(time.count()) * 1e-9) + " s";
@@ -25,6 +27,7 @@ std::string in_bytes(double per_s) {
 const std::vector<FaultInjector::Kind>& FaultInjector::kinds() {
   using P = FaultProfile;
   using I = FaultInjector;
+  using M = MachineFaults;
   static const std::vector<Kind> rows{
       {P::kNone, "none", "nothing goes wrong", nullptr, kNever},
       {P::kKills, "kills", "kill -9 of one, two or all trainers; some never come back",
@@ -42,6 +45,20 @@ const std::vector<FaultInjector::Kind>& FaultInjector::kinds() {
        "a pair, a direction, a trainer and a stage are parted, or a node cannot be dialled, for "
        "good",
        &I::draw_lasting, 3'000'000},
+      {P::kRoles, "roles", "the actors of a role fail and are started anew in their process",
+       &I::draw_machine<&M::draw_roles>, kMachinesFrom},
+      {P::kDisks, "disks",
+       "disks fail, are full or slow, are wiped, or are as they were some seconds ago",
+       &I::draw_machine<&M::draw_disk>, kMachinesFrom},
+      {P::kDrains, "drains", "SIGTERM: a node leaves in order and comes back",
+       &I::draw_machine<&M::draw_drain>, kMachinesFrom},
+      {P::kMoves, "moves", "kill -9 of a node that comes back under another address",
+       &I::draw_machine<&M::draw_move>, kMachinesFrom},
+      {P::kOrders, "orders", "somebody asks for checkpoints again and again",
+       &I::draw_machine<&M::draw_orders>, kMachinesFrom},
+      {P::kNotFinite, "not_finite",
+       "gradients of one peer, or of a slot at all peers, are not finite",
+       &I::draw_machine<&M::draw_not_finite>, kMachinesFrom},
       {P::kAll, "all", "each of the others at once", &I::draw_any, kNever},
   };
   return rows;
@@ -89,7 +106,12 @@ FaultInjector::FaultInjector(Swarm& swarm, const Plan& plan, Hooks hooks)
       dealt_(dealt_to(plan.run_seed)),
       calm_(plan.calm),
       random_(plan.draws),
-      hooks_(std::move(hooks)) {}
+      hooks_(std::move(hooks)),
+      agenda_(swarm.system),
+      machines_(swarm, random_, agenda_,
+                {hooks_.log, [this](const std::string& name) { kill(name, /*silently=*/false); },
+                 [this](const std::string& name) { start(name); }, hooks_.disk_lost,
+                 [this](const std::string& name) { return spared_.count(name) != 0; }}) {}
 
 void FaultInjector::plan(nanoseconds from, nanoseconds until, uint64_t max_faults) {
   if (profile_ == FaultProfile::kNone) return;
@@ -99,25 +121,8 @@ void FaultInjector::plan(nanoseconds from, nanoseconds until, uint64_t max_fault
   for (uint64_t i = 0; i < faults; ++i) times.push_back(start + random_.between({}, until - from));
   std::sort(times.begin(), times.end());
   for (uint64_t i = 0; i < std::min(faults, max_faults); ++i)
-    at(times[i], [this] { draw_fault(); });
-  at(start + (until - from), [this] { heal(); });
-}
-
-std::optional<FaultInjector::TimePoint> FaultInjector::next() const {
-  if (actions_.empty()) return std::nullopt;
-  return actions_.begin()->first;
-}
-
-void FaultInjector::act() {
-  while (!actions_.empty() && actions_.begin()->first <= swarm_.system.now()) {
-    auto action = std::move(actions_.begin()->second);
-    actions_.erase(actions_.begin());
-    action();
-  }
-}
-
-void FaultInjector::later(nanoseconds delay, std::function<void()> what) {
-  at(swarm_.system.now() + delay, std::move(what));
+    agenda_.at(times[i], [this] { draw_fault(); });
+  agenda_.at(start + (until - from), [this] { heal(); });
 }
 
 void FaultInjector::draw_fault() {
@@ -197,7 +202,7 @@ void FaultInjector::draw_kill() {
       hooks_.log(name, "FAULT leaves for good");
     }
     kill(name, silently);
-    later(random_.spread(milliseconds(20), seconds(6)), [this, name] { start(name); });
+    agenda_.later(random_.spread(milliseconds(20), seconds(6)), [this, name] { start(name); });
   }
 }
 
@@ -207,7 +212,7 @@ void FaultInjector::draw_pause() {
     const auto time = random_.spread(milliseconds(50), seconds(15));
     hooks_.log(name, "FAULT paused for " + in_seconds(time));
     swarm_.pause(name);
-    later(time, [this, name, owner = swarm_.nodes.at(name).owner] {
+    agenda_.later(time, [this, name, owner = swarm_.nodes.at(name).owner] {
       if (!swarm_.nodes.at(name).paused || swarm_.nodes.at(name).owner != owner) return;
       hooks_.log(name, "FAULT resumed");
       swarm_.resume(name);
@@ -251,7 +256,7 @@ void FaultInjector::draw_cut() {
   for (const auto& name : left) who += (who.empty() ? "" : ",") + name;
   hooks_.log(who, text + " for " + in_seconds(time));
   set_cut(pairs, true);
-  later(time, [this, pairs, who] {
+  agenda_.later(time, [this, pairs, who] {
     hooks_.log(who, "FAULT connected again");
     set_cut(pairs, false);
   });
@@ -263,10 +268,11 @@ void FaultInjector::draw_storm() {
   const auto most = random_.spread(milliseconds(20), seconds(3));
   for (const auto& name : names) {
     if (spared_.count(name) != 0) continue;
-    later(random_.chance(0.5) ? nanoseconds(0) : random_.between({}, most), [this, name, most] {
-      kill(name, random_.chance(0.1));
-      later(random_.spread(milliseconds(10), most), [this, name] { start(name); });
-    });
+    agenda_.later(
+        random_.chance(0.5) ? nanoseconds(0) : random_.between({}, most), [this, name, most] {
+          kill(name, random_.chance(0.1));
+          agenda_.later(random_.spread(milliseconds(10), most), [this, name] { start(name); });
+        });
   }
 }
 
@@ -306,7 +312,7 @@ void FaultInjector::draw_rate() {
   for (uint64_t changes = 2 + random_.below(3); changes > 0; --changes) {
     const bool lifted = changes == 1;  // at last
     const double up = lifted || which == 1 ? 0 : rate(), down = lifted || which == 0 ? 0 : rate();
-    later(when, [this, names, which, up, down] {
+    agenda_.later(when, [this, names, which, up, down] {
       if (which == 3) {
         hooks_.log(names[0], "FAULT sends to " + names[1] + " at " + in_bytes(up));
         swarm_.set_pair_rate(names[0], names[1], up);
@@ -331,13 +337,13 @@ void FaultInjector::draw_flapping() {
   if (random_.chance(0.5)) pairs.emplace_back(names[1], names[0]);
   nanoseconds when{0};
   for (uint64_t cuts = 1 + random_.below(4); cuts > 0; --cuts) {
-    later(when, [this, pairs, names] {
+    agenda_.later(when, [this, pairs, names] {
       hooks_.log(names[0],
                  "FAULT loses its way to " + names[1] + (pairs.size() > 1 ? " and back" : ""));
       set_cut(pairs, true);
     });
     when += random_.spread(milliseconds(20), seconds(3));
-    later(when, [this, pairs, names] {
+    agenda_.later(when, [this, pairs, names] {
       hooks_.log(names[0], "FAULT reaches " + names[1] + " again");
       set_cut(pairs, false);
     });
@@ -346,13 +352,14 @@ void FaultInjector::draw_flapping() {
 }
 
 void FaultInjector::heal() {
-  actions_.clear();
+  agenda_.clear();
   hooks_.log("-", "HEALED");
   swarm_.net.change_model(calm_);
   cuts_.clear();
   swarm_.net.heal_all();
   set_cut(lasting_, true);
   swarm_.lift_rates();
+  machines_.heal();
   for (auto& [name, node] : swarm_.nodes) {
     swarm_.resume(name);
     start(name);

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "apps/sim/agenda.h"
+#include "apps/sim/machine_faults.h"
 #include "apps/sim/random.h"
 #include "apps/sim/swarm.h"
 
@@ -25,6 +27,12 @@ enum class FaultProfile {
   kRestarts,
   kLinks,
   kLasting,
+  kRoles,
+  kDisks,
+  kDrains,
+  kMoves,
+  kOrders,
+  kNotFinite,
   kAll
 };
 
@@ -39,10 +47,10 @@ constexpr uint64_t kFewestFaults = 2, kMostFaults = 7;
 
 class FaultInjector {
  public:
-  using TimePoint = caf::actor_clock::time_point;
+  using TimePoint = Agenda::TimePoint;
   struct Hooks {
     std::function<void(const std::string& node, const std::string& what)> log;
-    std::function<void(const std::string& node)> before_start;
+    std::function<void(const std::string&node)> before_start, disk_lost;
   };
 
   /// One row of the table of faults.
@@ -73,13 +81,15 @@ class FaultInjector {
   void plan(std::chrono::nanoseconds from, std::chrono::nanoseconds until,
             uint64_t max_faults = kMostFaults);
   /// When the next fault is due, if any.
-  std::optional<TimePoint> next() const;
+  std::optional<TimePoint> next() const { return agenda_.next(); }
   /// Carries out what is due. Not from within an actor.
-  void act();
+  void act() { agenda_.act(); }
   /// Ends all faults: resumes, reconnects, restarts all but those gone and those parted for good.
   void heal();
   /// Peers that have no way to a trainer or to another peer of their stage: they may be left behind.
   const std::set<std::string>& parted() const { return parted_; }
+  /// Nodes that never come back.
+  const std::set<std::string>& gone() const { return gone_; }
   /// Faults carried out so far.
   uint64_t count() const { return count_; }
 
@@ -88,8 +98,6 @@ class FaultInjector {
 
  private:
   using Names = std::vector<std::string>;
-  void at(TimePoint when, std::function<void()> what) { actions_.emplace(when, std::move(what)); }
-  void later(std::chrono::nanoseconds delay, std::function<void()> what);
   void draw_fault();
   void draw_any();
   void draw_kill();
@@ -101,6 +109,10 @@ class FaultInjector {
   void draw_rate();
   void draw_flapping();
   void draw_lasting();
+  template <void (MachineFaults::*draw)()>
+  void draw_machine() {
+    (machines_.*draw)();
+  }
   void part_for_good(const std::vector<std::pair<std::string, std::string>>& pairs);
   void close_to_dials(const std::string& name);
   bool may_part(const std::string& a, const std::string& b) const;
@@ -115,7 +127,8 @@ class FaultInjector {
   NetworkModel calm_;
   Random random_;
   Hooks hooks_;
-  std::multimap<TimePoint, std::function<void()>> actions_;
+  Agenda agenda_;
+  MachineFaults machines_;
   std::map<std::pair<std::string, std::string>, int> cuts_;
   std::set<std::string> gone_, spared_;
   std::vector<std::pair<std::string, std::string>> lasting_;  ///< Cut for good.

@@ -17,6 +17,7 @@ using actors::keep_atom;
 using actors::list_atom;
 using actors::load_atom;
 using actors::LocalTask;
+using actors::pin_atom;
 using actors::retain_atom;
 using actors::run_later_atom;
 using actors::save_atom;
@@ -63,7 +64,7 @@ auto when_durable(caf::event_based_actor* self, const std::shared_ptr<Disk>& dis
                   std::chrono::nanoseconds fsync) {
   return [=](std::function<void()> done) {
     const uint64_t number = disk->changes();
-    self->delayed_send(self, fsync, run_later_atom::value, LocalTask([=] {
+    self->delayed_send(self, fsync + disk->trouble().slower, run_later_atom::value, LocalTask([=] {
                          disk->sync(number);
                          done();
                        }));
@@ -83,6 +84,16 @@ caf::result<Buffer> read_later(caf::event_based_actor* self, const caf::actor& c
   return promise;
 }
 
+caf::result<void> keep_in_time(caf::event_based_actor* self, const caf::actor& checkpointer,
+                               const std::function<void(std::function<void()>)>& when_synced,
+                               const std::string& stream, uint64_t number, const Buffer& bytes) {
+  auto promise = self->make_response_promise();
+  self->request(checkpointer, caf::infinite, keep_atom::value, stream, number, bytes)
+      .then([=] { when_synced([=]() mutable { promise.deliver(caf::unit); }); },
+            [=](const caf::error& e) mutable { promise.deliver(e); });
+  return promise;
+}
+
 }  // namespace
 
 caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpointer,
@@ -90,6 +101,10 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
                         const SnapshotNoted& snapshot) {
   actors::install_default_handlers(self);
   const auto when_synced = when_durable(self, disk, times.fsync);
+  const auto sync_after = [=](const auto&... order) {
+    self->request(checkpointer, caf::infinite, order...)
+        .then([=] { when_synced([] {}); }, [](const caf::error&) {});
+  };
   return {
       [=](save_atom, const std::string& stream, uint64_t step, const Buffer& state,
           bool replace) -> caf::result<uint64_t> {
@@ -115,22 +130,18 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
           for (const auto& [step, value] : found->second) steps.insert(steps.begin(), step);
         return steps;
       },
-      [=](keep_atom, const std::string& stream, uint64_t number,
-          const Buffer& bytes) -> caf::result<void> {
-        auto promise = self->make_response_promise();
-        self->request(checkpointer, caf::infinite, keep_atom::value, stream, number, bytes)
-            .then([=] { when_synced([=]() mutable { promise.deliver(caf::unit); }); },
-                  [=](const caf::error& e) mutable { promise.deliver(e); });
-        return promise;
+      [=](keep_atom, const std::string& stream, uint64_t number, const Buffer& bytes) {
+        return keep_in_time(self, checkpointer, when_synced, stream, number, bytes);
       },
       [=](forget_newer_atom, const std::string& stream, uint64_t step) {
         if (is_stage_key(stream)) snapshot(stream, step, true);
-        self->request(checkpointer, caf::infinite, forget_newer_atom::value, stream, step)
-            .then([=] { when_synced([] {}); }, [](const caf::error&) {});
+        sync_after(forget_newer_atom::value, stream, step);
+      },
+      [=](pin_atom, const std::string& stream, uint64_t step) {
+        sync_after(pin_atom::value, stream, step);
       },
       [=](retain_atom, const std::string& prefix, const std::vector<std::string>& streams) {
-        self->request(checkpointer, caf::infinite, retain_atom::value, prefix, streams)
-            .then([=] { when_synced([] {}); }, [](const caf::error&) {});
+        sync_after(retain_atom::value, prefix, streams);
       },
       [](run_later_atom, const LocalTask& task) { task(); },
   };

@@ -208,10 +208,12 @@ void World::deliver(const NodeId& from, const ActorId& to, const actors::Mail& m
     return;
   }
   ++counts.delivered;
+  actors::Mail arriving = mail;
+  if (from != to.node) arriving.from = from;
   if (id == 0)
-    caf::anon_send(target->second, mail);
+    caf::anon_send(target->second, arriving);
   else
-    caf::anon_send(wire, Delivery{target->second, mail, from, to, id});
+    caf::anon_send(wire, Delivery{target->second, arriving, from, to, id});
 }
 
 void World::answer(uint64_t id, Result<actors::Mail> reply) {

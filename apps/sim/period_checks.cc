@@ -87,26 +87,34 @@ void PeriodChecks::sent(Replica& replica, const StageNote& note) {
   if (replica.sent.size() > kSentKept) replica.sent.pop_front();
 }
 
-void PeriodChecks::averaged(const std::string& node, StageHistory& stage, const StageNote& note) {
-  Replica& own = stage.replicas[node];
-  Candidates weighted, equal;
+bool PeriodChecks::is_mean_of_sent(const std::string& node, const StageHistory& stage,
+                                   const StageNote& note, const Weight& weight) {
+  Candidates others;
   for (const auto& [name, replica] : stage.replicas) {
     if (name == node) continue;
-    weighted.emplace_back();
-    equal.emplace_back();
-    for (const Sent& one : replica.sent) {
-      weighted.back().emplace_back(static_cast<double>(one.value), one.samples);
-      equal.back().emplace_back(static_cast<double>(one.value), 1);
-    }
+    others.emplace_back();
+    for (const Sent& one : replica.sent)
+      others.back().emplace_back(static_cast<double>(one.value), weight(one.samples));
   }
-  const auto average = static_cast<double>(note.value);
-  bool found = false;
-  for (const Sent& one : own.sent) {
-    if (one.value != note.sent) continue;
-    const auto value = static_cast<double>(one.value);
-    found |= is_mean(average, Sum().with(value, one.samples), weighted, 0);
-    found |= is_mean(average, Sum().with(value, 1), equal, 0);
-  }
+  const auto& own = stage.replicas.at(node).sent;
+  return std::any_of(own.begin(), own.end(), [&](const Sent& one) {
+    const Sum sum = Sum().with(static_cast<double>(one.value), weight(one.samples));
+    return one.value == note.sent && is_mean(static_cast<double>(note.value), sum, others, 0);
+  });
+}
+
+void PeriodChecks::averaged(const std::string& node, StageHistory& stage, const StageNote& note) {
+  Replica& own = stage.replicas[node];
+  double most = 0;
+  for (const auto& [name, replica] : stage.replicas)
+    for (const Sent& one : replica.sent) most = std::max(most, one.samples);
+  bool found = is_mean_of_sent(node, stage, note, [](double samples) { return samples; }) ||
+               is_mean_of_sent(node, stage, note, [](double) { return 1; });
+  // A coordinator that saw no earlier average counts at most so many periods of each.
+  const double period = swarm_.training.batch;
+  for (double limit = period; !found && limit < most; limit += period)
+    found = is_mean_of_sent(node, stage, note,
+                            [limit](double samples) { return std::min(samples, limit); });
   if (!found)
     report_("I2", fmt::format("{} takes the average {} for the {} that it sent, which is the mean "
                               "of nothing that its replicas sent",
@@ -197,7 +205,12 @@ void PeriodChecks::event(const records::Event& event) {
   if (event.is<records::RoundFailed>() || event.is<records::MemberFailed>() ||
       event.is<records::Suspended>())
     exact_ = false;
+  if (event.is<records::SlotSkipped>())
+    for (Stage stage; stage.value() < swarm_.num_stages; ++stage)
+      stages_[stage].trained.insert(
+          {Step(static_cast<uint64_t>(event.step)), Slot(event.as<records::SlotSkipped>()->slot)});
   if (event.is<records::PeerLost>() || event.is<records::PeerSetAside>()) missed_ = true;
+  if (event.is<records::Joined>() && event.step > 0) missed_ = true;
 }
 
 void PeriodChecks::loaded(const std::string& node, const records::LoadedState& state) {
@@ -235,7 +248,9 @@ void PeriodChecks::check_order(const records::StepMetrics& line) {
         fmt::format("period {} was closed after period {}", period, *last_closed_);
     if (period > *last_closed_ + 1)
       report_("I7", what + ": those between were skipped without a logged recovery");
-    if (period <= *last_closed_ && term == highest_term_)
+    // Behind the last period there is the validation only: after a gathering it is done again.
+    const bool same_end = period == *last_closed_ && period.value() == swarm_.training.steps;
+    if (period <= *last_closed_ && term == highest_term_ && !same_end)
       report_("I7", what + " by the same coordinator without a logged recovery");
   }
   highest_term_ = term;

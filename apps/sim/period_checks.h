@@ -15,6 +15,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -66,14 +67,18 @@ class PeriodChecks : public ModeChecks {
     std::deque<Sent> sent;  ///< The latest few.
   };
   struct StageHistory {
-    double updates = 0;  ///< Sum over all peers, of the first parameter.
-    std::set<PeriodSlot> trained;
+    double updates = 0;                       ///< Sum over all peers, of the first parameter.
+    std::set<PeriodSlot> trained;             ///< Or left out by all: not finite.
     std::set<uint64_t> saved;                 ///< Checksums.
     std::map<std::string, Replica> replicas;  ///< By node.
   };
 
   void trained(const std::string& node, StageHistory& stage, const PeriodSlot& slot);
   void sent(Replica& replica, const StageNote& note);
+  using Weight = std::function<double(double samples)>;
+  /// The average is the mean of what this one and some others sent, so weighted.
+  static bool is_mean_of_sent(const std::string& node, const StageHistory& stage,
+                              const StageNote& note, const Weight& weight);
   void averaged(const std::string& node, StageHistory& stage, const StageNote& note);
   static void rebase(Replica& replica, const StageNote& note, double now);
   static std::optional<double> expected(const StageHistory& stage);

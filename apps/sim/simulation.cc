@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "apps/sim/copies.h"
 #include "apps/sim/journal.h"
 #include "apps/sim/traffic_report.h"
 #include "common/check.h"
@@ -28,6 +30,10 @@ constexpr uint64_t kAsynchronousDraws = 0xa57c;
 constexpr uint32_t kPeriodsPerStep = 3;
 /// Idle links, likewise. Every third swarm keeps all of its links.
 constexpr uint64_t kIdleDraws = 0x1d1e;
+/// Snapshots that disks keep, likewise, from this seed on. One is enough: stores never prune what is
+/// durable in every stage.
+constexpr uint64_t kKeepDraws = 0x6ee9, kKeepDrawnFrom = 6'500'000;
+constexpr uint64_t kFewestKept = 1, kMostKept = 3;
 /// Of large swarms.
 constexpr uint32_t kNodesPerTrainer = 12, kLargeStages = 8;
 /// Of some 40 numbers, as 4,096 are of 20,000.
@@ -55,7 +61,11 @@ class Simulation {
         swarm_, FaultInjector::Plan{options_.profile, options_.seed, random_.next(), calm_},
         FaultInjector::Hooks{
             [this](const std::string& node, const std::string& what) { log(node, what); },
-            [this](const std::string& node) { checks_.before_start(node); }});
+            [this](const std::string& node) { checks_.before_start(node); },
+            [this](const std::string& node) {
+              checks_.disk_lost(node);
+              disks_lost_.insert(node);
+            }});
   }
 
   SimulationReport run() {
@@ -66,7 +76,7 @@ class Simulation {
               "the last step was not reached");
     for (const auto& name : faults_->parted()) checks_.excuse(name);
     run_until([this] { return checks_.unsettled().empty(); }, kSettleLimit, "not settled");
-    if (!checks_.violation()) checks_.at_end();
+    if (!checks_.violation() && lost_stage_.empty()) checks_.at_end();
     if (checks_.violation())
       log("-", "VIOLATION " + checks_.violation()->invariant + ": " + checks_.violation()->text);
     log("-", fmt::format("mail={} delivered={}", swarm_.system.steps(), swarm_.net.delivered()));
@@ -81,6 +91,10 @@ class Simulation {
     report.faults = faults_->count();
     report.max_faults = options_.max_faults;
     report.recoveries = recoveries_;
+    report.delayed_updates = options_.delayed_updates;
+    report.asynchronous = options_.asynchronous;
+    report.last_step_s = last_step_s_;
+    report.lost_stage = lost_stage_;
     if (options_.traffic) tell_traffic(report);
     return report;
   }
@@ -108,7 +122,7 @@ class Simulation {
     if (options_.steps != 0) training.steps = options_.steps;
     if (large) make_large(peers);
     swarm_.checkpoint.every_steps = 1 + static_cast<uint32_t>(random_.below(4));
-    swarm_.checkpoint.keep = 2 + static_cast<uint32_t>(random_.below(2));
+    swarm_.checkpoint.keep = draw_keep();
     swarm_.stage_options.max_resident = 2 + static_cast<uint32_t>(random_.below(7));
     swarm_.averager_options.topology = options_.topology;
     swarm_.averager_options.chunk_elements = 4 + static_cast<uint32_t>(random_.below(40));
@@ -136,6 +150,13 @@ class Simulation {
                          to_string(options_.profile), trainers, peers, swarm_.num_stages,
                          training.steps));
     if (options_.asynchronous) draw_asynchronous();
+  }
+
+  uint32_t draw_keep() {
+    const auto keep = 2 + static_cast<uint32_t>(random_.below(2));
+    if (options_.seed < kKeepDrawnFrom) return keep;
+    Random random(options_.seed ^ kKeepDraws);
+    return static_cast<uint32_t>(kFewestKept + random.below(kMostKept - kFewestKept + 1));
   }
 
   /// Each peer has about as much to do in a swarm of any size.
@@ -204,6 +225,7 @@ class Simulation {
     observer.event = [this](const std::string& node, const records::Event& event) {
       log(node, what(event));
       finished_ |= event.is<records::RunFinished>();
+      if (finished_ && !last_step_s_) last_step_s_ = std::chrono::duration<double>(time()).count();
       if (finished_) mark_traffic(last_step_);
       recoveries_ += event.is<records::Recovered>() ? 1 : 0;
       checks_.event(node, event);
@@ -251,7 +273,7 @@ class Simulation {
   void run_until(const std::function<bool()>& done, nanoseconds limit, const char* complaint) {
     auto& system = swarm_.system;
     auto give_up_at = system.now() + limit;
-    while (!checks_.violation() && !done()) {
+    while (!checks_.violation() && lost_stage_.empty() && !done()) {
       auto until = system.now() + kCheckEvery;
       if (finished_ && faults_->next()) faults_->heal();
       if (auto next = faults_->next()) {
@@ -267,6 +289,12 @@ class Simulation {
   }
 
   void stuck(const char* complaint) {
+    std::set<std::string> gone = faults_->gone();
+    gone.insert(disks_lost_.begin(), disks_lost_.end());
+    if (const auto stage = lost_stage(swarm_, gone)) {
+      lost_stage_ = fmt::format("stage {} is lost for good: {}", *stage, checks_.unsettled());
+      return log("-", "LOST " + lost_stage_);
+    }
     checks_.report("liveness", std::string(complaint) +
                                    " though all faults have ended: " + checks_.unsettled());
     for (auto& [name, node] : swarm_.nodes) {
@@ -287,6 +315,9 @@ class Simulation {
   std::string coordinator_;  ///< The latest that closed a step.
   std::optional<TrafficMark> first_step_, last_step_;
   uint64_t recoveries_ = 0;
+  std::optional<double> last_step_s_;
+  std::string lost_stage_;
+  std::set<std::string> disks_lost_;  ///< Of these nodes.
 };
 
 }  // namespace
@@ -310,6 +341,8 @@ SimulationReport simulate_shortest(const SimulationOptions& options) {
 
 std::string explain(const SimulationReport& report, size_t tail) {
   std::string text = fmt::format("seed {}, faults {}", report.seed, to_string(report.profile));
+  if (report.delayed_updates) text += ", --delayed-updates";
+  if (report.asynchronous) text += ", --async";
   if (report.max_faults < kMostFaults) text += fmt::format(", --max-faults {}", report.max_faults);
   text += fmt::format(": {} violated: {}\n", report.violation->invariant, report.violation->text);
   const size_t from = report.events.size() > tail ? report.events.size() - tail : 0;

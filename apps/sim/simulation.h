@@ -42,11 +42,17 @@ struct SimulationReport {
   std::optional<Violation> violation;
   uint64_t hash = 0;                ///< Over all events: equal for equal options.
   std::vector<std::string> events;  ///< One line each, in order.
+  bool delayed_updates = false, asynchronous = false;  ///< As SimulationOptions.
   double virtual_s = 0;
   uint64_t mail = 0;            ///< Pieces of mail handled by actors.
   uint64_t faults = 0;          ///< Carried out.
   uint64_t max_faults = ~0ull;  ///< As SimulationOptions.
   uint64_t recoveries = 0;
+  /// When the last step was done; nothing: it was not.
+  std::optional<double> last_step_s;
+  /// The last copies of a stage left with nodes that never come back, and the swarm stood still: no
+  /// violation, nobody could go on. For people; "" otherwise.
+  std::string lost_stage;
   std::vector<std::string> traffic;  ///< Lines for people; empty unless asked for.
   /// Of a node while training; none unless asked for, or if there was one step only.
   std::optional<NodeTraffic> training;

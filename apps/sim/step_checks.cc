@@ -6,12 +6,12 @@
 
 namespace swarm::sim {
 
-const std::vector<float>& StepChecks::expected(Stage stage, Step step) {
-  auto& steps = expected_[stage];
-  if (steps.size() <= step.value())
-    for (uint64_t s = steps.size(); s <= step.value(); ++s)
-      steps.push_back(expected_parameters(stage, s, swarm_.training.batch));
-  return steps[step.value()];
+ExactHistories& StepChecks::histories() {
+  const auto& training = swarm_.training;
+  if (!histories_)
+    histories_.emplace(ExactHistories::Shape{swarm_.num_stages, training.batch, training.microbatch,
+                                             !training.delayed_updates});
+  return *histories_;
 }
 
 void StepChecks::parameters(const std::string& node, const ArithmeticStage& stage,
@@ -21,10 +21,9 @@ void StepChecks::parameters(const std::string& node, const ArithmeticStage& stag
   const std::string where = fmt::format("{} stage {} step {} ({})", node, number, step, how);
   if (step.value() > swarm_.training.steps)
     return report_("I1", where + " is beyond the last step");
-  const auto& right = expected(number, step);
-  if (!std::equal(right.begin(), right.end(), stage.parameters().begin()))
+  if (!histories().has(number, step.value(), stage.parameters()))
     report_("I1", fmt::format("{}: first parameter is {}, not {}", where, stage.parameters()[0],
-                              right[0]));
+                              histories().first(number, step.value())));
 }
 
 void StepChecks::event(const records::Event& event) {
@@ -42,6 +41,12 @@ void StepChecks::event(const records::Event& event) {
 
 void StepChecks::closed(const std::string& node, const records::ClosedStep& step) {
   audit_.closed.push_back({step, seconds_of(swarm_), ++audit_.lines, node});
+  histories().closed(step);
+  const auto was_not_finite = [](const auto& entry) { return entry.second.not_finite.found > 0; };
+  if (!step.skipped.empty() &&
+      std::none_of(swarm_.nodes.begin(), swarm_.nodes.end(), was_not_finite))
+    report_("I1", fmt::format("step {}: slot {} is left out, but nobody found it not finite",
+                              step.step, step.skipped.front()));
 }
 
 void StepChecks::committed(const std::string& node, const records::CommittedStep& step) {

@@ -1,7 +1,8 @@
 /// The invariants of training in steps, where every peer's parameters are known beforehand:
 ///
 ///   I1  every replica's parameters at each step are those of a run in which every sample counted
-///       once per stage; `swarm audit` finds nothing
+///       once per stage, its gradient computed on the parameters that the closing names, the same
+///       of all stages; `swarm audit` finds nothing
 ///   I2  replicas of a stage have the same checksum after a round; only states that replicas
 ///       reached are loaded
 ///   I7  no step is committed after a later one unless a recovery was logged
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "apps/audit/audit.h"
+#include "apps/sim/exact_histories.h"
 #include "apps/sim/mode_checks.h"
 #include "common/strong_id.h"
 
@@ -35,11 +37,11 @@ class StepChecks : public ModeChecks {
   void at_end(const std::set<std::string>& left_behind) override;
 
  private:
-  const std::vector<float>& expected(Stage stage, Step step);
+  ExactHistories& histories();
 
   Swarm& swarm_;
   Report report_;
-  std::map<Stage, std::vector<std::vector<float>>> expected_;  ///< By stage, step.
+  std::optional<ExactHistories> histories_;  ///< From the first look on: the swarm has its size.
   /// By (stage, step, round, digest): the checksum after it.
   std::map<std::tuple<Stage, Step, Round, uint64_t>, uint64_t> rounds_;
   std::map<std::pair<Stage, Step>, std::set<uint64_t>> reached_;  ///< By (stage, step).

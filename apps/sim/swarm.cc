@@ -5,6 +5,7 @@
 
 #include "actors/dht/dht_node.h"
 #include "actors/net/local.h"
+#include "actors/net/mail.h"
 #include "actors/net/requests.h"
 #include "actors/node/call_back.h"
 #include "actors/node/roles.h"
@@ -16,6 +17,10 @@ namespace swarm::sim {
 namespace {
 
 constexpr int32_t kSequence = 4;
+/// Among a trainer node's actors: behind the DHT's and who calls back; a peer's roles are from there on.
+constexpr size_t kCoordinator = 2;
+/// Of somebody outside who has given an order.
+constexpr std::chrono::seconds kPatience{60};
 
 /// Passes on what one process of a node records, as long as it runs.
 class NodeLog : public records::EventLog {
@@ -43,6 +48,16 @@ class NodeLog : public records::EventLog {
   std::shared_ptr<bool> running_;
   const SwarmObserver& observer_;
 };
+
+bool is_not_finite(NotFinite& machine, const std::pair<Step, Slot>& slot) {
+  bool found = machine.slots.count(slot) != 0;
+  if (!found && machine.next > 0) {
+    --machine.next;
+    found = true;
+  }
+  machine.found += found ? 1 : 0;
+  return found;
+}
 
 }  // namespace
 
@@ -199,8 +214,12 @@ Swarm::StageMaker Swarm::stage_maker(const std::string& name, const Node& node) 
   return [this, name, running = node.running, changed, noted, noise = numbers_.ids * 7919,
           size = node.times.parameters](
              const tensor::StageOptions& options) -> Result<std::unique_ptr<tensor::Stage>> {
-    auto made = std::make_unique<ArithmeticStage>(static_cast<uint32_t>(options.stage), changed,
-                                                  noise, noted, size);
+    auto made =
+        std::make_unique<ArithmeticStage>(static_cast<uint32_t>(options.stage), changed, noise,
+                                          noted, ArithmeticState(size, !training.asynchronous()));
+    made->not_finite = [this, name](const tensor::MicrobatchKey& key) {
+      return is_not_finite(nodes[name].not_finite, {key.step, key.slot});
+    };
     if (*running) nodes[name].arithmetic = made.get();
     return std::unique_ptr<tensor::Stage>(std::move(made));
   };
@@ -242,7 +261,7 @@ void Swarm::restart_role(const std::string& name) {
   Node& node = nodes.at(name);
   const bool trains = node.stage < 0;
   if (!trains) node.store->close();
-  while (node.actors.size() > (trains ? 3 : 2)) {  // behind the DHT's, and the coordinator's
+  while (node.actors.size() > (trains ? kCoordinator + 1 : kCoordinator)) {
     caf::anon_send_exit(node.actors.back(), caf::exit_reason::kill);
     node.actors.pop_back();
   }
@@ -255,6 +274,25 @@ void Swarm::restart_role(const std::string& name) {
     else
       start_stage(node);
   });
+}
+
+void Swarm::drain(const std::string& name, const std::function<void()>& done) {
+  const Node& node = nodes.at(name);
+  const caf::actor role = node.stage < 0 ? node.actors.back() : node.stage_server;
+  system->spawn([=](caf::event_based_actor* self) {
+    self->request(role, kPatience, actors::drain_atom::value)
+        .then([=](bool) { done(); }, [=](const caf::error&) { done(); });
+  });
+}
+
+void Swarm::order_checkpoint() {
+  for (const auto& [name, node] : nodes) {
+    if (!node.alive || node.stage >= 0) continue;
+    system->spawn([coordinator = node.actors.at(kCoordinator)](caf::event_based_actor* self) {
+      self->request(coordinator, kPatience, actors::make_mail(proto::SaveCheckpoint()))
+          .then([](const actors::Mail&) {}, [](const caf::error&) {});
+    });
+  }
 }
 
 void Swarm::pause(const std::string& name) {

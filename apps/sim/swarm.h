@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,6 +53,13 @@ struct MachineText {
   std::shared_ptr<records::KeptText> kept = std::make_shared<records::KeptText>();
 };
 
+/// Gradients that a peer finds not finite.
+struct NotFinite {
+  int next = 0;                           ///< So many of the next.
+  std::set<std::pair<Step, Slot>> slots;  ///< These, whenever.
+  uint64_t found = 0;
+};
+
 class Swarm {
  public:
   struct Node {
@@ -70,6 +78,7 @@ class Swarm {
     std::shared_ptr<bool> running;     ///< False when this process of the node is gone.
     std::shared_ptr<DiskStore> store;
     std::shared_ptr<actors::RoleContext> context;  ///< Of this process.
+    NotFinite not_finite;                          ///< Of the machine.
     int restarts = 0;                              ///< Of the role's actors, in this process.
   };
 
@@ -101,6 +110,11 @@ class Swarm {
   /// An actor of its stage, or its trainer, has failed: the supervisor starts that role's actors
   /// anew. The process, its links and its disk go on.
   void restart_role(const std::string& name);
+  /// SIGTERM: the node's roles leave in order; `done` is called when they have, or cannot. The process
+  /// goes on until it is killed. Not while paused.
+  void drain(const std::string& name, const std::function<void()>& done);
+  /// Somebody asks all coordinators for a checkpoint; nobody waits for the answer.
+  void order_checkpoint();
   /// SIGSTOP and SIGCONT: what the node would do meanwhile happens later.
   void pause(const std::string& name);
   void resume(const std::string& name);

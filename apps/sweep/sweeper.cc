@@ -38,7 +38,8 @@ Result<SweepReport> Sweeper::run() {
   if (auto opened = open(); !opened) return opened.error();
   struct sigaction action {};
   action.sa_handler = on_interrupt;
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(number, &action, nullptr);
+  for (const int number : {SIGINT, SIGTERM}) ::sigaction(number, &action, nullptr);
+  if (!launch::hangups_are_ignored()) ::sigaction(SIGHUP, &action, nullptr);
   g_interrupts = 0;
   for (const auto& cell : plan_.cells) {
     const Action next = next_action(state_, cell, options_.retry, has_run(cell));

@@ -222,12 +222,14 @@ struct PartsRelayed {
 };
 
 struct AveragesDiffer {
-  static constexpr EventInfo kInfo{"averages_differ", Level::kError, Place::kNone, kPlain,
-                                   "A member reports another average than the first to answer."};
+  static constexpr EventInfo kInfo{
+      "averages_differ", Level::kError, Place::kNone, kPlain,
+      "A member reports another average than most do (of two, than the one "
+      "with the smaller id): the round is tried again."};
   std::string peer;
   template <class Visitor>
   void fields(Visitor& v) {
-    v("peer", peer, "name of its node");
+    v("peer", peer, "name of its node, which is not believed");
   }
 };
 
@@ -343,13 +345,33 @@ struct CannotGoOn {
 
 struct RunFinished {
   static constexpr EventInfo kInfo{"finished", Level::kInfo, Place::kRun, kRemarkable,
-                                   "All steps are closed and every stage is on a disk."};
+                                   "All steps are closed and every stage is on a disk, or what is "
+                                   "not is said."};
   uint64_t steps = 0;
   std::optional<double> validation_loss;
+  std::optional<std::string> not_durable;
   template <class Visitor>
   void fields(Visitor& v) {
     v("steps", steps, "how many");
     v("validation_loss", validation_loss, "the final one [nats per token]");
+    v("not_durable", not_durable,
+      "why the last snapshots are not on a disk in every stage; missing: they are");
+  }
+};
+
+struct SnapshotsFail {
+  static constexpr EventInfo kInfo{"snapshots_fail", Level::kError, Place::kTrouble,
+                                   kRemarkable | kNeedsReason,
+                                   "A peer's snapshots have failed again and again: its disk needs "
+                                   "a look. Told once, until one succeeds."};
+  std::string peer;
+  uint32_t failed = 0;
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("peer", peer, "name of its node");
+    v("failed", failed, "snapshots, one after another");
+    v("reason", reason, "of the last");
   }
 };
 
@@ -358,6 +380,7 @@ using CoordinatorEvents =
               PeerLost, Recompute, LeaseExpired, AttemptFailed, StepGoesOn, SlotSkipped, Diverged,
               MemberAskedAgain, MemberFailed, PeerSetAside, BecameReader, PartsRelayed,
               AveragesDiffer, StageAveraged, MemberAveraged, AveragingSkipped, RoundAbandoned,
-              CommitFailed, ReplicasEqual, ReplicasDiffer, Recovered, CannotGoOn, RunFinished>;
+              CommitFailed, ReplicasEqual, ReplicasDiffer, Recovered, CannotGoOn, SnapshotsFail,
+              RunFinished>;
 
 }  // namespace swarm::records

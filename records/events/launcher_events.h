@@ -29,6 +29,20 @@ struct ProcessLost {
   }
 };
 
+struct ProcessRestarts {
+  static constexpr EventInfo kInfo{"process_restarts", Level::kWarn, Place::kJoin, kRemarkable,
+                                   "A node whose process has ended unasked is started again "
+                                   "(`run.restarts`)."};
+  uint32_t number = 0, most = 0;
+  Millis pause{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("number", number, "which time in a row");
+    v("most", most, "how often that is done");
+    v("pause_ms", pause, "from the end to the start");
+  }
+};
+
 struct ProcessEnded {
   static constexpr EventInfo kInfo{"process_ended", Level::kInfo, Place::kNone, kNeedsReason,
                                    "A process ended as the timeline, `[chaos]` or the end of the "
@@ -116,7 +130,8 @@ struct AuditLineDamaged {
   }
 };
 
-using LauncherEvents = EventList<ProcessStarted, ProcessLost, ProcessEnded, TimelineAct, ChaosAct,
-                                 ChaosSpared, RunResumed, TensorboardFailed, AuditLineDamaged>;
+using LauncherEvents =
+    EventList<ProcessStarted, ProcessLost, ProcessRestarts, ProcessEnded, TimelineAct, ChaosAct,
+              ChaosSpared, RunResumed, TensorboardFailed, AuditLineDamaged>;
 
 }  // namespace swarm::records

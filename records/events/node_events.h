@@ -44,8 +44,10 @@ struct StopAsked {
 };
 
 struct ActorFailed {
-  static constexpr EventInfo kInfo{"actor_failed", Level::kError, Place::kNone, kNeedsReason,
-                                   "An actor of the node has ended; its role is started again."};
+  static constexpr EventInfo kInfo{
+      "actor_failed", Level::kError, Place::kNone, kNeedsReason,
+      "An actor of the node has ended: its role is started again; without "
+      "`links` or `dht` the process ends with an error."};
   std::string actor, reason;
   template <class Visitor>
   void fields(Visitor& v) {
@@ -109,6 +111,21 @@ struct Refused {
   }
 };
 
+struct MailRefused {
+  static constexpr EventInfo kInfo{"mail_refused", Level::kWarn, Place::kTrouble, kNeedsReason,
+                                   "A node sent what it may not send, or named another as the "
+                                   "sender; once a minute for an address."};
+  std::string node;
+  std::string address;
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("sender", node, "who sent it");
+    v("address", address, "HOST:PORT of its end of the link");
+    v("reason", reason, "which mail, and why it is not taken");
+  }
+};
+
 struct NameTaken {
   static constexpr EventInfo kInfo{"name_taken", Level::kError, Place::kTrouble, kPlain,
                                    "Another process of the swarm has the node's name; it ends."};
@@ -132,8 +149,22 @@ struct AnnounceUnreachable {
   }
 };
 
-using NodeEvents =
-    EventList<NodeStarted, NodeLeaving, NodeLeft, StopAsked, ActorFailed, LinksShaped,
-              LinksFileRefused, WaitsToJoin, Refused, NameTaken, AnnounceUnreachable>;
+struct StoreSetAside {
+  static constexpr EventInfo kInfo{
+      "store_set_aside", Level::kError, Place::kTrouble, kRemarkable | kNeedsReason,
+      "The node's database is damaged: it was renamed, the node begins "
+      "with an empty one and fetches its state."};
+  std::string path;
+  Error error{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("path", path, "where the damaged one lies now");
+    v("error", error, "what is wrong with it");
+  }
+};
+
+using NodeEvents = EventList<NodeStarted, NodeLeaving, NodeLeft, StopAsked, ActorFailed,
+                             LinksShaped, LinksFileRefused, WaitsToJoin, Refused, MailRefused,
+                             NameTaken, AnnounceUnreachable, StoreSetAside>;
 
 }  // namespace swarm::records

@@ -10,7 +10,8 @@ RoundVerdict judge_round(const std::vector<MemberAnswer>& members, bool grace_ov
   for (const MemberAnswer& member : members) {
     averaged += member.kind == Answer::kAveraged;
     pending += member.kind == Answer::kPending;
-    certain |= member.kind == Answer::kHoldsMore || member.kind == Answer::kLost;
+    certain |= member.kind == Answer::kHoldsMore || member.kind == Answer::kLost ||
+               member.kind == Answer::kNotFinite;
   }
   if (averaged == members.size()) {
     verdict.kind = RoundVerdict::Kind::kAveraged;
@@ -21,6 +22,7 @@ RoundVerdict judge_round(const std::vector<MemberAnswer>& members, bool grace_ov
   verdict.kind = RoundVerdict::Kind::kAbandon;
   for (const MemberAnswer& member : members) {
     if (member.kind == Answer::kHoldsMore) verdict.dropped.push_back(member.peer);
+    if (member.kind == Answer::kNotFinite) verdict.not_finite.push_back(member.peer);
     // Members that are merely still averaging when the cause is known are not at fault.
     bool silent = member.kind == Answer::kPending && !certain;
     if (member.kind == Answer::kLost || silent) verdict.lost.push_back(member.peer);

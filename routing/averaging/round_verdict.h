@@ -15,6 +15,7 @@ struct MemberAnswer {
     kHoldsMore,  ///< Its sum held other slots than those that count; it dropped the sum.
     kFailed,     ///< Alive, but could not finish (a member was late or gone).
     kLost,       ///< Its link is gone.
+    kNotFinite,  ///< Its numbers were not finite, a member says; its sum is of no use.
   };
   PeerId peer;
   Kind kind = Kind::kPending;
@@ -29,6 +30,8 @@ struct RoundVerdict {
   Kind kind = Kind::kWait;
   std::vector<PeerId> lost;     ///< With kAbandon: silent while others failed; their sums are gone.
   std::vector<PeerId> dropped;  ///< With kAbandon: live, but their sums are gone.
+  std::vector<PeerId> not_finite;  ///< With kAbandon: live, and their sums are not to be used.
+  std::vector<PeerId> odd;         ///< With kAbandon: their average is another one than believed.
 };
 
 /// `grace_over`: enough time has passed since the first failure for a living member to answer.

@@ -17,6 +17,8 @@ bool RecordStore::store(const DhtKey& key, const StoredRecord& record, double no
     auto old = group->second.find(record.subkey);
     if (old != group->second.end()) {
       bool alive = old->second.expires_s > now_s;
+      if (alive && old->second.first_hand && !record.first_hand) return false;
+      alive &= old->second.first_hand == record.first_hand;
       if (alive && old->second.version > record.version) return false;
       if (alive && old->second.version == record.version)
         kept.expires_s = std::max(kept.expires_s, old->second.expires_s);

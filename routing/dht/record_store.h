@@ -16,6 +16,8 @@ struct StoredRecord {
   std::string value;
   uint64_t version = 0;
   double expires_s = 0;
+  /// It came from the node that it is of, not from one that passes on what it holds.
+  bool first_hand = false;
 };
 
 class RecordStore {
@@ -29,7 +31,8 @@ class RecordStore {
   explicit RecordStore(const Options& options);
   RecordStore() : RecordStore(Options{}) {}
   /// False when refused: too large, older than what is there, expired, or full. Lifetimes are cut
-  /// to max_ttl_s; an equal version replaces the value and never shortens the lifetime.
+  /// to max_ttl_s; an equal version replaces the value and never shortens the lifetime. What came first-hand
+  /// is replaced first-hand only while it lives, and replaces whatever others say, of any version.
   bool store(const DhtKey& key, const StoredRecord& record, double now_s);
   std::vector<StoredRecord> find(const DhtKey& key, double now_s) const;
   void expire(double now_s);

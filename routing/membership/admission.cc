@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "routing/membership/replicas.h"
+
 namespace swarm::routing {
 namespace {
 
@@ -50,7 +52,27 @@ Admission admit_one_elsewhere(const PeerId& id, const Roster& roster, const Wher
   return {fetch_verdict(id, roster, where, reason), Then::kLeaves};
 }
 
+/// Asynchronous: it was not believed, has fetched nothing since, and another one serves its stage.
+bool is_wrong_in_period(const PeerId& id, const Roster& roster) {
+  const PeerFacts& peer = roster.peers().at(id);
+  if (peer.wrong_checksum == 0) return false;
+  const auto others = roster.serving(peer.stage);
+  const bool any =
+      std::any_of(others.begin(), others.end(), [&id](const PeerId& other) { return other != id; });
+  return any && (peer.checksum == 0 || peer.checksum == peer.wrong_checksum);
+}
+
 }  // namespace
+
+bool is_wrong(const PeerId& id, const Roster& roster) {
+  const PeerFacts& peer = roster.peers().at(id);
+  if (peer.wrong_checksum == 0 || peer.checksum != peer.wrong_checksum) return false;
+  return std::any_of(roster.peers().begin(), roster.peers().end(), [&](const auto& one) {
+    const PeerFacts& other = one.second;
+    return one.first != id && other.stage == peer.stage && other.reported && other.has_state &&
+           other.step == peer.step && other.checksum != peer.checksum;
+  });
+}
 
 Verdict wait_verdict(Time retry_after, const std::string& reason) {
   Verdict verdict;
@@ -94,7 +116,7 @@ Admission admit_at_step(const PeerId& id, const Roster& roster, const Whereabout
   if (!there && !peer.commit_pending) return admit_one_elsewhere(id, roster, where, now);
   const bool member = peer.serving || peer.commit_pending;
   if (!member) {
-    const Bits bits = roster.compare_bits(id);
+    const Bits bits = Replicas(roster).compare(id);
     if (bits == Bits::kOther)
       return {fetch_verdict(id, roster, where, "other bits than its replicas have")};
     if (bits == Bits::kNotKnown)
@@ -111,6 +133,8 @@ Admission admit_at_period(const PeerId& id, const Roster& roster, const Whereabo
   const bool fetched = !where.finished && peer.fetch_from && peer.step + 1 >= *peer.fetch_from;
   const bool near = peer.has_state && (peer.step + lag >= where.step || fetched);
   bool serving = peer.serving;
+  if (!serving && is_wrong_in_period(id, roster))
+    return {fetch_verdict(id, roster, where, "what it had was not believed"), Then::kFetches};
   if (where.finished && !near) {  // if others have not missed the last averaging, it has
     const auto members = roster.serving(peer.stage);
     serving &= std::none_of(members.begin(), members.end(), [&](const PeerId& other) {
@@ -118,7 +142,7 @@ Admission admit_at_period(const PeerId& id, const Roster& roster, const Whereabo
     });
   }
   if (where.finished && near && !serving) {
-    const Bits bits = roster.compare_bits(id);
+    const Bits bits = Replicas(roster).compare(id);
     if (bits == Bits::kOther)
       return {fetch_verdict(id, roster, where, "it has missed the last averaging")};
     if (bits == Bits::kNotKnown)

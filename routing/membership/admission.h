@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct Verdict {
   bool keep_held = false;  ///< kServe: what it holds counts; else it drops its sum.
   bool exact = false;      ///< kFetch: exactly `step`, from snapshots too.
   std::vector<PeerId> sources{};
+  std::optional<Step> keep_step{};  ///< The snapshot that it may not prune.
 };
 
 /// Where the swarm is while it trains or after the end.
@@ -55,6 +57,8 @@ struct Admission {
   std::string gather_reason{};
 };
 
+/// Its state is one that was not believed, and another peer of its stage has another one.
+bool is_wrong(const PeerId& id, const Roster& roster);
 Verdict wait_verdict(Time retry_after, const std::string& reason);
 /// From the other serving peers of its stage; without any it waits, unless training is over and it
 /// has its own snapshot.

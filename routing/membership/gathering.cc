@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "routing/membership/replicas.h"
 #include "routing/membership/term.h"
 
 namespace swarm::routing {
@@ -230,7 +231,8 @@ Verdict Gathering::admit(const PeerId& id) {
   if (!plan_) return wait;
   wait.step = wait.open_step = plan_->step;
   if (peer.has_state && arrived(id)) {
-    if (same_bits() && !peer.serving && roster_.compare_bits(id) == Bits::kOther)
+    const bool other = is_wrong(id, roster_) || Replicas(roster_).compare(id) == Bits::kOther;
+    if (same_bits() && !peer.serving && other)
       return fetch_verdict(id, roster_, {plan_->step, plan_->step, false, {}},
                            "other bits than its replicas have");
     peer.serving = true;

@@ -5,6 +5,10 @@
 #include "common/names.h"
 
 namespace swarm::routing {
+namespace {
+/// Snapshots in a row: one may meet a full disk that is about to be cleared.
+constexpr uint32_t kTolerableFailures = 2;
+}  // namespace
 
 PeerFacts* Roster::find(const PeerId& id) {
   auto found = peers_.find(id);
@@ -25,6 +29,7 @@ bool Roster::report(const PeerId& id, Stage stage, const std::string& node_name,
   peer.reported = true;
   if (peer.commit_pending) {
     peer.snapshots = report.snapshots;
+    peer.saves = report.saves;
     return is_new;
   }
   static_cast<PeerReport&>(peer) = report;
@@ -52,6 +57,12 @@ std::vector<PeerId> Roster::serving(Stage stage) const {
   for (const auto& [id, peer] : peers_)
     if (peer.serving && peer.stage == stage) found.push_back(id);
   return found;
+}
+
+bool Roster::other_node_serves(Stage stage, const NodeId& node) const {
+  const auto peers = serving(stage);
+  return std::any_of(peers.begin(), peers.end(),
+                     [&node](const PeerId& id) { return id.node != node; });
 }
 
 std::vector<uint32_t> Roster::serving_by_stage() const {
@@ -91,7 +102,7 @@ bool Roster::newcomers_wait() const {
 Time Roster::save_limit() const {
   Time longest{};
   for (const auto& [id, peer] : peers_)
-    if (peer.serving) longest = std::max(longest, peer.save_limit);
+    if (peer.serving) longest = std::max(longest, peer.saves.limit);
   return longest;
 }
 
@@ -111,47 +122,30 @@ bool Roster::everywhere(Step step) const {
   return there.size() == num_stages_;
 }
 
+std::optional<Step> Roster::newest_everywhere() const {
+  std::map<Step, std::set<Stage>> stages;  // by step
+  for (const auto& [id, peer] : peers_)
+    if (peer.serving)
+      for (Step step : peer.snapshots) stages[step].insert(peer.stage);
+  for (auto it = stages.rbegin(); it != stages.rend(); ++it)
+    if (it->second.size() == num_stages_) return it->first;
+  return std::nullopt;
+}
+
+bool Roster::begins_to_fail(const PeerId& id) {
+  PeerFacts& peer = peers_.at(id);
+  const bool fails = peer.saves.failed >= kTolerableFailures;
+  const bool begins = fails && !peer.told_failing;
+  peer.told_failing = fails;
+  return begins;
+}
+
 std::vector<PeerSupply> Roster::supplies() const {
   std::vector<PeerSupply> supplies;
   for (const auto& [id, peer] : peers_)
     if (peer.reported)
       supplies.push_back({id, peer.stage, peer.has_state, peer.step, peer.snapshots});
   return supplies;
-}
-
-Bits Roster::compare_bits(const PeerId& id) const {
-  const PeerFacts& peer = peers_.at(id);
-  Bits result = Bits::kEqual;
-  for (const PeerId& other : serving(peer.stage)) {
-    const PeerFacts& replica = peers_.at(other);
-    if (other == id || replica.checksum == 0) continue;
-    if (replica.checksum_step == peer.step)
-      return replica.checksum == peer.checksum ? Bits::kEqual : Bits::kOther;
-    result = Bits::kNotKnown;  // its commit is under way
-  }
-  return result;
-}
-
-std::optional<ReplicaComparison> Roster::replicas_at(Stage stage, Step step) const {
-  ReplicaComparison found;
-  for (const auto& [id, peer] : peers_) {
-    if (peer.stage != stage || !peer.serving) continue;
-    if (peer.commit_pending || peer.checksum_step != step) return std::nullopt;
-    ++found.replicas;
-    found.checksums.insert(peer.checksum);
-  }
-  return found;
-}
-
-ReplicaComparison Roster::replicas_after(Round round, const std::vector<PeerId>& members) const {
-  ReplicaComparison found;
-  for (const PeerId& id : members) {
-    const PeerFacts* peer = find(id);
-    if (peer == nullptr || !peer->after_round || peer->after_round->round != round) continue;
-    ++found.replicas;
-    found.checksums.insert(peer->after_round->checksum);
-  }
-  return found;
 }
 
 std::vector<ActorId> Roster::trainers_of(const NodeId& node) const {

@@ -27,6 +27,13 @@ struct SlotLoss {
   uint32_t samples = 0;  ///< Never 0.
 };
 
+/// Of a peer's snapshots.
+struct SaveReport {
+  Time limit{};         ///< For one on its disk.
+  uint32_t failed = 0;  ///< In a row until now.
+  std::string error{};  ///< Of the last of them.
+};
+
 /// What a peer said when it registered last, corrected by what it answered since.
 struct PeerReport {
   bool has_state = false;
@@ -44,9 +51,9 @@ struct PeerReport {
   /// Of a learner: how much of its state it has. It has no part in anything until it has a state.
   uint64_t learned_bytes = 0, state_bytes = 0;
   double needs_bytes_per_s = 0, has_bytes_per_s = 0;  ///< Likewise, as LearnPace; 0: not known.
-  Time save_limit{};                                  ///< Of a snapshot on its disk.
-  MemberLink link{};                                  ///< Of its node; `contributes` says nothing.
-  uint64_t average_bytes = 0;                         ///< That it sends of its own in a round.
+  SaveReport saves;
+  MemberLink link{};           ///< Of its node; `contributes` says nothing.
+  uint64_t average_bytes = 0;  ///< That it sends of its own in a round.
 
   bool learns() const { return state_bytes > 0; }
   /// It needs a moment to come in: it has a state, or all of one but the last updates.
@@ -62,27 +69,24 @@ struct RoundChecksum {
 struct PeerFacts : PeerReport {
   std::string node_name;
   Stage stage;
-  bool reachable = false;             ///< Mail can be sent to it.
-  bool reported = false;              ///< Registered since the gathering began.
-  bool serving = false;               ///< Member at the open step.
-  bool commit_pending = false;        ///< A commit is under way to it.
-  bool set_aside = false;             ///< It is parted from others of its stage, for now.
-  bool late_save = false;             ///< Was asked for the last snapshot after the end.
+  bool reachable = false;        ///< Mail can be sent to it.
+  bool reported = false;         ///< Registered since the gathering began.
+  bool serving = false;          ///< Member at the open step.
+  bool commit_pending = false;   ///< A commit is under way to it.
+  bool set_aside = false;        ///< It is parted from others of its stage, for now.
+  bool late_save = false;        ///< Was asked for the last snapshot after the end.
+  bool told_failing = false;     ///< Somebody was told that its snapshots fail.
+  bool sum_refused = false;      ///< It is to be told to drop its gradient sum.
+  bool changed_at_rest = false;  ///< As it said with its last update.
+  uint64_t wrong_checksum = 0;   ///< Of a state that is not believed; 0: of none.
+  /// In place of a checksum that is not known: it has trained since.
+  static constexpr uint64_t kWrongAnyhow = ~uint64_t{0};
   std::optional<Step> checksum_step;  ///< Whose parameters `checksum` is of, if known.
   /// Asynchronous: of the parameters that its last round left.
   std::optional<RoundChecksum> after_round;
   std::optional<Time> ahead_since;  ///< It has a later step in memory than the swarm.
   std::optional<Step> fetch_from;   ///< Asynchronous: the period when it was told to fetch.
 };
-
-/// Invariant I2: replicas of a stage are bit-identical.
-struct ReplicaComparison {
-  std::set<uint64_t> checksums;  ///< One: they are equal.
-  size_t replicas = 0;
-};
-
-/// Of one peer with its replicas.
-enum class Bits { kEqual, kOther, kNotKnown };
 
 class Roster {
  public:
@@ -107,6 +111,8 @@ class Roster {
   std::vector<PeerId> peers_of(const NodeId& node) const;
 
   std::vector<PeerId> serving(Stage stage) const;
+  /// One on another node than `node`.
+  bool other_node_serves(Stage stage, const NodeId& node) const;
   std::vector<uint32_t> serving_by_stage() const;
   size_t serving_in_all() const;
   /// The first stage that nobody serves.
@@ -120,16 +126,13 @@ class Roster {
   uint32_t reported() const;
   /// Every stage has a serving peer with a durable snapshot of this step or a later one.
   bool everywhere(Step step) const;
+  /// The newest step of which every stage has a serving peer with a durable snapshot.
+  std::optional<Step> newest_everywhere() const;
+  /// So many of a peer's snapshots have failed in a row that people should hear of it: true once,
+  /// until one succeeds.
+  bool begins_to_fail(const PeerId& id);
   /// What those that reported can supply.
   std::vector<PeerSupply> supplies() const;
-
-  /// Replicas that trained apart from one another have the same step and other bits.
-  Bits compare_bits(const PeerId& id) const;
-  /// The serving replicas of a stage at `step`; nothing while one of them has not answered its
-  /// commit.
-  std::optional<ReplicaComparison> replicas_at(Stage stage, Step step) const;
-  /// Those of `members` that have said what this round left.
-  ReplicaComparison replicas_after(Round round, const std::vector<PeerId>& members) const;
 
   // -- trainers
   /// True if it was not known.

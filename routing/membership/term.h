@@ -22,6 +22,21 @@ inline uint64_t term_bits(const NodeId& node) {
   return mix(fnv1a(node.raw())) & ((uint64_t{1} << kTermNodeBits) - 1);
 }
 
+/// Whether a message may say it at all.
+constexpr bool is_term(Term term) { return term.value() >> kTermBits == 0; }
+
+/// Above `highest` by more than can be explained: each takeover is one term, and whoever heard of none for
+/// so long learns from the coordinator's record what the term is.
+constexpr uint64_t kTermJump = 1024;
+constexpr bool jumps(Term term, Term highest) {
+  return term_number(term) > term_number(highest) + kTermJump;
+}
+
+/// As far towards `term` as one message may lead.
+constexpr Term within_jump(Term term, Term highest) {
+  return jumps(term, highest) ? Term((term_number(highest) + kTermJump) << kTermNodeBits) : term;
+}
+
 /// Of `node`, above every term of which `highest` is the highest.
 inline Term next_term(Term highest, const NodeId& node) {
   return Term(((term_number(highest) + 1) << kTermNodeBits) | term_bits(node));

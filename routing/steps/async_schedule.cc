@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "routing/membership/replicas.h"
+
 namespace swarm::routing {
 namespace {
 
@@ -146,6 +148,7 @@ void AsyncSchedule::end_period(Stage stage, Step period, bool average, bool save
   }
   message.members = frame_.roster.serving(stage);
   message.save = save;
+  message.keep_step = frame_.keep_step();
   message.blocking =
       !frame_.options.background_averaging || period + 1 == Step(frame_.options.steps);
   if (average && busy)
@@ -209,7 +212,10 @@ Orders AsyncSchedule::period_answered(const RoundMember& member, const Result<Pe
   else
     frame_.note(facts::MemberFailed{member.peer, answer ? answer->failed->error : answer.error()},
                 member.stage);
-  if (answer && answer->failed) frame_.unreached(member, round.in_order(), *answer->failed);
+  if (answer && answer->failed) {
+    frame_.unreached(member, round.in_order(), *answer->failed);
+    refuse_weights(member, round, *answer->failed);
+  }
   if (!round.any_pending()) round_over(member.stage);
   return done();
 }
@@ -221,6 +227,19 @@ void AsyncSchedule::take(const RoundMember& member, const PeriodAnswer& answer) 
   peer->checksum_step.reset();  // it trains on, or says at which step it is when it registers
   peer->after_round.reset();
   if (answer.checksum != 0) peer->after_round = RoundChecksum{member.round, answer.checksum};
+}
+
+/// Weights that are not finite: who has them fetches what another one has, if there is one.
+void AsyncSchedule::refuse_weights(const RoundMember& by, const StageRound& round,
+                                   const RoundFailure& failure) {
+  const auto members = round.in_order();
+  for (const uint32_t place : failure.not_finite) {
+    PeerFacts* peer = place < members.size() ? frame_.roster.find(members[place]) : nullptr;
+    if (peer == nullptr || !peer->serving || frame_.roster.serving(by.stage).size() < 2) continue;
+    frame_.note(facts::SumNotFinite{members[place], by.peer, 0}, by.stage);
+    peer->wrong_checksum = peer->checksum != 0 ? peer->checksum : PeerFacts::kWrongAnyhow;
+    frame_.send_back(members[place], "its weights are not finite");
+  }
 }
 
 /// The actor is gone, maybe without its link: its answer may never come. What it held is in the
@@ -248,8 +267,11 @@ void AsyncSchedule::round_over(Stage stage) {
     averaged_[stage].last = averaged_[stage].began;
   }
   round.at = At::kFilling;
-  frame_.note_replicas(stage, frame_.open.step,
-                       frame_.roster.replicas_after(round.round, round.averaged()));
+  const auto compared = Replicas(frame_.roster).after(round.round, round.averaged());
+  frame_.note_replicas(stage, frame_.open.step, compared);
+  if (compared.checksums.size() > 1)
+    frame_.repairs.replace_odd(frame_, stage, frame_.open.step,
+                               Replicas(frame_.roster).of(round.round, round.averaged()));
   advance();
 }
 

@@ -43,6 +43,7 @@ class AsyncSchedule : public Schedule {
   void begin_round(Stage stage, orders::EndPeriod& message);
   void take(const RoundMember& member, const PeriodAnswer& answer);
   void round_over(Stage stage);
+  void refuse_weights(const RoundMember& by, const StageRound& round, const RoundFailure& failure);
   uint64_t most_samples(Stage stage, Step period);
 
   std::deque<std::unique_ptr<StepLedger>> ahead_;  ///< Periods after the open one, ascending.

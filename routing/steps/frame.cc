@@ -214,7 +214,7 @@ void Frame::finish() {
   phase = Phase::kFinished;
   open.closed_at = now;
   write_metrics(open, std::nullopt);
-  finished_ = {options.steps, open.ledger->validation_loss()};
+  finished_ = {options.steps, open.ledger->validation_loss(), {}};
   saves.begin_final();
   save_final();
 }
@@ -234,7 +234,10 @@ void Frame::saved(const Status& status) {
   if (phase != Phase::kFinished) return;
   if (status.ok()) return end();
   note(facts::SaveFailed{status.error()});
-  if (!saves.try_again()) return end();  // disks that fail for good
+  if (!saves.try_again()) {  // disks that fail for good; of a stage one may do
+    if (!roster.everywhere(open.step)) finished_.not_durable = to_string(status.error());
+    return end();
+  }
   order(Later{Later::What::kSaveFinal, saves.final_pause()});
 }
 

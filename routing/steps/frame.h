@@ -17,10 +17,12 @@
 #include "routing/averaging/readers.h"
 #include "routing/membership/admission.h"
 #include "routing/membership/latecomers.h"
+#include "routing/membership/replicas.h"
 #include "routing/membership/roster.h"
 #include "routing/membership/term.h"
 #include "routing/steps/open_step.h"
 #include "routing/steps/orders.h"
+#include "routing/steps/repairs.h"
 #include "routing/steps/save_policy.h"
 #include "routing/steps/step_ledger.h"
 #include "routing/time.h"
@@ -65,6 +67,7 @@ struct Frame {
   Reach reach;
   Readers readers;
   Latecomers latecomers;
+  Repairs repairs;
   Time now{};  ///< Of the call under way.
   Orders orders;
 
@@ -77,6 +80,8 @@ struct Frame {
   /// Gives up what is open; the swarm is to gather.
   void gather(const std::string& reason);
   void close();
+  /// The snapshot that no peer may prune, if one is known.
+  std::optional<Step> keep_step() const { return saves.keep(roster); }
   Round next_round() { return round_of(reign.term, ++rounds); }
   std::unique_ptr<StepLedger> make_ledger(Step step) const;
   /// Begins `step`, without a ledger.

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <set>
+
+#include "common/mix.h"
+#include "routing/membership/majority.h"
 
 namespace swarm::routing {
 namespace {
@@ -55,9 +59,10 @@ std::vector<PeerId> StageRound::averaged() const {
   return have;
 }
 
-bool StageRound::take(const PeerId& member, const Result<CloseAnswer>& answer, Time now) {
+void StageRound::take(const PeerId& member, const Result<CloseAnswer>& answer, Time now) {
+  if (answer && answer->failed) blame(member, answer->failed->not_finite);
   Kind& kind = answers[member];
-  bool differs = false;
+  if (kind == Kind::kNotFinite) return;
   if (!answer) {
     kind = is_lost(answer.code()) ? Kind::kLost : Kind::kFailed;
   } else if (answer->failed) {
@@ -67,10 +72,8 @@ bool StageRound::take(const PeerId& member, const Result<CloseAnswer>& answer, T
   } else if (answer->holds_more) {
     kind = Kind::kHoldsMore;
   } else {
-    squared_norm = answer->squared_norm;
-    if (!digest) digest = answer->digest;
-    differs = *digest != answer->digest;
-    kind = differs ? Kind::kFailed : Kind::kAveraged;
+    averages[member] = {answer->digest, answer->squared_norm};
+    kind = Kind::kAveraged;
   }
   if (kind != Kind::kAveraged && !first_failure) first_failure = now;
   const bool link = answer && answer->failed && answer->failed->link;
@@ -78,7 +81,14 @@ bool StageRound::take(const PeerId& member, const Result<CloseAnswer>& answer, T
     ++links_failed;
     first_failure = now;
   }
-  return differs;
+}
+
+void StageRound::blame(const PeerId& by, const std::vector<uint32_t>& places) {
+  for (const uint32_t place : places) {
+    if (place >= members.size() || answers.count(members[place].peer) == 0) continue;
+    answers[members[place].peer] = Kind::kNotFinite;
+    not_finite.emplace(members[place].peer, by);
+  }
 }
 
 void StageRound::excuse(size_t place) {
@@ -87,12 +97,39 @@ void StageRound::excuse(size_t place) {
   if (found != answers.end() && found->second == Kind::kPending) found->second = Kind::kFailed;
 }
 
-RoundVerdict StageRound::judge(Time now) const {
+/// Requires that all members have averaged.
+RoundVerdict StageRound::compare_averages() {
+  std::vector<Said> said;
+  for (const auto& [id, one] : averages) {
+    uint64_t norm = 0;
+    std::memcpy(&norm, &one.squared_norm, sizeof norm);
+    said.push_back({id, mix(one.digest ^ mix(norm))});
+  }
+  RoundVerdict verdict;
+  verdict.odd = believe(said).odd;
+  verdict.kind = verdict.odd.empty() ? RoundVerdict::Kind::kAveraged : RoundVerdict::Kind::kAbandon;
+  const Average& one = averages.begin()->second;
+  if (verdict.odd.empty() && !std::isfinite(one.squared_norm)) {
+    verdict.kind = RoundVerdict::Kind::kAbandon;
+    for (const Share& member : members) {
+      if (member.slots.empty()) continue;
+      verdict.not_finite.push_back(member.peer);
+      not_finite.emplace(member.peer, member.peer);
+    }
+  }
+  digest = one.digest;
+  squared_norm = one.squared_norm;
+  return verdict;
+}
+
+RoundVerdict StageRound::judge(Time now) {
   std::vector<MemberAnswer> all;
   for (const auto& [id, answer] : answers) all.push_back({id, answer});
   // The other end of a link that failed may notice later, and third members hear of it from there only.
   const Time grace = links_failed > 0 ? 2 * kRoundGrace : kRoundGrace;
-  return judge_round(all, first_failure && now - *first_failure > grace);
+  RoundVerdict verdict = judge_round(all, first_failure && now - *first_failure > grace);
+  if (verdict.kind == RoundVerdict::Kind::kAveraged) return compare_averages();
+  return verdict;
 }
 
 bool OpenStep::all_averaged() const {

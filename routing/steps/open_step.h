@@ -31,9 +31,16 @@ struct StageRound {
   Time not_before{};               ///< The next try.
   /// It carries an update, or its step runs on: failure means recovery, not another try.
   bool overlapped = false;
-  std::optional<uint64_t> digest;     ///< Of the average, by the first member to answer.
-  std::optional<Time> first_failure;  ///< Or the last that began the grace again.
-  int links_failed = 0;               ///< Failures that began it: a link has two ends.
+  /// What a member says of its average.
+  struct Average {
+    uint64_t digest = 0;
+    double squared_norm = 0;
+  };
+  std::map<PeerId, Average> averages;   ///< Of those that have one.
+  std::map<PeerId, PeerId> not_finite;  ///< Whose numbers were not, and who said so first.
+  std::optional<uint64_t> digest;       ///< Of the average, once all members have the same.
+  std::optional<Time> first_failure;    ///< Or the last that began the grace again.
+  int links_failed = 0;                 ///< Failures that began it: a link has two ends.
   double squared_norm = 0;
   Time filling{};  ///< From the opening of its step until that was full.
 
@@ -46,12 +53,15 @@ struct StageRound {
   std::vector<PeerId> in_order() const;
   /// Those that hold the average.
   std::vector<PeerId> averaged() const;
-  /// Takes a member's answer to CloseStep. True if its average is another one than the first to
-  /// answer reported: it counts as failed, and invariant I2 would break at the commit.
-  bool take(const PeerId& member, const Result<CloseAnswer>& answer, Time now);
-  RoundVerdict judge(Time now) const;
+  /// Takes a member's answer to CloseStep.
+  void take(const PeerId& member, const Result<CloseAnswer>& answer, Time now);
+  /// Averages that are not the same in all members are given up: committed, replicas would differ
+  /// (invariant I2). So is one whose norm is not finite: with nobody to blame all that were summed are.
+  RoundVerdict judge(Time now);
 
  private:
+  RoundVerdict compare_averages();
+  void blame(const PeerId& by, const std::vector<uint32_t>& places);
   /// A member says that its link to this one failed, which then may not know that the round has: it is not
   /// at fault for its silence. If it is dead its link to the coordinator tells. Who is late is not excused.
   void excuse(size_t place);

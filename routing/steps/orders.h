@@ -12,6 +12,8 @@
 #include "common/result.h"
 #include "common/strong_id.h"
 #include "routing/averaging/reach.h"
+#include "routing/membership/odd_replicas.h"
+#include "routing/membership/replicas.h"
 #include "routing/membership/roster.h"
 #include "routing/time.h"
 
@@ -29,14 +31,18 @@ struct PeerLost {
 struct Recompute {
   size_t slots = 0;
 };
+// Of slots: the step is theirs, not the oldest that is open, as asynchronous periods overlap.
 struct LeaseExpired {
+  Step step;
   Slot slot;
 };
 struct AttemptFailed {
+  Step step;
   Slot slot;
   std::string reason;
 };
 struct SlotSkipped {
+  Step step;
   Slot slot;
   PeerId peer;  ///< The second that found it not finite.
 };
@@ -61,7 +67,18 @@ struct PartsRelayed {
   PeerId a, b, via;
 };
 struct AveragesDiffer {
+  PeerId peer;  ///< That is not believed.
+};
+/// A member's numbers were not finite: `slots` are computed again, or left out.
+struct SumNotFinite {
+  PeerId peer, by;  ///< Whose, and who says so.
+  size_t slots = 0;
+};
+/// What a node does was wrong for the second time.
+struct PeerRests {
   PeerId peer;
+  Time rests{};
+  std::string reason;
 };
 struct StageAveraged {
   size_t peers = 0;
@@ -85,6 +102,11 @@ struct CommitFailed {
 struct ReplicasCompared {
   ReplicaComparison found;
 };
+/// A replica that is not believed fetches what the others have.
+struct ReplicaReplaced {
+  Replica replica;
+  uint64_t right = 0;  ///< The checksum of those that stay.
+};
 /// The swarm goes on from the note's step, which may be an older one.
 struct Recovered {
   std::optional<Step> from_step;
@@ -100,6 +122,7 @@ struct SaveFailed {
 struct Finished {
   uint64_t steps = 0;
   std::optional<double> validation_loss;
+  std::string not_durable;  ///< Why the end is not on a disk in every stage; empty: it is.
 };
 }  // namespace facts
 
@@ -107,9 +130,10 @@ using Fact =
     std::variant<facts::PeerAdmitted, facts::PeerLost, facts::Recompute, facts::LeaseExpired,
                  facts::AttemptFailed, facts::SlotSkipped, facts::Diverged, facts::MemberFailed,
                  facts::SetAside, facts::BecameReader, facts::PartsRelayed, facts::AveragesDiffer,
-                 facts::StageAveraged, facts::MemberAveraged, facts::AveragingSkipped,
-                 facts::RoundAbandoned, facts::CommitFailed, facts::ReplicasCompared,
-                 facts::Recovered, facts::CannotGoOn, facts::SaveFailed, facts::Finished>;
+                 facts::SumNotFinite, facts::PeerRests, facts::StageAveraged, facts::MemberAveraged,
+                 facts::AveragingSkipped, facts::RoundAbandoned, facts::CommitFailed,
+                 facts::ReplicasCompared, facts::ReplicaReplaced, facts::Recovered,
+                 facts::CannotGoOn, facts::SaveFailed, facts::Finished>;
 
 /// What a member brings into a round: `slots` ascending, `attempts` one for each.
 struct Share {
@@ -133,6 +157,8 @@ struct CommitStep {
   Round round;
   double gradient_norm = 0;  ///< Of the whole model.
   bool save = false;         ///< And to write a snapshot of step + 1.
+  /// The snapshot that it may not prune, if one is known.
+  std::optional<Step> keep_step{};
 };
 /// Tell all members of a stage to average; report every answer by Schedule::close_answered().
 struct CloseStep {
@@ -163,6 +189,7 @@ struct EndPeriod {
   std::vector<uint32_t> part_weights{};
   uint64_t most_samples = 0;  ///< That a member can have trained on since the last average.
   bool blocking = false, save = false;
+  std::optional<Step> keep_step{};  ///< As in CommitStep.
 };
 /// Write the line of a step's audit: what is committed next.
 struct WriteAudit {
@@ -235,13 +262,16 @@ using Orders = std::vector<Order>;
 /// A peer has applied an update.
 struct CommitAnswer {
   Step step;              ///< Updates applied.
-  uint64_t checksum = 0;  ///< Of the parameters after it.
+  uint64_t checksum = 0;  ///< Of its state after it.
+  /// Before it the state was another one than after the update before.
+  bool changed_at_rest = false;
 };
 /// A member lives, but could not finish its round.
 struct RoundFailure {
   std::vector<uint32_t> unreached;  ///< Members, by their places, that it could not reach.
   Error error;
   bool link = false;  ///< No link to them; else nothing came in time: they may hang.
+  std::vector<uint32_t> not_finite{};  ///< Members, by their places, whose numbers were not finite.
 };
 /// A member's answer to CloseStep.
 struct CloseAnswer {

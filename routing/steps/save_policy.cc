@@ -1,6 +1,9 @@
 #include "routing/steps/save_policy.h"
 
 namespace swarm::routing {
+namespace {
+constexpr Time kLookEvery = std::chrono::milliseconds(100);
+}  // namespace
 
 bool SavePolicy::decide(Step next, const Roster& roster, Time now) {
   const bool regular = options_.every_steps > 0 && next.value() % options_.every_steps == 0;
@@ -18,6 +21,21 @@ bool SavePolicy::may_save(const Roster& roster, Time now) const {
 void SavePolicy::asked(Step step, Time now) {
   last_ = step;
   last_at_ = now;
+}
+
+std::optional<Step> SavePolicy::keep(const Roster& roster) const {
+  const auto newest = roster.newest_everywhere();
+  return newest ? newest : kept_;
+}
+
+void SavePolicy::look(const Roster& roster, Time now) {
+  if (looked_at_ && now - *looked_at_ < kLookEvery) return;
+  looked_at_ = now;
+  kept_ = keep(roster);
+}
+
+void SavePolicy::gone_back(Step step) {
+  if (kept_ && *kept_ > step) kept_.reset();
 }
 
 bool SavePolicy::try_again() {

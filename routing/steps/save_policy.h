@@ -1,11 +1,12 @@
 /// When the peers write snapshots (design Sec. 7): they keep the newest few, so one is asked for
-/// only when the one before is durable in every stage, or a fast disk would drop what a slow one has
-/// not yet matched. At the end the last one is tried until every stage has it.
+/// only when the one before is durable in every stage, or was waited for long enough. Whatever they keep,
+/// the newest that is durable everywhere is kept too: the run can be resumed from no other. At the end the last one is tried until every stage has it.
 ///
 /// Pure: time is an argument. One owner: a Schedule.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "common/strong_id.h"
 #include "routing/membership/roster.h"
@@ -36,6 +37,15 @@ class SavePolicy {
   void asked(Step step, Time now);
   /// What was asked for may never come.
   void forget() { last_ = Step(); }
+  /// The newest step that is durable in every stage: no store may prune it. While a stage has nobody
+  /// who serves, the one that was when look() was called last.
+  std::optional<Step> keep(const Roster& roster) const;
+  /// A peer has said what it has. Looked at ten times a second, however many peers there are.
+  void look(const Roster& roster, Time now);
+  /// What keep() said when look() was called last.
+  std::optional<Step> known() const { return kept_; }
+  /// The swarm goes on from `step`: what was durable later is of a history that was given up.
+  void gone_back(Step step);
 
   /// The last snapshots could not be written. True if they are to be tried again, after
   /// options.final_pause; else the disks fail for good.
@@ -48,6 +58,8 @@ class SavePolicy {
   SavePolicyOptions options_;
   Step last_;  ///< Asked for last; 0: none by this coordinator.
   bool overdue_ = false;
+  std::optional<Step> kept_;
+  std::optional<Time> looked_at_;
   Time last_at_{};
   int tries_ = 1;
 };

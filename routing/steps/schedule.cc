@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 namespace swarm::routing {
 namespace {
@@ -10,6 +12,18 @@ namespace {
 /// How often a peer that is set aside registers.
 constexpr Time kAsideRetry = std::chrono::seconds(1);
 constexpr Time kReaderRetry = std::chrono::milliseconds(100);
+
+/// The last stage gave a loss that is not finite, and took the gradient into its sum nevertheless.
+SlotReport without_loss(SlotReport report) {
+  report.what = SlotReport::What::kFailed;
+  report.why = "a loss that is not finite, of nobody";
+  for (const LedgerHop& hop : report.route) {
+    if (report.what == SlotReport::What::kNonFinite && hop.stage < report.where.stage) continue;
+    report.what = SlotReport::What::kNonFinite;
+    report.where = hop;
+  }
+  return report;
+}
 
 /// A reader has the means from the others, as one that learns: it is told to fetch the next step, which
 /// they do not have yet.
@@ -43,6 +57,7 @@ Whereabouts Schedule::whereabouts() const {
 Orders Schedule::open(Step step, const Reign& reign, Time now) {
   start(now);
   frame_.reign = reign;
+  frame_.saves.gone_back(step);
   begin(step);
   return done();
 }
@@ -53,7 +68,7 @@ Orders Schedule::tick(Time now) {
   const double now_s = std::chrono::duration<double>(now).count();
   for (StepLedger* ledger : ledgers())
     for (const SlotLease& lease : ledger->expire(now_s))
-      frame_.note(facts::LeaseExpired{lease.slot});
+      frame_.note(facts::LeaseExpired{ledger->step(), lease.slot});
   judge_rounds();
   if (!frame_.is_open()) return done();
   frame_.order(orders::ServeLeases{});
@@ -121,13 +136,17 @@ Result<Orders> Schedule::slot_reported(const SlotReport& report, Time now) {
     ledger.renew(report.slot, report.attempt, report.deadline_s);
     return done();
   }
+  if (report.what == What::kCarried && report.samples > 0 && !std::isfinite(report.loss_sum))
+    return slot_reported(without_loss(report), now);
   if (report.what == What::kFailed) {
-    frame_.note(facts::AttemptFailed{report.slot, report.why});
+    frame_.note(facts::AttemptFailed{report.step, report.slot, report.why});
     ledger.failed(report.slot, report.attempt);
   } else if (report.what == What::kNonFinite) {
-    const auto verdict = ledger.non_finite(report.slot, report.attempt, report.where);
+    const auto verdict = ledger.non_finite(
+        report.slot, report.attempt, report.where,
+        frame_.roster.other_node_serves(report.where.stage, report.where.peer.node));
     if (verdict == NonFiniteVerdict::kSkipped) {
-      frame_.note(facts::SlotSkipped{report.slot, report.where.peer});
+      frame_.note(facts::SlotSkipped{report.step, report.slot, report.where.peer});
       slot_was_skipped();
     }
   } else {
@@ -155,6 +174,7 @@ std::optional<Reach::Aside> Schedule::parted_from(const PeerId& id) {
 Verdict Schedule::admit(const PeerId& id, Orders& out, Time now) {
   using Then = Admission::Then;
   start(now);
+  frame_.saves.look(frame_.roster, now);
   frame_.save_late(id);
   PeerFacts& peer = frame_.roster.peers().at(id);
   if (const auto reads = read_on(id, frame_, whereabouts())) {
@@ -165,6 +185,10 @@ Verdict Schedule::admit(const PeerId& id, Orders& out, Time now) {
     out = done();
     return wait_verdict(std::min(parted->retry_in, kAsideRetry),
                         "it cannot reach another peer of its stage");
+  }
+  if (const auto rest = frame_.repairs.rests(id, frame_)) {
+    out = done();
+    return wait_verdict(std::min(*rest, kAsideRetry), "its node rests: what it did was wrong");
   }
   Admission admission = judge_admission(id);
   const Then then = admission.then;
@@ -177,8 +201,14 @@ Verdict Schedule::admit(const PeerId& id, Orders& out, Time now) {
   if (then == Then::kStays || then == Then::kEnters) peer.fetch_from.reset();
   if (then == Then::kEnters) {
     peer.serving = true;
+    peer.wrong_checksum = 0;
     frame_.note(facts::PeerAdmitted{id}, peer.stage);
     admission.verdict.keep_held = enter(id);
+  }
+  const bool serves = then == Then::kStays || then == Then::kEnters;
+  if (serves && std::exchange(peer.sum_refused, false)) {
+    admission.verdict.keep_held = false;
+    if (frame_.open.ledger) frame_.dropped(id);
   }
   if (then == Then::kGather) frame_.gather(admission.gather_reason);
   out = done();

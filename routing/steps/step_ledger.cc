@@ -106,14 +106,20 @@ void StepLedger::failed(Slot slot, Attempt attempt) {
   if (active.has_value() && active->attempt == attempt) active.reset();
 }
 
-NonFiniteVerdict StepLedger::non_finite(Slot slot, Attempt attempt, const LedgerHop& where) {
+NonFiniteVerdict StepLedger::non_finite(Slot slot, Attempt attempt, const LedgerHop& where,
+                                        bool other_node) {
   if (slot.value() >= slots_.size()) return NonFiniteVerdict::kIgnored;
   failed(slot, attempt);
   SlotState& state = slots_[slot.value()];
   bool known = state.attempts.count(attempt) != 0;
   if (!known || !open(slot) || !state.non_finite.emplace(attempt, where).second)
     return NonFiniteVerdict::kIgnored;
-  if (state.non_finite.size() < 2) return NonFiniteVerdict::kRetry;
+  std::set<NodeId> nodes;
+  for (const auto& [number, hop] : state.non_finite) nodes.insert(hop.peer.node);
+  const size_t reports = state.non_finite.size();
+  const bool believed =
+      nodes.size() > 1 || (!other_node && reports > 1) || reports >= kMostNonFinite;
+  if (!believed) return NonFiniteVerdict::kRetry;
   skip(slot);
   return NonFiniteVerdict::kSkipped;
 }

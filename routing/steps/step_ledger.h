@@ -56,7 +56,7 @@ struct SlotHolder {
 enum class NonFiniteVerdict {
   kIgnored,  ///< Of a slot that is done, an attempt unknown or already reported.
   kRetry,    ///< Leased again, to be carried round that peer.
-  kSkipped,  ///< The second time: the slot counts for no stage.
+  kSkipped,  ///< On two nodes: the slot counts for no stage.
 };
 
 class StepLedger {
@@ -82,10 +82,13 @@ class StepLedger {
   /// ignored.
   void failed(Slot slot, Attempt attempt);
 
-  /// The attempt met something not finite on `where`. The second such attempt of a slot skips it:
-  /// no stage holds it any more, and what stages hold of it must not be averaged (counted() leaves
-  /// it out). A validation slot that is skipped makes the validation loss not a number.
-  NonFiniteVerdict non_finite(Slot slot, Attempt attempt, const LedgerHop& where);
+  /// The attempt met something not finite on `where`. The second node to do so skips the slot, where no
+  /// `other_node` serves that stage the second attempt: no stage holds it any more, and what stages
+  /// hold of it must not be averaged (counted() leaves it out). One node alone is not believed while there
+  /// is another one, unless no attempt gets round it (kMostNonFinite). A validation slot that is
+  /// skipped makes the validation loss not a number.
+  NonFiniteVerdict non_finite(Slot slot, Attempt attempt, const LedgerHop& where, bool other_node);
+  static constexpr size_t kMostNonFinite = 8;  ///< Attempts of a slot.
   /// Peers to carry a slot round.
   std::vector<LedgerHop> avoid(Slot slot) const;
   std::vector<Slot> skipped() const;  ///< Training slots, ascending.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "routing/membership/replicas.h"
+
 namespace swarm::routing {
 
 using At = StageRound::At;
@@ -109,6 +111,7 @@ orders::CommitStep SyncSchedule::decide_commit(const OpenStep& closing) {
   frame_.write_metrics(closing, commit.gradient_norm);
   frame_.order(closing.audit());  // whatever is committed has its line in the audit before
   commit.save = frame_.saves.decide(closing.step + 1, frame_.roster, frame_.now);
+  commit.keep_step = frame_.keep_step();
   return commit;
 }
 
@@ -161,8 +164,20 @@ void SyncSchedule::take(const PeerId& id, const CommitAnswer& answer) {
   peer.has_average = false;
   peer.checksum = answer.checksum;
   peer.checksum_step = answer.step;
-  if (auto found = frame_.roster.replicas_at(peer.stage, answer.step))
-    frame_.note_replicas(peer.stage, answer.step, *found);
+  peer.changed_at_rest = answer.changed_at_rest;
+  const auto found = Replicas(frame_.roster).at(peer.stage, answer.step);
+  if (!found) return;
+  frame_.note_replicas(peer.stage, answer.step, *found);
+  if (found->checksums.size() < 2) return;
+  std::vector<Replica> replicas;
+  for (const PeerId& id : frame_.roster.serving(peer.stage)) {
+    const PeerFacts& one = frame_.roster.peers().at(id);
+    replicas.push_back({id, one.checksum, one.changed_at_rest});
+  }
+  const auto odd = frame_.repairs.replace_odd(frame_, peer.stage, answer.step, replicas);
+  for (const Replica& one : odd)
+    if (frame_.open.ledger) frame_.open.ledger->peer_lost(one.peer, /*may_return=*/false);
+  frame_.order(orders::ServeLeases{});
 }
 
 // -- rounds
@@ -193,8 +208,7 @@ Orders SyncSchedule::close_answered(const RoundMember& member, const Result<Clos
     frame_.note(facts::MemberFailed{member.peer, answer->failed->error}, member.stage);
     frame_.unreached(member, round->in_order(), *answer->failed);
   }
-  if (round->take(member.peer, answer, now))
-    frame_.note(facts::AveragesDiffer{member.peer}, member.stage);
+  round->take(member.peer, answer, now);
   judge(member.stage, *round);
   return done();
 }
@@ -217,6 +231,7 @@ void SyncSchedule::judge(Stage stage, StageRound& round) {
   if (!round.runs()) return;
   const auto verdict = round.judge(frame_.now);
   if (verdict.kind == Kind::kWait) return;
+  for (const PeerId& id : verdict.odd) frame_.note(facts::AveragesDiffer{id}, stage);
   if (verdict.kind == Kind::kAveraged) {
     round.at = At::kAveraged;
     frame_.averaged(stage, round);
@@ -235,16 +250,41 @@ void SyncSchedule::judge(Stage stage, StageRound& round) {
     silent->serving = false;  // if it lives it registers again, without its sum
     frame_.note(facts::PeerLost{id, "silent in a round"}, stage);
   }
+  for (const PeerId& id : verdict.odd)
+    frame_.repairs.struck(frame_, id, "its average was another one");
+  for (const PeerId& id : verdict.not_finite) refuse_sum(stage, round, id);
   if (frame_.roster.serving(stage).empty())
     return frame_.gather(fmt::format("stage {} has lost all its peers", stage));
   frame_.order(orders::ServeLeases{});
   // Nobody is at fault: two members may not reach each other. The tick begins the next round.
-  if (verdict.dropped.empty() && verdict.lost.empty()) {
+  if (verdict.dropped.empty() && verdict.lost.empty() && verdict.not_finite.empty()) {
     round.not_before = frame_.now + kNextTry;
     return;
   }
   // Not from within a loop over the stages: a new round is begun by the next event or tick.
   frame_.order(orders::Later{});
+}
+
+/// As with microbatches: what it holds is computed again, by others where there are any; if it is not
+/// finite then either, it is left out. Who brought nothing has added up wrongly.
+void SyncSchedule::refuse_sum(Stage stage, const StageRound& round, const PeerId& id) {
+  const auto share = std::find_if(round.members.begin(), round.members.end(),
+                                  [&id](const Share& one) { return one.peer == id; });
+  frame_.note(facts::SumNotFinite{id, round.not_finite.at(id), share->slots.size()}, stage);
+  if (share->slots.empty())
+    return frame_.repairs.struck(frame_, id, "the means that it gave were not finite");
+  frame_.repairs.refuse_sum(frame_, id, "its gradient sum was not finite");
+  bool skipped = false;
+  for (size_t i = 0; i < share->slots.size(); ++i) {
+    const Slot slot = share->slots[i];
+    const LedgerHop where{stage, id, true, share->attempts[i]};
+    const auto verdict = frame_.open.ledger->non_finite(
+        slot, share->attempts[i], where, frame_.roster.other_node_serves(stage, id.node));
+    if (verdict != NonFiniteVerdict::kSkipped) continue;
+    skipped = true;
+    frame_.note(facts::SlotSkipped{frame_.open.step, slot, id}, stage);
+  }
+  if (skipped) slot_was_skipped();
 }
 
 void SyncSchedule::overlapped_round_failed() {

@@ -55,6 +55,7 @@ class SyncSchedule : public Schedule {
   void commit();
   void dropped_late(const RoundMember& member, const Result<CloseAnswer>& answer);
   void abandon(Stage stage);
+  void refuse_sum(Stage stage, const StageRound& round, const PeerId& id);
   void take(const PeerId& id, const CommitAnswer& answer);
 };
 

@@ -119,6 +119,8 @@ class Stage {
 
   /// xxh64 of the parameters' bytes.
   virtual uint64_t checksum() const = 0;
+  /// Of all that the next update depends on: parameters, moments and counters. Reads them once.
+  virtual uint64_t state_checksum() const = 0;
 
   /// A serialized proto::StageState (head, then payload); load accepts exactly what save made.
   virtual Buffer save_state() const = 0;

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string>
 
+#include "tensor/core/flat.h"
+
 namespace swarm::tensor {
 namespace {
 
@@ -114,6 +116,20 @@ OptimizerKind optimizer_kind(const proto::StageState& head) {
 OptimizerCounters optimizer_counters(const proto::StageState& head) {
   const bool own = optimizer_info(optimizer_kind(head)).has_momentum_product;
   return {head.updates(), own ? head.momentum_product() : 1.0};
+}
+
+uint64_t state_checksum(const void* parameters, uint64_t parameter_bytes, const void* moments,
+                        uint64_t moments_bytes, const OptimizerCounters& counters) {
+  uint64_t parts[4] = {digest(parameters, parameter_bytes), digest(moments, moments_bytes),
+                       counters.updates, 0};
+  std::memcpy(&parts[3], &counters.momentum_product, sizeof parts[3]);
+  return digest(parts, sizeof parts);
+}
+
+uint64_t state_checksum(const StateView& state) {
+  const uint64_t bytes = state.head.num_parameters() * sizeof(float);
+  return state_checksum(state.payload.data(), bytes, state.payload.data() + bytes,
+                        state.payload.size() - bytes, optimizer_counters(state.head));
 }
 
 uint64_t payload_bytes(OptimizerKind kind, uint64_t num_parameters) {

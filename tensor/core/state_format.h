@@ -38,6 +38,12 @@ void put_optimizer(OptimizerKind kind, const OptimizerCounters& counters, proto:
 OptimizerKind optimizer_kind(const proto::StageState& head);
 OptimizerCounters optimizer_counters(const proto::StageState& head);
 
+/// What Stage::state_checksum() is: the xxh64 of four numbers of 8 bytes, those of the parameters' and the
+/// moments' bytes and the two counters. A snapshot's by its payload and its head.
+uint64_t state_checksum(const void* parameters, uint64_t parameter_bytes, const void* moments,
+                        uint64_t moments_bytes, const OptimizerCounters& counters);
+uint64_t state_checksum(const StateView& state);
+
 /// Parameters and moments.
 uint64_t payload_bytes(OptimizerKind kind, uint64_t num_parameters);
 /// No snapshot is larger.

@@ -46,7 +46,8 @@ class TorchStage final : public ModelStage {
   uint64_t num_parameters() const override { return parameters_.size(); }
   const std::vector<ParameterInfo>& layout() const override { return parameters_.layout(); }
   Buffer parameters() const override { return parameters_.values(); }
-  uint64_t checksum() const override { return parameters_.checksum(); }
+  uint64_t checksum() const override { return parameters_.checksum(false); }
+  uint64_t state_checksum() const override { return parameters_.checksum(true); }
   uint64_t step() const override { return parameters_.step(); }
   uint64_t updates() const override { return parameters_.counters().updates; }
   Buffer gradient_sum() const override { return parameters_.gradient_sum(); }

@@ -56,8 +56,11 @@ Buffer TrainedParameters::copy(const float* from) const {
   return out.freeze();
 }
 
-uint64_t TrainedParameters::checksum() const {
-  return digest(versions_.values(), size_ * sizeof(float));
+uint64_t TrainedParameters::checksum(bool whole) const {
+  const uint64_t bytes = size_ * sizeof(float);
+  if (!whole) return digest(versions_.values(), bytes);
+  return state_checksum(versions_.values(), bytes, optimizer_->moments(),
+                        optimizer_->moments_bytes(), optimizer_->counters());
 }
 
 // ---- gradients

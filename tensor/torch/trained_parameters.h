@@ -36,7 +36,8 @@ class TrainedParameters {
     return versions_.weights(versions_.current());
   }
   Buffer values() const { return copy(versions_.values()); }  ///< A copy, float32 [size()].
-  uint64_t checksum() const;
+  /// `whole`: of moments and counters too.
+  uint64_t checksum(bool whole) const;
   uint64_t step() const { return step_; }
 
   /// Adds one gradient for each parameter, in the order of the layout, to the sum. More may follow

@@ -4,6 +4,7 @@
 
 #include "actors/net/errors.h"
 #include "apps/sim/period_checks.h"
+#include "routing/membership/term.h"
 #include "tests/support/sim_swarm.h"
 
 namespace swarm {
@@ -314,7 +315,7 @@ BOOST_FIXTURE_TEST_CASE(a_round_that_is_refused_is_refused_at_once, AsyncSwarm) 
   start_all();
   BOOST_TEST(run_to_step(3));
   auto refusal = [&](proto::EndPeriod message) {
-    message.set_term(uint64_t{1} << 31);
+    message.set_term(uint64_t{1024} << routing::kTermNodeBits);
     auto outcome = std::make_shared<ErrorCode>(ErrorCode::kNone);  // not answered
     system->spawn([=, target = nodes["stage1a"].stage_server](caf::event_based_actor* self) {
       self->request(target, caf::infinite, actors::make_mail(message))

@@ -56,4 +56,28 @@ BOOST_AUTO_TEST_CASE(a_stage_has_one_key) {
   BOOST_TEST(!is_stage_key(kCoordinatorKey));
 }
 
+BOOST_AUTO_TEST_CASE(names_and_addresses_hold_nothing_that_moves_a_cursor) {
+  BOOST_TEST(is_name("node-a.1_B"));
+  for (const auto& bad : {std::string(), std::string("."), std::string("a b"), std::string("a\n"),
+                          std::string("\x1b[2J"), std::string(65, 'a'), std::string("a\0b", 3)})
+    BOOST_TEST(!is_name(bad));
+  BOOST_TEST(Endpoint::parse("node-1.example.com:7000").ok());
+  BOOST_TEST(Endpoint::parse("[fe80::1%eth0]:7000").ok());
+  for (const auto& bad : {std::string("a\n:1"), std::string("\x1b[2J:1"), std::string("a\0b:1", 5),
+                          std::string(254, 'a') + ":1"}) {
+    const auto parsed = Endpoint::parse(bad);
+    BOOST_TEST(!parsed.ok());
+    for (const char c : parsed.error().detail) BOOST_TEST((c >= 0x20 && c < 0x7f));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_subkey_is_of_the_node_that_it_begins_with) {
+  const auto one = testing::peer(1, "stage.0"), other = testing::peer(2, "stage.0");
+  BOOST_TEST(writes(one.node, subkey_of(one)));
+  BOOST_TEST(writes(one.node, subkey_of(one.node)));
+  BOOST_TEST(!writes(one.node, subkey_of(other)));
+  BOOST_TEST(!writes(one.node, subkey_of(one.node) + "0"));
+  BOOST_TEST(!writes(one.node, ""));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -39,7 +39,8 @@ struct Outcome {  // exactly one of value and code
   std::optional<T> value;
   ErrorCode code = ErrorCode::kNone;
   std::string detail;
-  std::vector<uint32_t> unreached;  // with a code, of a round
+  std::vector<uint32_t> unreached;   // with a code, of a round
+  std::vector<uint32_t> not_finite;  // likewise
 };
 
 /// A request under way; answer() must be called when it has been answered.
@@ -59,10 +60,11 @@ class Ask {
                        });
     };
   }
-  /// A round that failed for a member out of reach says whom, too.
+  /// A round that failed for a member says for whom, too.
   static void take(Outcome<T>& out, T& value) {
     if constexpr (std::is_same_v<T, AverageResult>) {
-      if (!value.unreached.empty()) {
+      if (value.failed()) {
+        out.not_finite = value.not_finite;
         out.code = value.why.code;
         out.detail = value.why.detail;
         out.unreached = value.unreached;

@@ -96,6 +96,33 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(only_the_newest_are_kept_per_stream, T, Implementa
   BOOST_TEST(steps(*fixture.store, "other").size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_pinned_snapshot_stays_however_many_are_newer, T, Implementations) {
+  T fixture;
+  auto& store = *fixture.store;
+  const auto put = [&store](uint64_t step) {
+    BOOST_TEST(store.put({"stage/0", step}, content(step, 70'000), 1).ok());
+  };
+  put(20);
+  BOOST_TEST(store.pin("stage/0", 20).ok());
+  for (uint64_t step : {40, 60, 80}) put(step);
+  BOOST_TEST(steps(store, "stage/0") == (std::vector<uint64_t>{80, 20}), tt::per_element());
+  BOOST_TEST((store.get({"stage/0", 20})->view() == content(20, 70'000).view()));
+  BOOST_TEST(store.pin("stage/0", 60).ok());  // it has no such snapshot: 20 stays
+  put(100);
+  BOOST_TEST(steps(store, "stage/0") == (std::vector<uint64_t>{100, 20}), tt::per_element());
+  BOOST_TEST(store.pin("stage/0", 100).ok());
+  for (uint64_t step : {120, 140}) put(step);
+  BOOST_TEST(steps(store, "stage/0") == (std::vector<uint64_t>{140, 100}), tt::per_element());
+  BOOST_TEST(store.put_or_replace({"stage/0", 100}, content(7, 10), 1).ok());
+  BOOST_TEST((store.get({"stage/0", 100})->view() == content(7, 10).view()));
+  BOOST_TEST(store.put({"stage/1", 10}, content(1, 10), 1).ok());  // a pin is one stream's
+  BOOST_TEST(store.put({"stage/1", 100}, content(1, 10), 1).ok());
+  BOOST_TEST(store.put({"stage/1", 200}, content(1, 10), 1).ok());
+  BOOST_TEST(steps(store, "stage/1") == std::vector<uint64_t>{200}, tt::per_element());
+  BOOST_TEST(store.drop_newer("stage/0", 50).ok());
+  BOOST_TEST(steps(store, "stage/0").empty());
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(newer_snapshots_are_dropped_after_a_recovery, T, Implementations) {
   T fixture;
   for (uint64_t step = 1; step <= 5; ++step)
@@ -117,6 +144,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(bad_arguments_are_refused, T, Implementations) {
     BOOST_TEST(fixture.store->get({stream, 1}).code() == ErrorCode::kInvalidArgument);
     BOOST_TEST(fixture.store->steps(stream).code() == ErrorCode::kInvalidArgument);
     BOOST_TEST(fixture.store->drop_newer(stream, 1).code() == ErrorCode::kInvalidArgument);
+    BOOST_TEST(fixture.store->pin(stream, 1).code() == ErrorCode::kInvalidArgument);
   }
   BOOST_TEST(fixture.store->put({"a", 1}, {}, 0).code() == ErrorCode::kInvalidArgument);
   BOOST_TEST(fixture.store->put({"a", ~uint64_t{0}}, {}, 1).ok());

@@ -120,6 +120,19 @@ EndId MemoryNetwork::dial(const NodeId& from, const caf::actor& links, const End
   return id * 2;
 }
 
+void MemoryNetwork::set_address(const NodeId& node, const std::string& address) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  addresses_[node] = address;
+}
+
+std::string MemoryNetwork::address_of_dialler(EndId end) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto wire = wires_.find(end / 2);
+  if (wire == wires_.end()) return {};
+  auto it = addresses_.find(wire->second.sides[0].node);
+  return it == addresses_.end() ? std::string() : it->second;
+}
+
 void MemoryNetwork::send(EndId end, std::string bytes) {
   std::lock_guard<std::mutex> lock(mutex_);
   auto it = wires_.find(end / 2);
@@ -209,7 +222,7 @@ class MemoryHost : public ActorHost<caf::event_based_actor> {
   }
 
   void accepted(EndId end) {
-    ConnId conn = core_->accept();
+    ConnId conn = core_->accept(network_.address_of_dialler(end));
     if (conn == 0) return network_.close(end);
     place(conn, end);
   }

@@ -44,12 +44,16 @@ class MemoryNetwork {
   /// As kill -9: the node's Links actor ends without a farewell and all its connections close.
   void kill(const NodeId& node);
 
+  /// From where the others see the node's dials come, "host:port"; unset: not known.
+  void set_address(const NodeId& node, const std::string& address);
+
   // For the Links actors.
 
   /// One side of a connection, as its own Links actor names it.
   using EndId = uint64_t;
   static EndId other(EndId end) { return end ^ 1; }
 
+  std::string address_of_dialler(EndId end);
   void listen(const Endpoint& endpoint, const NodeId& node, caf::actor links);
   void leave(const NodeId& node);
   /// The dialler's end; 0 when nothing listens there or the pair is cut.
@@ -85,6 +89,7 @@ class MemoryNetwork {
   std::map<Pair, Millis> delays_;
   std::set<Pair> cut_;
   std::set<Pair> dropped_;
+  std::map<NodeId, std::string> addresses_;
   std::map<std::string, std::pair<NodeId, caf::actor>> listening_;  // by Endpoint::text()
   std::map<NodeId, caf::actor> nodes_;
   std::map<uint64_t, Wire> wires_;  // by EndId / 2

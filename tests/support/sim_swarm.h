@@ -7,12 +7,11 @@
 #include <string>
 
 #include "apps/sim/deterministic_system.h"
+#include "apps/sim/exact_histories.h"
 #include "apps/sim/network.h"
 #include "apps/sim/swarm.h"
 
 namespace swarm::testing {
-
-using sim::expected_parameters;
 
 class SimSwarm : public sim::Swarm {
  public:
@@ -76,17 +75,24 @@ class SimSwarm : public sim::Swarm {
         limit, std::chrono::microseconds(100));
   }
 
+  /// What the parameters may be, by what was closed.
+  sim::ExactHistories closed_so_far() const {
+    sim::ExactHistories histories(
+        {num_stages, training.batch, training.microbatch, !training.delayed_updates});
+    for (const auto& step : events->closed_steps) histories.closed(step);
+    return histories;
+  }
+
   /// Every living replica has exactly the parameters of a run without failures.
   std::string check_parameters() const {
+    auto histories = closed_so_far();
     for (const auto& [name, node] : nodes) {
       if (!node.alive || node.stage < 0) continue;
       if (node.arithmetic == nullptr) return name + " has no stage";
       uint64_t step = node.arithmetic->step();
       if (step != training.steps) continue;  // still catching up; others were checked
       const Stage stage(static_cast<uint32_t>(node.stage));
-      auto expected = expected_parameters(stage, step, training.batch);
-      const auto& found = node.arithmetic->parameters();
-      if (!std::equal(expected.begin(), expected.end(), found.begin()))
+      if (!histories.has(stage, step, node.arithmetic->parameters()))
         return name + " has other parameters";
       ++checked;
     }

@@ -13,33 +13,21 @@ namespace {
 
 BOOST_AUTO_TEST_SUITE(Asynchronous)
 
-/// Checksums of a stage's parameters, one for each round, in order.
-using Checksums = std::map<int64_t, std::vector<std::string>>;
-
-Checksums checksums(const RunFolder& run) {
-  Checksums result;
-  for (const auto& event : run.events("replicas_equal"))
-    result[event.value("stage", int64_t{-1})].push_back(event.value("checksum", std::string()));
+/// What every step's microbatch lost, and the validation at the end: of the parameters of all stages.
+std::vector<std::string> losses(const RunFolder& run) {
+  std::map<uint64_t, std::string> by_step;
+  std::string validation;
+  for (const auto& line : run.lines("metrics.jsonl")) {
+    by_step[line.at("step")] = line.at("train_loss").dump();
+    if (line.contains("validation_loss")) validation = line.at("validation_loss").dump();
+  }
+  std::vector<std::string> result;
+  for (const auto& [step, loss] : by_step) result.push_back(loss);
+  result.push_back(validation);
   return result;
 }
 
-/// Whether `some` are values of `all` in their order; one may come twice.
-bool keeps_order(const std::vector<std::string>& some, const std::vector<std::string>& all) {
-  auto at = all.begin();
-  bool again = false;
-  for (const std::string& one : some) {
-    again = !again && at != all.begin() && *std::prev(at) == one;
-    if (again) continue;
-    at = std::find(at, all.end(), one);
-    if (at == all.end()) return false;
-    ++at;
-  }
-  return true;
-}
-
 /// One peer a stage, one microbatch under way: nothing is stale, so both modes are one computation.
-/// A period that closes while the round of the one before still runs has no round of its own, and a round
-/// that a peer hears of after the next period's first update begins with that: its values come twice.
 BOOST_AUTO_TEST_CASE(one_microbatch_at_a_time_equals_the_synchronous_mode_bit_for_bit) {
   TemporaryFolder folder;
   const std::string file = folder.path() + "/alone.toml";
@@ -54,22 +42,16 @@ BOOST_AUTO_TEST_CASE(one_microbatch_at_a_time_equals_the_synchronous_mode_bit_fo
                          "[[nodes]]\nname = \"s0\"\nstages = [0]\n"
                          "[[nodes]]\nname = \"s1\"\nstages = [1]\n"
                          "[[nodes]]\nname = \"t\"\ntrainer = true\n";
-  std::map<std::string, Checksums> found;
+  std::map<std::string, std::vector<std::string>> found;
   for (const std::string mode : {"sync", "async"}) {
     const std::string runs = folder.path() + "/" + mode;
     Process process({"run", file, "--set", "run.folder=" + runs, "--set", "training.mode=" + mode},
                     folder.path() + "/" + mode + ".txt");
     BOOST_REQUIRE_MESSAGE(process.wait() == 0, process.output());
-    found[mode] = checksums(newest_run(runs));
+    found[mode] = losses(newest_run(runs));
   }
-  for (int64_t stage : {0, 1}) {
-    const auto& sync = found["sync"][stage];
-    const auto& async = found["async"][stage];
-    BOOST_TEST(sync.size() == 30u);
-    BOOST_REQUIRE(async.size() > 10u);
-    BOOST_TEST(keeps_order(async, sync), "stage " << stage);
-    BOOST_TEST(async.back() == sync.back());  // the last round is never left out
-  }
+  BOOST_TEST(found["sync"].size() > 30u);
+  BOOST_TEST(found["async"] == found["sync"], boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(kills_neither_stop_it_nor_make_it_diverge) {

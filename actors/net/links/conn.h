@@ -5,6 +5,7 @@
 #include <caf/response_promise.hpp>
 #include <map>
 #include <memory>
+#include <string>
 #include <unordered_map>
 
 #include "actors/net/links/node_table.h"
@@ -14,7 +15,8 @@ namespace swarm::actors::links {
 
 struct Conn {
   std::unique_ptr<Session> session;
-  Endpoint dialled;  // port 0: accepted
+  Endpoint dialled;    // port 0: accepted
+  std::string remote;  // address of the other side; empty: not known
   bool reading = true;
   TimePoint retired_at{};   // not zero: it carries no new mail any more
   TimePoint given_up_at{};  // not zero: this side told the other that it has no use for it

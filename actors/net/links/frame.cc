@@ -195,6 +195,7 @@ Outcome FrameDecoder::check_header(Lane& lane) {
   if (header.flags != kOneWay && header.request_id == 0) return fail("request without an id");
   uint32_t max_head =
       trusted_ ? limits_.max_head_bytes : std::min(limits_.max_head_bytes, kMaxStrangerHeadBytes);
+  if (limits_.head_limit != nullptr) max_head = limits_.head_limit(header.kind, max_head);
   if (header.head_bytes > max_head) return fail("head is longer than allowed");
   if (header.body_bytes > (trusted_ ? limits_.max_body_bytes : 0)) {
     return fail("body is longer than allowed");
@@ -220,6 +221,12 @@ bool FrameDecoder::expects_body_of(proto::MessageKind kind) const {
   return std::any_of(lanes_.begin(), lanes_.end(), [kind](const Lane& lane) {
     return lane.parsed && lane.header.kind == kind && lane.header.body_bytes > 0;
   });
+}
+
+bool FrameDecoder::keeps_others_waiting() const {
+  return budget_->somebody_waits() &&
+         std::any_of(lanes_.begin(), lanes_.end(),
+                     [](const Lane& lane) { return lane.body != nullptr; });
 }
 
 bool FrameDecoder::complete(const Lane& lane) const {

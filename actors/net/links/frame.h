@@ -102,6 +102,8 @@ struct FrameLimits {
   uint32_t max_chunk_bytes = 256u << 10;
   uint32_t max_head_bytes = 1u << 20;
   uint64_t max_body_bytes = 1ull << 30;
+  /// Of a kind, given max_head_bytes; null: that.
+  uint32_t (*head_limit)(uint32_t kind, uint32_t most) = nullptr;
 };
 
 class FrameDecoder {
@@ -130,6 +132,8 @@ class FrameDecoder {
   bool expects_body() const { return bodies_ > 0; }
   /// ... of mail of this kind.
   bool expects_body_of(proto::MessageKind kind) const;
+  /// A body is half here, has its room in the budget, and others wait for room.
+  bool keeps_others_waiting() const;
   /// All bytes taken so far, by the class of their chunk.
   const std::array<uint64_t, kTrafficClasses>& bytes() const { return bytes_; }
   uint64_t frames() const { return frames_; }  ///< All that came to their end.

@@ -2,6 +2,7 @@
 
 #include "actors/net/links/handshake.h"
 #include "actors/net/links/settings.h"
+#include "common/names.h"
 #include "common/printable.h"
 
 namespace swarm::actors::links {
@@ -55,6 +56,9 @@ Result<NodeInfo> check_hello(const proto::Hello& theirs, const LinksOptions& own
       !settings_fit(theirs)) {
     return refuse("a field of the hello is longer than allowed");
   }
+  if (!is_name(theirs.node_name()))
+    return refuse(fmt::format("a node's name is 1 to 64 of [A-Za-z0-9_.-], not '{}'",
+                              printable(theirs.node_name(), 64)));
   auto id = NodeId::from_bytes(theirs.node_id());
   if (!id || id->is_zero()) return refuse("the hello's node id is not 16 random bytes");
   if (*id == own.node_id) return refuse("the node reached itself; correct `join` or `announce`");
@@ -62,7 +66,7 @@ Result<NodeInfo> check_hello(const proto::Hello& theirs, const LinksOptions& own
   if (std::string why = tool ? "" : mismatch(theirs, own); !why.empty()) return refuse(why);
   NodeInfo info;
   info.id = *id;
-  info.name = printable(theirs.node_name(), 64);
+  info.name = theirs.node_name();
   info.is_tool = theirs.is_tool();
   if (!theirs.listen().empty()) {
     auto endpoint = Endpoint::parse(theirs.listen());

@@ -34,8 +34,14 @@ class ActorHost : public LinksHost {
   TimePoint now() override { return self_->clock().now(); }
 
   void deliver(ConnId conn, uint64_t id, const caf::actor& target, const Mail& mail) override {
-    if (id == 0) return caf::anon_send(target, mail);
     auto budget = std::max(mail.budget, std::chrono::milliseconds(1));
+    if (id == 0)  // nobody waits; but a refusal is told here
+      return self_->request(target, budget, mail)
+          .then([](const Mail&) {},
+                [this, conn](const caf::error& error) {
+                  const Error why = from_caf(error);
+                  if (why.code == ErrorCode::kRefused) core_->answered(conn, 0, Result<Mail>(why));
+                });
     self_->request(target, budget, mail)
         .then([this, conn, id](const Mail& reply) { core_->answered(conn, id, reply); },
               [this, conn, id](const caf::error& error) {

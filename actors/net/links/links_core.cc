@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "actors/net/errors.h"
+#include "actors/net/links/claims.h"
+#include "actors/net/links/places.h"
 #include "common/names.h"
 #include "swarm/wire.pb.h"
 
@@ -12,6 +14,13 @@ namespace {
 template <class Items>
 void fail_all(Items items, const Error& why) {
   for (auto& item : items) fail(item.promise, why);
+}
+
+/// Whether another link lets somebody come up who is at `remote`. `conns` outlives it.
+auto judge(const Conns& conns, const std::string& remote) {
+  return [&conns, remote](const NodeInfo& info, bool proven) {
+    return proven ? Status() : may_claim(conns, info, remote);
+  };
 }
 
 void add_traffic(LinksStats& sum, const LinkStats& link) {
@@ -152,8 +161,10 @@ LinksCore::Dial& LinksCore::dial(const Endpoint& endpoint, std::optional<NodeId>
   dial.conn = id;
   Conn conn;
   conn.dialled = endpoint;
+  conn.remote = endpoint.text();
   conn.session = std::make_unique<Session>(options_, true, budget_, host_.now(), endpoint.text(),
-                                           &local_.admissions(), meant);
+                                           &local_.admissions(),
+                                           Wanted{meant, judge(conns_, endpoint.text())});
   conns_.emplace(id, std::move(conn));
   shaper_.opened(id, host_.now());
   host_.open(id, endpoint);
@@ -178,18 +189,13 @@ void LinksCore::dial_failed(const Endpoint& endpoint, const Error& why) {
 // ---- from the host ------------------------------------------------------------------------------
 
 ConnId LinksCore::accept(const std::string& from) {
-  size_t strangers = 0;
-  for (const auto& entry : conns_)
-    strangers +=
-        entry.second.dialled.port == 0 && entry.second.session->state() == Session::State::kHello
-            ? 1
-            : 0;
-  if (strangers >= options_->max_pending_hellos || conns_.size() >= options_->most_connections())
-    return 0;
+  if (!has_place(conns_, nodes_, *options_, from)) return 0;
   ConnId id = next_conn_++;
   Conn conn;
+  conn.remote = from;
   conn.session =
-      std::make_unique<Session>(options_, false, budget_, host_.now(), from, &local_.admissions());
+      std::make_unique<Session>(options_, false, budget_, host_.now(), from, &local_.admissions(),
+                                Wanted{std::nullopt, judge(conns_, from)});
   conns_.emplace(id, std::move(conn));
   shaper_.opened(id, host_.now());
   return id;
@@ -226,7 +232,7 @@ void LinksCore::tick() {
   upkeep_.tick(now);
   std::vector<ConnId> due;
   for (const auto& [id, conn] : conns_) {
-    if (!conn.reading) conn.session->heard(now);  // the silence is ours
+    if (!conn.reading) conn.session->not_read(now);  // the silence is ours
     if (conn.session->due(now) || !conn.session->output().empty() || upkeep_.may_end(conn, now))
       due.push_back(id);
   }

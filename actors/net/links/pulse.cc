@@ -25,6 +25,18 @@ std::optional<proto::Heartbeat> Pulse::beat(TimePoint now, uint64_t sent) {
   return beat;
 }
 
+bool Pulse::too_slow(bool counts, uint64_t received, TimePoint now) {
+  if (!counts) {
+    slow_since_.reset();
+    return false;
+  }
+  if (slow_since_ && now - *slow_since_ < kSlowFor) return false;
+  const bool slow = slow_since_ && received - slow_from_ < kLeastBytesPerS * kSlowFor.count();
+  slow_since_ = now;
+  slow_from_ = received;
+  return slow;
+}
+
 void Pulse::echoed(uint64_t echo_us, TimePoint now) {
   const uint64_t now_us = micros(now);
   if (echo_us == 0 || echo_us > now_us) return;

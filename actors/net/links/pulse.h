@@ -25,6 +25,18 @@ class Pulse {
   bool silent(TimePoint now) const { return now - heard_ > silence_limit_; }
   bool due(TimePoint now) const { return now >= next_; }
 
+  /// This side did not read: whatever did not come is no sign of anything.
+  void not_read(TimePoint now) {
+    heard_ = now;
+    slow_since_.reset();
+  }
+  /// Less than so much of everything, for so long, while a body is half here and others wait for its room,
+  /// is no link: every kind of frame counts, and the slowest modem brings more.
+  static constexpr uint64_t kLeastBytesPerS = 1'024;
+  static constexpr std::chrono::seconds kSlowFor{30};
+  /// Call now and then. `counts`: there is such a body. `received`: all bytes that came on the link.
+  bool too_slow(bool counts, uint64_t received, TimePoint now);
+
   /// The heartbeat to send at `now`, where one is needed: each kProbeEvery one that asks for an
   /// echo, otherwise one when nothing was sent since the last call. Requires due(now). `sent`
   /// counts what was sent on the link, whatever it was.
@@ -39,6 +51,8 @@ class Pulse {
   TimePoint heard_, next_, next_probe_;
   uint64_t sent_before_ = 0;
   double round_trip_s_ = 0;
+  std::optional<TimePoint> slow_since_;  // since when bytes are counted
+  uint64_t slow_from_ = 0;               // received by then
 };
 
 }  // namespace swarm::actors::links

@@ -59,6 +59,8 @@ class ReceiveBudget : public std::enable_shared_from_this<ReceiveBudget> {
   std::shared_ptr<Body> take(uint64_t size_bytes, bool force);
 
   uint64_t used_bytes() const { return used_.load(); }
+  /// Since somebody was refused nothing has come back.
+  bool somebody_waits() const { return waiting_.load(); }
 
  private:
   friend class ReceiveHold;

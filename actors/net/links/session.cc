@@ -1,57 +1,46 @@
 #include "actors/net/links/session.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "actors/net/errors.h"
 #include "actors/net/links/body_rule.h"
+#include "actors/net/links/head_rule.h"
+#include "actors/net/links/session_frames.h"
 #include "actors/net/mail_roles.h"
 #include "common/check.h"
-#include "common/printable.h"
 
 namespace swarm::actors::links {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr size_t kMaxQueuedFrames = 100'000;
-constexpr size_t kMaxServing = 100'000;
+constexpr uint64_t kRequestBytes = 512;  // of one that waits, besides its head
 
 FrameLimits limits(const LinksOptions& options) {
-  return {options.max_chunk_bytes, options.max_head_bytes, options.max_body_bytes};
+  return {options.max_chunk_bytes, options.max_head_bytes, options.max_body_bytes, head_limit};
 }
 
-OutFrame control_frame(proto::MessageKind kind, const google::protobuf::Message& head) {
-  return make_frame(kind, kOneWay, 0, milliseconds(0), {}, head, {});
-}
-
-/// As told to the other side: a limit keeps what we say of strange input short.
-proto::Error short_error(Error error) {
-  error.detail.resize(std::min<size_t>(error.detail.size(), 1024));
-  return to_proto(error);
-}
-
-/// Parses a head into the type of its kind; null when either is wrong.
+/// Parses a head into the type of its kind; null when either is wrong, or it would take far more memory
+/// than it has bytes.
 std::shared_ptr<const google::protobuf::Message> parse_head(const InFrame& frame) {
   auto head = new_head(static_cast<proto::MessageKind>(frame.header.kind));
-  if (!head || !head->ParseFromString(frame.head)) return nullptr;
+  if (!head || !is_lean(*head->GetDescriptor(), frame.head)) return nullptr;
+  if (!head->ParseFromString(frame.head)) return nullptr;
   return head;
-}
-
-/// Tells the node's owner of a hello that did not match.
-void report(const LinksOptions& options, const std::string& remote, bool dialled,
-            const Error& why) {
-  if (options.on_refused) options.on_refused({remote, dialled, printable(why.detail, 1024)});
 }
 
 }  // namespace
 
 Session::Session(std::shared_ptr<const LinksOptions> options, bool dialled,
                  std::shared_ptr<ReceiveBudget> budget, TimePoint now, std::string remote,
-                 const Admissions* admissions, std::optional<NodeId> meant)
+                 const Admissions* admissions, Wanted wanted)
     : options_(std::move(options)),
       dialled_(dialled),
       remote_(std::move(remote)),
       admissions_(admissions),
+      wanted_(std::move(wanted)),
       handshake_(*options_, dialled),
       decoder_(limits(*options_), std::move(budget),
                [this](const FrameHeader& header, const std::string& actor) {
@@ -63,7 +52,7 @@ Session::Session(std::shared_ptr<const LinksOptions> options, bool dialled,
       created_(now),
       last_mail_(now),
       pulse_(options_->heartbeat_every, options_->silence_limit, now) {
-  if (meant) handshake_.expect(*meant);
+  if (wanted_.node) handshake_.expect(*wanted_.node);
   if (dialled_) output_.push(handshake_.first());
 }
 
@@ -83,7 +72,7 @@ void Session::receive(const void* data, size_t size, TimePoint now) {
 void Session::resume(TimePoint now) {
   if (state_ == State::kClosed || !paused_) return;
   paused_ = false;
-  pulse_.heard(now);  // the silence was ours
+  pulse_.not_read(now);  // the silence was ours
   auto bytes = std::move(held_back_);
   held_back_.clear();
   drain(bytes.data(), bytes.size(), now);
@@ -108,7 +97,7 @@ void Session::drain(const uint8_t* data, size_t size, TimePoint now) {
       case FrameDecoder::Outcome::kVersion:
         complaints_.refused = true;
         close({ErrorCode::kRefused, decoder_.error(), 0}, true);
-        return report(*options_, remote_, dialled_, reason_);
+        return tell_refused(*options_, {remote_, dialled_, reason_.detail, {}});
       case FrameDecoder::Outcome::kMalformed:
         break_off(decoder_.error());
         return;
@@ -129,7 +118,7 @@ void Session::on_frame(InFrame frame, TimePoint now) {
     auto error = from_proto(message);
     complaints_.refused = complaints_.refused || error.code == ErrorCode::kRefused;
     if (state_ == State::kHello && error.code == ErrorCode::kRefused)
-      report(*options_, remote_, dialled_, error);
+      tell_refused(*options_, {remote_, dialled_, error.detail, {}});
     if (state_ == State::kUp && error.code != ErrorCode::kShuttingDown) {
       error.code = ErrorCode::kLinkLost;
     }
@@ -145,7 +134,7 @@ void Session::on_frame(InFrame frame, TimePoint now) {
     case proto::KIND_CANCEL_REQUEST: {
       proto::CancelRequest cancel;
       if (!cancel.ParseFromString(frame.head)) return;
-      serving_.erase(cancel.request_id());
+      serving_.take(cancel.request_id());
       if (cancel.request_id() == 0) events_.push_back({LinkEvent::Type::kGivenUp, 0, {}, {}, {}});
       return;
     }
@@ -161,7 +150,14 @@ void Session::on_greeting(const InFrame& frame) {
   if (!answer) {
     complaints_.refused = true;
     close(answer.error(), true);
-    return report(*options_, remote_, dialled_, reason_);
+    return tell_refused(*options_, {remote_, dialled_, reason_.detail, {}});
+  }
+  if (handshake_.done() && wanted_.judge) {
+    if (auto may = wanted_.judge(handshake_.peer(), (handshake_.roles() & kOperator) != 0); !may) {
+      complaints_.refused = true;
+      close(may.error(), true);
+      return tell_refused(*options_, {remote_, dialled_, reason_.detail, {}});
+    }
   }
   if (*answer) output_.push(std::move(**answer));
   if (!handshake_.done()) return;
@@ -215,6 +211,7 @@ void Session::on_mail(InFrame frame) {
   const bool known = senders_of(frame.header.kind) != 0;
   std::string right = no_right(frame.header.kind, handshake_.roles(), handshake_.has_key());
   if (known && (!right.empty() || frame.skipped)) {
+    if (!right.empty()) tell_refused(*options_, {remote_, dialled_, right, peer_.name});
     if (id == 0) return;
     const Error why = right.empty() ? Error{ErrorCode::kOverloaded, "all places are taken",
                                             std::max(1u, admissions_->retry_after_ms(frame.actor))}
@@ -223,82 +220,24 @@ void Session::on_mail(InFrame frame) {
         make_frame(proto::KIND_ERROR, kReply, id, milliseconds(0), {}, short_error(why), {}));
   }
   auto head = parse_head(frame);
-  if (id != 0 && !serving_.insert(id).second) return break_off("a request id used twice");
+  const uint64_t head_bytes = kRequestBytes + (head ? head->SpaceUsedLong() : 0);
+  if (id != 0 && !serving_.add(id, head_bytes)) return break_off("a request id used twice");
   if (!head) {
     ++complaints_.malformed_mail;
     return reply(
         id, Error{ErrorCode::kInvalidArgument,
                   "unknown or unreadable message of kind " + std::to_string(frame.header.kind), 0});
   }
-  if (serving_.size() > kMaxServing) {
+  if (serving_.too_many()) {
     return reply(id, Error{ErrorCode::kOverloaded, "too many open requests on one link", 100});
   }
-  Mail mail{static_cast<proto::MessageKind>(frame.header.kind), std::move(head),
-            std::move(frame.body), milliseconds(frame.header.budget_ms), std::move(frame.hold)};
+  Mail mail{static_cast<proto::MessageKind>(frame.header.kind),
+            std::move(head),
+            std::move(frame.body),
+            milliseconds(frame.header.budget_ms),
+            std::move(frame.hold),
+            peer_.id};
   events_.push_back({LinkEvent::Type::kMail, id, std::move(frame.actor), std::move(mail), {}});
-}
-
-// ---- sending ------------------------------------------------------------------------------------
-
-Status Session::check_mail(const std::string& actor, const Mail& mail) const {
-  if (state_ != State::kUp) return Error{ErrorCode::kLinkLost, "the link is not up", 0};
-  if (!mail.head || actor.size() > kMaxActorBytes) {
-    return Error{ErrorCode::kInvalidArgument, "mail without head or with too long an address", 0};
-  }
-  if (mail.head->ByteSizeLong() > options_->max_head_bytes ||
-      mail.body.size() > options_->max_body_bytes) {
-    return Error{ErrorCode::kInvalidArgument,
-                 std::string(kind_name(mail.kind)) + " exceeds max_head_bytes or max_body_bytes",
-                 0};
-  }
-  uint64_t budget = options_->send_budget_bytes;
-  bool full = !mail.body.empty() && output_.bytes() > 0 &&
-              (output_.bytes() > budget || mail.body.size() > budget - output_.bytes());
-  if (full || output_.frames() >= kMaxQueuedFrames) {
-    return Error{ErrorCode::kOverloaded, "send queue to " + peer_.name + " is full", 100};
-  }
-  return {};
-}
-
-Result<uint64_t> Session::request(const std::string& actor, const Mail& mail, TimePoint now) {
-  auto status = check_mail(actor, mail);
-  if (!status) return status.error();
-  const uint64_t id = requests_.next_id();
-  auto frame = make_frame(mail.kind, kRequest, id, mail.budget, actor, *mail.head, mail.body);
-  requests_.add({id, mail.kind, frame.header.traffic, now + mail.budget, mail.body.size()});
-  last_mail_ = now;
-  output_.push(std::move(frame));
-  return id;
-}
-
-Status Session::send(const std::string& actor, const Mail& mail) {
-  auto status = check_mail(actor, mail);
-  if (!status) return status;
-  output_.push(make_frame(mail.kind, kOneWay, 0, mail.budget, actor, *mail.head, mail.body));
-  return {};
-}
-
-void Session::reply(uint64_t request_id, const Mail& mail) {
-  if (serving_.count(request_id) == 0) return;
-  auto status = check_mail({}, mail);
-  if (!status) return reply(request_id, status.error());
-  serving_.erase(request_id);
-  output_.push(
-      make_frame(mail.kind, kReply, request_id, milliseconds(0), {}, *mail.head, mail.body));
-}
-
-void Session::reply(uint64_t request_id, const Error& error) {
-  if (serving_.erase(request_id) == 0 || state_ != State::kUp) return;
-  output_.push(make_frame(proto::KIND_ERROR, kReply, request_id, milliseconds(0), {},
-                          short_error(error), {}));
-}
-
-void Session::give_up() {
-  output_.push(control_frame(proto::KIND_CANCEL_REQUEST, proto::CancelRequest()));
-}
-
-bool Session::next_chunk(std::vector<char>& out, uint32_t max_bytes) {
-  return output_.next_chunk(out, std::min(max_bytes, options_->max_chunk_bytes));
 }
 
 // ---- time and end -------------------------------------------------------------------------------
@@ -326,6 +265,14 @@ void Session::tick(TimePoint now) {
   if (!paused_ && pulse_.silent(now)) {
     return close({ErrorCode::kLinkLost, peer_.name + " has been silent for too long", 0}, false);
   }
+  uint64_t received = 0;
+  for (uint64_t bytes : decoder_.bytes()) received += bytes;
+  if (pulse_.too_slow(!paused_ && decoder_.keeps_others_waiting(), received, now))
+    return close({ErrorCode::kLinkLost,
+                  fmt::format("{} sends less than {} bytes/s while a body of it is half here",
+                              peer_.name, Pulse::kLeastBytesPerS),
+                  0},
+                 true);
   if (!pulse_.due(now)) return;
   if (const auto beat = pulse_.beat(now, output_.pushed()))
     output_.push(control_frame(proto::KIND_HEARTBEAT, *beat));

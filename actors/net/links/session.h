@@ -8,9 +8,9 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +21,7 @@
 #include "actors/net/links/pulse.h"
 #include "actors/net/links/request_table.h"
 #include "actors/net/links/send_queue.h"
+#include "actors/net/links/serving.h"
 
 namespace swarm::actors::links {
 
@@ -42,17 +43,24 @@ struct LinkEvent {
   Error error;
 };
 
+/// Who may be at the other side.
+struct Wanted {
+  std::optional<NodeId> node{};  ///< Who is dialled for; none: anybody.
+  /// Asked before the link comes up, whether the other side has proven the run's key or not; empty: all
+  /// may. Errors: kRefused.
+  std::function<Status(const NodeInfo&, bool proven)> judge{};
+};
+
 class Session {
  public:
   enum class State { kHello, kUp, kClosed };
 
   /// `dialled`: this side opened the connection and speaks first. `options` is shared by the
   /// node's links, `budget` too. `remote`: the other side's address, for people. `admissions`
-  /// outlives the session; null: all are let in. `meant`: the node that is dialled for; another one
-  /// is refused.
+  /// outlives the session; null: all are let in.
   Session(std::shared_ptr<const LinksOptions> options, bool dialled,
           std::shared_ptr<ReceiveBudget> budget, TimePoint now, std::string remote = {},
-          const Admissions* admissions = nullptr, std::optional<NodeId> meant = std::nullopt);
+          const Admissions* admissions = nullptr, Wanted wanted = {});
 
   /// Bytes from the other side, any cut. Ignored once closed.
   void receive(const void* data, size_t size, TimePoint now);
@@ -60,7 +68,7 @@ class Session {
   bool paused() const { return paused_; }
   void resume(TimePoint now);
   /// The owner has stopped reading for reasons of its own: the other side is not silent.
-  void heard(TimePoint now) { pulse_.heard(now); }
+  void not_read(TimePoint now) { pulse_.not_read(now); }
   /// What is being received; read only.
   const FrameDecoder& input() const { return decoder_; }
 
@@ -68,7 +76,8 @@ class Session {
   /// Errors: kOverloaded (send budget), kInvalidArgument, kLinkLost (not up).
   Result<uint64_t> request(const std::string& actor, const Mail& mail, TimePoint now);
   Status send(const std::string& actor, const Mail& mail);
-  /// Answers a kMail event. Ignored when the requester has cancelled.
+  /// Answers a kMail event. Ignored when the requester has cancelled; but kRefused, also of mail that
+  /// went one way (id 0), is told to the node's owner.
   void reply(uint64_t request_id, const Mail& mail);
   void reply(uint64_t request_id, const Error& error);
 
@@ -120,6 +129,7 @@ class Session {
   const bool dialled_;
   const std::string remote_;
   const Admissions* admissions_;
+  const Wanted wanted_;
   Handshake handshake_;
   FrameDecoder decoder_;
   State state_ = State::kHello;
@@ -128,8 +138,8 @@ class Session {
   Complaints complaints_;
 
   SendQueue output_;
-  RequestTable requests_;       // own
-  std::set<uint64_t> serving_;  // ids of the other side
+  RequestTable requests_;  // own
+  Serving serving_;        // the other side's
 
   bool paused_ = false;
   std::vector<uint8_t> held_back_;  // bytes that wait for the budget

@@ -7,6 +7,7 @@
 #include <memory>
 #include <random>
 
+#include "tensor/core/codec.h"
 #include "tensor/core/flat.h"
 #include "tests/support/averagers.h"
 
@@ -207,6 +208,31 @@ BOOST_AUTO_TEST_CASE(a_relay_changes_no_bit_of_the_mean) {
         BOOST_TEST((outcomes[i].value->mean.view() == expected[i].value->mean.view()));
       }
     }
+}
+
+// The first one won: a gradient of anybody's choice, and all digests agreed.
+BOOST_AUTO_TEST_CASE(a_part_in_the_name_of_another_member_is_refused) {
+  World world;
+  world.add_many(2, World::small_chunks());
+  RandomRound round(world, 64, {3, 9});
+  auto first = round.start(0);
+  world.system.run();
+  proto::AveragePart head;
+  head.set_round(1);
+  head.set_sender(1);
+  const Buffer zeros = floats(std::vector<float>(32, 0));
+  *head.mutable_chunk() = tensor::encode(zeros, {32}, tensor::Codec::kNone).meta;
+  Mail forged = make_mail(head, zeros);
+  forged.from = id_of(5);
+  Ask<Mail> ask(*world.system, world.averagers[0], forged);
+  world.system.run();
+  BOOST_TEST((ask.answer().code == ErrorCode::kRefused));
+  auto second = round.start(1);
+  world.system.run();
+  auto outcome = first->answer();
+  BOOST_REQUIRE(outcome.value);
+  BOOST_TEST(round.worst_error(outcome.value->mean) < 1e-5);
+  BOOST_TEST(second->answer().value.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(who_cannot_be_reached_is_named) {

@@ -15,6 +15,7 @@
 #include "actors/net/errors.h"
 #include "apps/sim/deterministic_system.h"
 #include "apps/sim/network.h"
+#include "common/names.h"
 
 namespace swarm::actors {
 namespace {
@@ -357,6 +358,48 @@ BOOST_AUTO_TEST_CASE(ending_the_actor_answers_what_is_pending) {
   swarm.add_many(3);
   swarm.network.silence(id_of(1));
   BOOST_TEST(int(answer_to_reader_at_end(swarm)) == int(ErrorCode::kShuttingDown));
+}
+
+BOOST_AUTO_TEST_CASE(nobody_stores_or_asks_in_anothers_name) {
+  Swarm swarm;
+  swarm.add_many(2);
+  const auto key = routing::dht_key("run/stage/0");
+  proto::DhtStore store;
+  store.mutable_sender()->set_node_id(id_of(7).raw());
+  store.mutable_sender()->set_endpoint("10.0.0.1:1");
+  store.set_key(key.raw());
+  Mail mail = make_mail(store);
+  mail.from = id_of(8);
+  BOOST_TEST(!swarm.ask<Mail>(0, 20ms, mail).has_value());
+  proto::DhtFind find;
+  *find.mutable_sender() = store.sender();
+  find.set_key(key.raw());
+  mail = make_mail(find);
+  mail.from = id_of(8);
+  BOOST_TEST(!swarm.ask<Mail>(0, 20ms, mail).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_forged_record_does_not_replace_a_nodes_own) {
+  Swarm swarm;
+  swarm.add_many(2);
+  swarm.store(1, "stage/0", {subkey_of(id_of(1)), "own", 3, 4'000ms});
+  proto::DhtStore store;
+  store.set_key(routing::dht_key("run/stage/0").raw());
+  auto& record = *store.add_records();
+  record.set_subkey(subkey_of(id_of(1)));
+  record.set_value("forged");
+  record.set_version(~uint64_t{0});
+  record.set_ttl_ms(60'000);
+  for (uint64_t n : {0, 1}) {
+    Mail mail = make_mail(store);
+    mail.from = id_of(8);
+    BOOST_TEST(swarm.ask<Mail>(n, 20ms, mail).has_value());
+  }
+  for (uint64_t n : {0, 1}) {
+    const auto records = swarm.get(n, "stage/0");
+    BOOST_REQUIRE_EQUAL(records.size(), 1u);
+    BOOST_TEST(records[0].value == "own");
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_proven_to_another_node_than_was_meant) {
   for (const bool right : {false, true}) {
     const auto answers = right ? meant : node(3, kKey);
     Session a(tool(kKey), true, std::make_shared<ReceiveBudget>(1 << 20, nullptr), kStart, {},
-              nullptr, meant->node_id);
+              nullptr, Wanted{meant->node_id, {}});
     Session b(answers, false, std::make_shared<ReceiveBudget>(1 << 20, nullptr), kStart);
     testing::carry(a, b, kStart);
     testing::carry(b, a, kStart);

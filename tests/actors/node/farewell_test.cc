@@ -9,6 +9,7 @@
 #include "actors/dht/dht_node.h"
 #include "actors/net/local.h"
 #include "apps/sim/deterministic_system.h"
+#include "common/names.h"
 #include "swarm/dht.pb.h"
 #include "tests/support/ids.h"
 
@@ -49,7 +50,7 @@ struct Leaving {
     one.set_max_steps(300);
     if (step > 0) one.set_last_loss(2.5);
     one.set_vain(finished || phase == "open" ? 0 : 1);
-    records = {{"subkey", one.SerializeAsString(), 1, 1s}};
+    records = {{subkey_of(testing::node(node)), one.SerializeAsString(), 1, 1s}};
   }
 
   DhtRecords records;

@@ -37,6 +37,7 @@ struct Supervised {
   sim::FakeNetwork net{*system};
   NodeId id = testing::node(1);
   caf::actor links = net.add(id);
+  caf::actor dht = system->spawn(play, "dht", std::make_shared<int>(0));
   std::shared_ptr<actors::MemoryEventLog> events = std::make_shared<actors::MemoryEventLog>();
   std::shared_ptr<int> drained = std::make_shared<int>(0);
   int spawned = 0;
@@ -47,6 +48,7 @@ struct Supervised {
   Supervised() {
     actors::NodeSupervisorDeps deps;
     deps.links = links;
+    deps.dht = dht;
     deps.events = events;
     deps.groups = {{{Role::kStage}, [this](uint32_t life) {
                       ++spawned;
@@ -67,6 +69,7 @@ struct Supervised {
   }
   ~Supervised() {
     for (auto& [name, actor] : latest) caf::anon_send_exit(actor, caf::exit_reason::kill);
+    caf::anon_send_exit(dht, caf::exit_reason::kill);
     net.shut_down();
     system.run();
   }
@@ -84,6 +87,22 @@ struct Supervised {
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(NodeSupervisorTest)
+
+// The process lived on: its node was there for `swarm run`, and for nobody else.
+BOOST_FIXTURE_TEST_CASE(a_node_without_its_dht_ends_with_an_error, Supervised) {
+  caf::anon_send(dht, fail_atom::value);
+  system.run();
+  BOOST_TEST(stopped);
+  BOOST_TEST(failed);
+  BOOST_TEST(events->count("actor_failed") == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_node_without_its_links_ends_with_an_error, Supervised) {
+  caf::anon_send_exit(links, caf::exit_reason::unhandled_exception);
+  system.run();
+  BOOST_TEST(stopped);
+  BOOST_TEST(failed);
+}
 
 BOOST_FIXTURE_TEST_CASE(a_failed_role_comes_back_whole_under_a_new_name, Supervised) {
   BOOST_TEST(spawned == 1);

@@ -110,6 +110,25 @@ BOOST_FIXTURE_TEST_CASE(told_to_leave_while_it_loads_it_does_not_serve, OneStage
   BOOST_TEST(events->count("joined") == 0u);
 }
 
+// Each had a copy of the whole state in memory, and its own turn at the disk.
+BOOST_FIXTURE_TEST_CASE(however_many_ask_for_a_snapshot_one_is_written, OneStage) {
+  checkpoint.every_steps = 0;
+  add({1ms, 3s});
+  BOOST_TEST(joins_within(10s));
+  kill("trainer");  // the state stays as it is
+  system.advance(1s);
+  const auto before = events->count("checkpointed");
+  auto answers = std::make_shared<int>(0);
+  system->spawn([answers, target = nodes["peer"].stage_server](caf::event_based_actor* self) {
+    for (int i = 0; i < 50; ++i)
+      self->request(target, caf::infinite, actors::make_mail(proto::SaveCheckpoint()))
+          .then([answers](const actors::Mail&) { ++*answers; });
+  });
+  system.advance(7s);
+  BOOST_TEST(*answers == 50);
+  BOOST_TEST(events->count("checkpointed") == before + 1);
+}
+
 BOOST_FIXTURE_TEST_CASE(mail_of_another_mode_is_refused, OneStage) {
   add({});
   BOOST_TEST(joins_within(10s));

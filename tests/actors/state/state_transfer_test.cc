@@ -69,6 +69,7 @@ class MapStore : public storage::CheckpointStore {
     return std::vector<uint64_t>{};
   }
   Status drop_newer(const std::string&, uint64_t) override { return {}; }
+  Status pin(const std::string&, uint64_t) override { return {}; }
   Result<std::vector<std::string>> streams() const override { return std::vector<std::string>{}; }
 };
 

@@ -31,6 +31,21 @@ void wait_for(ChildProcess& child) {
 
 BOOST_AUTO_TEST_SUITE(ChildProcessTest)
 
+// Under nohup the children were told to die with the terminal all the same.
+BOOST_AUTO_TEST_CASE(a_hangup_ends_a_child_unless_this_process_ignores_it) {
+  TemporaryFolder folder;
+  for (const bool ignored : {false, true}) {
+    ::signal(SIGHUP, ignored ? SIG_IGN : SIG_DFL);
+    BOOST_TEST(hangups_are_ignored() == ignored);
+    auto child = ChildProcess::start({"/bin/sh", "-c", "kill -HUP $$; exit 7"},
+                                     std::string(folder.path) + "/output");
+    BOOST_REQUIRE(child.ok());
+    wait_for(*child);
+    BOOST_TEST(child->exit()->signal == (ignored ? 0 : SIGHUP));
+  }
+  ::signal(SIGHUP, SIG_DFL);
+}
+
 BOOST_AUTO_TEST_CASE(exit_codes_and_signals_are_told_apart) {
   TemporaryFolder folder;
   const std::string output = std::string(folder.path) + "/output";

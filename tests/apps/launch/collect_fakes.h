@@ -78,6 +78,7 @@ struct MemoryStore : storage::CheckpointStore {
     return out;
   }
   Status drop_newer(const std::string&, uint64_t) override { return {}; }
+  Status pin(const std::string&, uint64_t) override { return {}; }
   Result<std::vector<std::string>> streams() const override {
     std::vector<std::string> out;
     for (const auto& one : values)

@@ -56,7 +56,8 @@ struct Fixture {
 
   config::Experiment experiment(const std::string& nodes) {
     auto loaded = config::parse_experiment(
-        "[data]\ntrain=[\"x\"]\n[training]\nsteps=2\n[run]\nstall_limit_s=30\nfolder=\"" +
+        "[data]\ntrain=[\"x\"]\n[training]\nsteps=2\n[run]\nstall_limit_s=30\nrestarts=0\nfolder="
+        "\"" +
             std::string(path) + "\"\n" + nodes,
         "x.toml");
     BOOST_REQUIRE_MESSAGE(loaded.ok(), loaded.text());
@@ -111,6 +112,19 @@ BOOST_AUTO_TEST_CASE(a_killed_node_starts_again_on_its_port_and_the_run_finishes
   BOOST_TEST(!has("events.jsonl", "process_lost"));
   BOOST_TEST(has("nodes/s-0/started.txt", "--listen 127.0.0.1:704"));
   BOOST_TEST(has("nodes/t/started.txt", "--join"));
+}
+
+// It was gone for the rest of the run, and so was a stage that nobody else served.
+BOOST_AUTO_TEST_CASE(a_node_that_crashes_is_started_again) {
+  auto e = experiment("[[nodes]]\nname=\"die\"\nstages=[0]\n[[nodes]]\nname=\"t\"\ntrainer=true\n");
+  e.run.restarts = 3;
+  Launcher launcher(e, options(e));
+  const auto report =
+      launcher.run();  // it dies when it begins; its second life lets the run finish
+  BOOST_TEST(report.reason == "");
+  BOOST_TEST((report.outcome == Outcome::kFinished));
+  BOOST_TEST(has("events.jsonl", "process_lost"));
+  BOOST_TEST(has("events.jsonl", "\"node\":\"die\",\"event\":\"process_restarts\""));
 }
 
 BOOST_AUTO_TEST_CASE(a_change_of_links_is_written_for_nodes_that_follow_it) {

@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "apps/sim/simulation.h"
+
 using namespace swarm;
 using namespace swarm::sim;
 
@@ -45,6 +47,41 @@ BOOST_AUTO_TEST_CASE(faults_that_last_are_dealt_to_seeds_beyond_those) {
   BOOST_REQUIRE(dealt.size() == 7u);
   BOOST_TEST(std::string(dealt.back()->name) == "lasting");
   BOOST_TEST(FaultInjector::dealt_to(2'999'999).size() == 6u);
+}
+
+BOOST_AUTO_TEST_CASE(faults_of_machines_are_dealt_to_seeds_beyond_those) {
+  BOOST_TEST(FaultInjector::dealt_to(6'499'999).size() == 7u);
+  std::vector<std::string> dealt;
+  for (const auto* kind : FaultInjector::dealt_to(6'500'000)) dealt.emplace_back(kind->name);
+  dealt.erase(dealt.begin(), dealt.begin() + 7);
+  BOOST_TEST(dealt == (std::vector<std::string>{"roles", "disks", "drains", "moves", "orders",
+                                                "not_finite"}),
+             boost::test_tools::per_element());
+}
+
+/// A kind that draws nothing would pass every test of the protocol.
+BOOST_AUTO_TEST_CASE(each_kind_of_faults_happens) {
+  const std::map<FaultProfile, std::vector<std::string>> lines{
+      {FaultProfile::kRoles, {"its role fails"}},
+      {FaultProfile::kDisks,
+       {"writes to its disk fail", "its disk is full", "its disk takes", "its disk is wiped",
+        "its disk is as it was"}},
+      {FaultProfile::kDrains, {"is told to leave", "has left in order"}},
+      {FaultProfile::kMoves, {"moves to another address"}},
+      {FaultProfile::kOrders, {"checkpoints are asked for"}},
+      {FaultProfile::kNotFinite, {"its next gradient is not finite", "slot_skipped"}},
+  };
+  for (const auto& [profile, expected] : lines) {
+    std::string all;
+    for (uint64_t seed = 6'500'001; seed <= 6'500'008; ++seed) {
+      SimulationOptions options;
+      options.seed = seed;
+      options.profile = profile;
+      for (const auto& line : simulate(options).events) all += line + "\n";
+    }
+    for (const auto& text : expected)
+      BOOST_TEST((all.find(text) != std::string::npos), to_string(profile) << ": " << text);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(while_a_slow_disk_is_read_the_others_are_asked) {
 // It was said for every block, many times a step.
 BOOST_AUTO_TEST_CASE(a_full_disk_is_told_once_in_a_download) {
   begin_to_learn();
-  disks.at("s0c")->fill();
+  disks.at("s0c")->set_trouble({false, /*full=*/true});
   learn_half();
   BOOST_TEST(events->count("checkpoint_failed") == 1u);
   BOOST_TEST(blocks().empty());

@@ -128,6 +128,56 @@ BOOST_AUTO_TEST_CASE(averages_count_by_samples_since_the_last_one) {
   BOOST_TEST(found() == "");
 }
 
+/// A coordinator that took over, and saw no average, counts those of so many periods only.
+BOOST_AUTO_TEST_CASE(averages_count_samples_up_to_a_limit_of_whole_periods) {
+  for (uint64_t period = 0; period < 2; ++period) {
+    train(a, period, 0);
+    train(a, period, 1);
+    close(period);
+  }
+  train(b, 1, 0);
+  const float of_a = 4.0f / 6;  // 8 samples count as a period's 4, beside 2
+  average_both(of_a);
+  BOOST_TEST(found() == "");
+}
+
+BOOST_AUTO_TEST_CASE(averages_that_count_part_of_a_period_are_found) {
+  for (uint64_t period = 0; period < 2; ++period) {
+    train(a, period, 0);
+    train(a, period, 1);
+    close(period);
+  }
+  train(b, 1, 0);
+  average_both(3.0f / 5);
+  BOOST_TEST(contains(found(), "I2 a takes the average"));
+}
+
+/// The swarm gathered while the last snapshot was written, and its end was done again.
+BOOST_AUTO_TEST_CASE(the_end_behind_the_last_period_may_be_closed_again_and_a_period_may_not) {
+  train_all();
+  average_both(0.5f);
+  close(2);
+  BOOST_TEST(found() == "");
+  close(1);
+  BOOST_TEST(contains(found(), "I7 period 1 was closed after period 2"));
+}
+
+BOOST_AUTO_TEST_CASE(who_joined_late_has_missed_rounds) {
+  train(a, 0, 0);
+  train(a, 0, 1);
+  close(0);
+  average(a, a.parameters()[0]);
+  records::Event joined = records::make_event(0, 1, records::Joined{"at period 1"});
+  checks.event(joined);
+  train(b, 1, 0);
+  train(a, 1, 1);
+  close(1);
+  average_both(0.5f);
+  close(2);
+  checks.at_end({});
+  BOOST_TEST(!contains(found(), "took part in"), found());
+}
+
 BOOST_AUTO_TEST_CASE(a_mean_that_counts_all_equally_is_found_while_nothing_fails) {
   train_unequally();
   average_both(0.5f);  // as it is where replicas do not build on the same average

@@ -12,7 +12,7 @@ using namespace swarm::sim;
 namespace {
 
 #ifndef SWARM_SIM_SEEDS
-#define SWARM_SIM_SEEDS 40
+#define SWARM_SIM_SEEDS 20
 #endif
 /// Of each profile; sanitizers make a run ten times slower.
 constexpr uint64_t kSeeds = SWARM_SIM_SEEDS;
@@ -217,6 +217,12 @@ BOOST_AUTO_TEST_CASE(ways_that_are_closed_for_good_cost_time_only) {
 }
 BOOST_AUTO_TEST_CASE(restart_storms_cost_time_only) {
   check_seeds(FaultProfile::kRestarts, 101, 100 + kSeeds);
+}
+BOOST_AUTO_TEST_CASE(what_goes_wrong_in_one_machine_costs_time_only) {
+  for (const auto profile : {FaultProfile::kRoles, FaultProfile::kDisks, FaultProfile::kDrains,
+                             FaultProfile::kMoves, FaultProfile::kOrders, FaultProfile::kNotFinite})
+    check_seeds(profile, 6'500'001, 6'500'000 + kSeeds / 2);
+  check_seeds(FaultProfile::kAll, 6'500'001, 6'500'000 + kSeeds / 2);
 }
 BOOST_AUTO_TEST_CASE(everything_at_once_costs_time_only) {
   check_seeds(FaultProfile::kAll, 101, 100 + kSeeds);

@@ -63,4 +63,19 @@ BOOST_AUTO_TEST_CASE(what_is_too_large_is_refused_and_what_lives_too_long_is_cut
   BOOST_TEST(store.find(node(1), 3600).empty());
 }
 
+// A forged version of 2^64 - 1 stood for an hour, and sent a swarm to another coordinator.
+BOOST_AUTO_TEST_CASE(what_a_node_says_of_itself_stands_before_what_others_pass_on) {
+  RecordStore store;
+  const StoredRecord own{"a", "own", 5, 100, /*first_hand=*/true},
+      forged{"a", "forged", ~0ull, 100};
+  BOOST_TEST(store.store(node(1), own, 0));
+  BOOST_TEST(!store.store(node(1), forged, 1));
+  BOOST_TEST(store.find(node(1), 2).at(0).value == "own");
+  BOOST_TEST(store.store(node(2), forged, 1));
+  BOOST_TEST(store.store(node(2), own, 2));
+  BOOST_TEST(store.find(node(2), 3).at(0).value == "own");
+  BOOST_TEST(
+      store.store(node(1), {"a", "passed on", 6, 300}, 101));  // nothing has come from it since
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "routing/membership/replicas.h"
+
 using namespace swarm;
 using namespace swarm::routing;
 
@@ -43,6 +45,36 @@ BOOST_AUTO_TEST_CASE(a_report_does_not_overtake_the_answer_of_a_commit_under_way
   BOOST_TEST(roster.find(peer(1))->step == Step(5));
 }
 
+BOOST_AUTO_TEST_CASE(a_step_is_durable_everywhere_when_some_peer_of_each_stage_has_it) {
+  Roster roster(2);
+  serve(roster, 1, 0, at(9)).snapshots = {Step(8), Step(4)};
+  BOOST_TEST(!roster.newest_everywhere().has_value());
+  serve(roster, 2, 1, at(9)).snapshots = {Step(6), Step(2)};
+  BOOST_TEST(!roster.newest_everywhere().has_value());
+  BOOST_TEST(roster.everywhere(Step(6)));  // or a later one each: another question
+  serve(roster, 3, 1, at(9)).snapshots = {Step(4), Step(2)};
+  BOOST_TEST((roster.newest_everywhere() == Step(4)));
+  roster.find(peer(3))->serving = false;  // it has just started: it has not read what it lists
+  BOOST_TEST(!roster.newest_everywhere().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(that_snapshots_fail_again_and_again_is_told_once) {
+  Roster roster(1);
+  PeerReport report = at(4);
+  const auto tells = [&](uint32_t failed) {
+    report.saves.failed = failed;
+    roster.report(peer(1), Stage(0), "n1", report);
+    return roster.begins_to_fail(peer(1));
+  };
+  BOOST_TEST(!tells(0));
+  BOOST_TEST(!tells(1));
+  BOOST_TEST(tells(2));
+  BOOST_TEST(!tells(2));
+  BOOST_TEST(!tells(5));
+  BOOST_TEST(!tells(0));
+  BOOST_TEST(tells(3));
+}
+
 BOOST_AUTO_TEST_CASE(the_second_life_of_a_role_replaces_the_first) {
   Roster roster(2);
   roster.report({node(1), "stage.0"}, Stage(0), "a", at(1));
@@ -56,10 +88,10 @@ BOOST_AUTO_TEST_CASE(replicas_are_compared_once_all_have_answered_their_commit) 
   Roster roster(1);
   serve(roster, 1, 0, at(4, 7));
   PeerFacts& late = serve(roster, 2, 0, at(3, 6));
-  BOOST_TEST(!roster.replicas_at(Stage(0), Step(4)).has_value());
+  BOOST_TEST(!Replicas(roster).at(Stage(0), Step(4)).has_value());
   late.checksum = 8;
   late.checksum_step = Step(4);
-  const auto found = roster.replicas_at(Stage(0), Step(4));
+  const auto found = Replicas(roster).at(Stage(0), Step(4));
   BOOST_REQUIRE(found.has_value());
   BOOST_TEST(found->replicas == 2u);
   BOOST_TEST(found->checksums.size() == 2u);
@@ -70,7 +102,7 @@ BOOST_AUTO_TEST_CASE(what_a_round_left_is_compared_though_the_peer_has_registere
   for (uint8_t n : {1, 2, 3}) serve(roster, n, 0, at(4)).after_round = RoundChecksum{Round(77), 42};
   roster.find(peer(3))->after_round->checksum = 43;
   roster.report(peer(1), Stage(0), "n1", at(5, 0));  // it trains on and registers every second
-  const auto found = roster.replicas_after(Round(77), {peer(1), peer(2), peer(3)});
+  const auto found = Replicas(roster).after(Round(77), {peer(1), peer(2), peer(3)});
   BOOST_TEST(found.replicas == 3u);
   BOOST_TEST(found.checksums.size() == 2u);
 }
@@ -87,11 +119,11 @@ BOOST_AUTO_TEST_CASE(replicas_that_trained_apart_have_other_bits) {
   Roster roster(1);
   serve(roster, 1, 0, at(4, 7));
   roster.report(peer(2), Stage(0), "n2", at(4, 8));
-  BOOST_TEST((roster.compare_bits(peer(2)) == Bits::kOther));
+  BOOST_TEST((Replicas(roster).compare(peer(2)) == Bits::kOther));
   roster.report(peer(2), Stage(0), "n2", at(4, 7));
-  BOOST_TEST((roster.compare_bits(peer(2)) == Bits::kEqual));
+  BOOST_TEST((Replicas(roster).compare(peer(2)) == Bits::kEqual));
   roster.find(peer(1))->checksum_step = Step(3);  // its commit is under way
-  BOOST_TEST((roster.compare_bits(peer(2)) == Bits::kNotKnown));
+  BOOST_TEST((Replicas(roster).compare(peer(2)) == Bits::kNotKnown));
 }
 
 BOOST_AUTO_TEST_CASE(a_step_is_durable_everywhere_when_every_stage_has_it_or_a_later_one) {

@@ -52,4 +52,22 @@ BOOST_AUTO_TEST_CASE(rounds_name_their_term_and_grow_over_terms) {
   BOOST_TEST(round_of(first, 3) != round_of(next_term(Term(), node(2)), 3));
 }
 
+BOOST_AUTO_TEST_CASE(a_message_leads_no_further_than_a_jump) {
+  const Term ours = next_term(Term(), node(1));
+  const Term near(uint64_t{1 + kTermJump} << kTermNodeBits);
+  const Term far(uint64_t{2 + kTermJump} << kTermNodeBits);
+  BOOST_TEST(!jumps(near, ours));
+  BOOST_TEST(jumps(far, ours));
+  BOOST_TEST(within_jump(near, ours) == near);
+  BOOST_TEST(within_jump(far, ours) == near);
+  BOOST_TEST(is_term(far));
+  BOOST_TEST(!is_term(Term(uint64_t{1} << kTermBits)));
+  BOOST_TEST(!is_term(Term(~uint64_t{0})));
+  // Who was led there by steps comes as far as it is.
+  Term now = ours;
+  const Term known(uint64_t{9'000} << kTermNodeBits);
+  for (int i = 0; i < 9 && now < known; ++i) now = next_term(within_jump(known, now), node(1));
+  BOOST_TEST(now > known);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

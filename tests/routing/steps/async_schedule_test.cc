@@ -70,6 +70,33 @@ BOOST_AUTO_TEST_CASE(periods_overlap_and_only_so_many) {
   BOOST_TEST(world.schedule.lease(peer(50, "trainer"), 4, 1e9).slots.empty());
 }
 
+/// It was said of the oldest open period, whose slot of that number counts.
+BOOST_AUTO_TEST_CASE(a_slot_that_is_left_out_is_said_of_its_own_period) {
+  auto options = World::standard();
+  options.open_periods = 2;
+  World world(options);
+  world.open(0);
+  world.schedule.lease(peer(50, "trainer"), 4, 1e9);
+  std::vector<facts::SlotSkipped> skipped;
+  SlotReport report;
+  report.what = SlotReport::What::kNonFinite;
+  report.step = Step(1);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    report.where = {Stage(1), peer(attempt == 0 ? 3 : 4), false, Attempt()};
+    const auto leases = world.schedule.lease(peer(50, "trainer"), 1, 1e9);
+    BOOST_REQUIRE(leases.slots.size() == 1u);
+    BOOST_REQUIRE(leases.step == Step(1));
+    report.slot = leases.slots[0].lease.slot;
+    report.attempt = leases.slots[0].lease.attempt;
+    const auto orders = world.schedule.slot_reported(report, world.now);
+    BOOST_REQUIRE(orders.ok());
+    for (const auto& fact : noted<facts::SlotSkipped>(*orders)) skipped.push_back(fact);
+  }
+  BOOST_REQUIRE(skipped.size() == 1u);
+  BOOST_TEST(skipped[0].step == Step(1));
+  BOOST_TEST(skipped[0].slot == report.slot);
+}
+
 BOOST_AUTO_TEST_CASE(averages_are_made_every_so_many_periods) {
   auto options = World::standard();
   options.average_every = 2;
@@ -99,6 +126,42 @@ BOOST_AUTO_TEST_CASE(replicas_are_compared_though_one_registered_before_the_last
   BOOST_REQUIRE(compared.size() == 1u);
   BOOST_TEST(compared[0].found.replicas == 2u);
   BOOST_TEST(compared[0].found.checksums.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_replica_that_an_average_left_with_other_bits_fetches) {
+  World world;
+  world.open(0);
+  const auto end = end_of(world.carry_all(), 0);
+  world.answered(end, 1, 5);
+  const auto orders = world.answered(end, 2, 6);
+  const auto replaced = noted<facts::ReplicaReplaced>(orders);
+  BOOST_REQUIRE(replaced.size() == 1u);
+  BOOST_TEST(replaced[0].replica.peer == peer(2));
+  BOOST_TEST(all_of<orders::AskToRegister>(orders).size() == 1u);
+  Orders none;
+  world.facts(2).step = Step(1);
+  BOOST_TEST((world.schedule.admit(peer(2), none, world.now).kind == Verdict::Kind::kFetch));
+  world.facts(2).checksum = 77;  // of what it has fetched: the others have trained since
+  BOOST_TEST((world.schedule.admit(peer(2), none, world.now).kind == Verdict::Kind::kServe));
+  world.facts(2).checksum = 0;
+  BOOST_TEST((world.schedule.admit(peer(2), none, world.now).kind == Verdict::Kind::kServe));
+}
+
+BOOST_AUTO_TEST_CASE(whose_weights_are_not_finite_fetches) {
+  World world;
+  world.open(0);
+  const auto end = end_of(world.carry_all(), 0);
+  PeriodAnswer answer;
+  RoundFailure& failure = answer.failed.emplace();
+  failure.error = Error{ErrorCode::kCancelled, "not finite"};
+  failure.not_finite.push_back(1);
+  world.facts(2).checksum = 0;  // it has trained
+  const auto orders = world.schedule.period_answered({end.stage, end.round, end.period, peer(1)},
+                                                     answer, world.now);
+  BOOST_REQUIRE(noted<facts::SumNotFinite>(orders).size() == 1u);
+  BOOST_TEST(noted<facts::SumNotFinite>(orders)[0].peer == peer(2));
+  Orders none;
+  BOOST_TEST((world.schedule.admit(peer(2), none, world.now).kind == Verdict::Kind::kFetch));
 }
 
 BOOST_AUTO_TEST_CASE(a_member_that_refuses_fails_the_round_at_once_for_itself_only) {

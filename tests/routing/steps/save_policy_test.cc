@@ -63,6 +63,37 @@ BOOST_AUTO_TEST_CASE(what_was_asked_for_before_a_gathering_is_not_waited_for) {
   BOOST_TEST(world.policy.decide(Step(4), world.roster, 2s));
 }
 
+// The others went on, and after `keep` more the last step that all had was gone: nothing to resume from.
+BOOST_AUTO_TEST_CASE(the_newest_snapshot_of_every_stage_is_kept_while_a_disk_fails) {
+  World world;
+  BOOST_TEST(!world.policy.keep(world.roster).has_value());
+  world.durable(0, 2);
+  world.durable(1, 2);
+  BOOST_TEST((world.policy.keep(world.roster) == Step(2)));
+  for (uint64_t step : {4, 6, 8, 10}) {
+    world.roster.find(World::peer(0))->snapshots = {Step(step), Step(2)};
+    BOOST_TEST((world.policy.keep(world.roster) == Step(2)));
+  }
+  world.durable(1, 10);
+  BOOST_TEST((world.policy.keep(world.roster) == Step(10)));
+}
+
+BOOST_AUTO_TEST_CASE(while_a_stage_is_away_what_it_had_is_kept_but_not_after_a_roll_back) {
+  World world;
+  world.durable(0, 4);
+  world.durable(1, 4);
+  world.policy.look(world.roster, 1s);
+  BOOST_TEST((world.policy.known() == Step(4)));
+  world.roster.find(World::peer(1))->serving = false;
+  BOOST_TEST((world.policy.keep(world.roster) == Step(4)));
+  world.policy.look(world.roster, 2s);
+  BOOST_TEST((world.policy.known() == Step(4)));
+  world.policy.gone_back(Step(4));
+  BOOST_TEST((world.policy.keep(world.roster) == Step(4)));
+  world.policy.gone_back(Step(3));
+  BOOST_TEST(!world.policy.keep(world.roster).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(the_last_snapshot_is_tried_five_times) {
   World world;
   world.policy.begin_final();

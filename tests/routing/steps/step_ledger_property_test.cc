@@ -61,7 +61,8 @@ class World {
   void not_finite(const Flight& flight, uint32_t where) {
     const Stage at(where % kStages);
     auto verdict = ledger.non_finite(flight.lease.slot, flight.lease.attempt,
-                                     {at, peer_at(at, where % 2), false, Attempt()});
+                                     {at, peer_at(at, where % 2), false, Attempt()},
+                                     /*other_node=*/true);
     if (verdict != NonFiniteVerdict::kSkipped || flight.lease.validation) return;
     skipped.insert(flight.lease.slot);
     // Who holds a skipped slot drops its whole sum, as at the close of the step.

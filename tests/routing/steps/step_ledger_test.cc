@@ -266,18 +266,49 @@ BOOST_AUTO_TEST_CASE(sixty_four_stages_fit) {
   BOOST_TEST(ledger.full());
 }
 
+namespace {
+
+NonFiniteVerdict not_finite(StepLedger& ledger, uint32_t slot, uint64_t attempt, const PeerId& who,
+                            bool other_node = true) {
+  return ledger.non_finite(Slot(slot), Attempt(attempt), hop(0, who), other_node);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(one_node_alone_does_not_make_a_slot_be_skipped_while_there_is_another) {
+  StepLedger ledger({Step(0), 1, 1, 0, Attempt()});
+  for (uint64_t attempt = 1; attempt <= 3; ++attempt) {
+    (void)ledger.lease(kTrainer, 1, 10);
+    BOOST_TEST((not_finite(ledger, 0, attempt, kA) == NonFiniteVerdict::kRetry));
+  }
+  (void)ledger.lease(kTrainer, 1, 10);
+  BOOST_TEST((not_finite(ledger, 0, 4, kA, /*other_node=*/false) == NonFiniteVerdict::kSkipped));
+}
+
+BOOST_AUTO_TEST_CASE(a_slot_that_gets_round_nobody_is_skipped_after_all) {
+  StepLedger ledger({Step(0), 1, 1, 0, Attempt()});
+  auto verdict = NonFiniteVerdict::kRetry;
+  uint64_t attempt = 0;
+  while (verdict == NonFiniteVerdict::kRetry && attempt < 20) {
+    (void)ledger.lease(kTrainer, 1, 10);
+    verdict = not_finite(ledger, 0, ++attempt, kA);
+  }
+  BOOST_TEST((verdict == NonFiniteVerdict::kSkipped));
+  BOOST_TEST(attempt == StepLedger::kMostNonFinite);
+}
+
 BOOST_AUTO_TEST_CASE(a_slot_that_is_twice_not_finite_counts_for_no_stage) {
   StepLedger ledger({Step(0), 2, 2, 0, Attempt()});
   auto first = ledger.lease(kTrainer, 2, 10);
   BOOST_REQUIRE(first.size() == 2u);
   (void)ledger.done(Slot(0), Attempt(1), {hop(0, kA, true, 1), hop(1, kC, true, 1)}, 1, 1).ok();
-  BOOST_TEST((ledger.non_finite(Slot(1), Attempt(1), hop(0, kA)) == NonFiniteVerdict::kRetry));
+  BOOST_TEST((not_finite(ledger, 1, 1, kA) == NonFiniteVerdict::kRetry));
   // A repeat.
-  BOOST_TEST((ledger.non_finite(Slot(1), Attempt(1), hop(0, kA)) == NonFiniteVerdict::kIgnored));
+  BOOST_TEST((not_finite(ledger, 1, 1, kA) == NonFiniteVerdict::kIgnored));
   BOOST_TEST((ledger.avoid(Slot(1)).size() == 1u && ledger.avoid(Slot(1))[0].peer == kA));
   auto second = ledger.lease(kTrainer, 2, 10);
   BOOST_REQUIRE(second.size() == 1u);
-  BOOST_TEST((ledger.non_finite(Slot(1), Attempt(2), hop(0, kB)) == NonFiniteVerdict::kSkipped));
+  BOOST_TEST((not_finite(ledger, 1, 2, kB) == NonFiniteVerdict::kSkipped));
   BOOST_TEST(ledger.full());
   BOOST_TEST(ledger.counted_slots() == 1u);
   BOOST_TEST(ledger.skipped() == std::vector<Slot>{Slot(1)}, boost::test_tools::per_element());
@@ -295,16 +326,16 @@ BOOST_AUTO_TEST_CASE(a_slot_that_every_stage_holds_is_not_skipped_by_late_report
   (void)ledger.expire(2);
   (void)ledger.lease(kTrainer, 1, 9);
   BOOST_TEST(ledger.done(Slot(0), Attempt(2), {hop(0, kA, true, 2)}, 1, 1).ok());
-  BOOST_TEST((ledger.non_finite(Slot(0), Attempt(1), hop(0, kB)) == NonFiniteVerdict::kIgnored));
+  BOOST_TEST((not_finite(ledger, 0, 1, kB) == NonFiniteVerdict::kIgnored));
   BOOST_TEST(ledger.full());
 }
 
 BOOST_AUTO_TEST_CASE(a_validation_slot_that_is_not_finite_makes_the_loss_not_a_number) {
   StepLedger ledger({Step(0), 1, 0, 1, Attempt()});
   (void)ledger.lease(kTrainer, 1, 1);
-  BOOST_TEST((ledger.non_finite(Slot(0), Attempt(1), hop(0, kA)) == NonFiniteVerdict::kRetry));
+  BOOST_TEST((not_finite(ledger, 0, 1, kA) == NonFiniteVerdict::kRetry));
   (void)ledger.lease(kTrainer, 1, 1);
-  BOOST_TEST((ledger.non_finite(Slot(0), Attempt(2), hop(0, kB)) == NonFiniteVerdict::kSkipped));
+  BOOST_TEST((not_finite(ledger, 0, 2, kB) == NonFiniteVerdict::kSkipped));
   BOOST_TEST(ledger.full());
   BOOST_TEST(std::isnan(ledger.validation_loss().value()));
 }

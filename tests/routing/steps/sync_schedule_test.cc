@@ -266,7 +266,8 @@ BOOST_AUTO_TEST_CASE(averages_that_differ_are_said_and_never_committed) {
   const auto close = close_of(world.carry_all(), 0);
   world.closed(close, peer(1), 5);
   const auto orders = world.closed(close, peer(2), 6);
-  BOOST_TEST(noted<facts::AveragesDiffer>(orders).size() == 1u);
+  BOOST_REQUIRE(noted<facts::AveragesDiffer>(orders).size() == 1u);
+  BOOST_TEST(noted<facts::AveragesDiffer>(orders)[0].peer == peer(2));
   BOOST_TEST(!has<orders::CommitStep>(orders));
 }
 
@@ -376,7 +377,7 @@ BOOST_AUTO_TEST_CASE(attempts_of_a_later_gathering_have_higher_numbers) {
   BOOST_TEST(later > first);
 }
 
-BOOST_AUTO_TEST_CASE(a_slot_that_is_not_finite_twice_is_left_out_by_every_stage) {
+BOOST_AUTO_TEST_CASE(a_slot_that_is_not_finite_on_two_nodes_is_left_out_by_every_stage) {
   World world;
   world.open(0);
   auto leases = world.schedule.lease(peer(50, "trainer"), 64, 1e9);
@@ -390,6 +391,7 @@ BOOST_AUTO_TEST_CASE(a_slot_that_is_not_finite_twice_is_left_out_by_every_stage)
   BOOST_REQUIRE(leases.slots.size() == 1u);
   BOOST_TEST(leases.slots[0].avoid.size() == 1u);
   report.attempt = leases.slots[0].lease.attempt;
+  report.where.peer = peer(4);
   auto skipped = world.schedule.slot_reported(report, world.now);
   BOOST_REQUIRE(skipped.ok());
   BOOST_TEST(noted<facts::SlotSkipped>(*skipped).size() == 1u);
@@ -406,7 +408,7 @@ BOOST_AUTO_TEST_CASE(a_step_whose_every_slot_is_skipped_is_said_once_and_never_c
       report.what = SlotReport::What::kNonFinite;
       report.slot = slot.lease.slot;
       report.attempt = slot.lease.attempt;
-      report.where = {Stage(1), peer(3), false, Attempt()};
+      report.where = {Stage(1), peer(tries == 0 ? 3 : 4), false, Attempt()};
       auto orders = world.schedule.slot_reported(report, world.now);
       BOOST_REQUIRE(orders.ok());
       World::append(all, *orders);
@@ -425,6 +427,34 @@ BOOST_AUTO_TEST_CASE(a_report_of_another_step_is_refused_by_what_it_is) {
   BOOST_TEST(world.schedule.slot_reported(report, world.now).code() == ErrorCode::kNotReady);
   report.step = Step(3);
   BOOST_TEST(world.schedule.slot_reported(report, world.now).code() == ErrorCode::kStaleStep);
+}
+
+BOOST_AUTO_TEST_CASE(a_commit_names_the_snapshot_that_is_not_to_be_pruned) {
+  World world;
+  world.open(0);
+  for (uint32_t n : {1u, 2u}) world.facts(n).snapshots = {Step(0)};
+  world.facts(3).snapshots = {Step(0)};
+  for (const auto& commit : all_of<orders::CommitStep>(world.close_all(world.carry_all())))
+    BOOST_TEST((commit.keep_step == Step(0)));
+}
+
+// It was called finished after five tries, as if all were well.
+BOOST_AUTO_TEST_CASE(an_end_that_is_not_durable_says_so) {
+  for (const bool one_has_it : {false, true}) {
+    World world;
+    Orders orders = reach_the_end(world);
+    for (uint32_t n : {1u, 3u}) world.facts(n).snapshots = {Step(n == 1 || one_has_it ? 10 : 8)};
+    std::vector<facts::Finished> finished;
+    for (int i = 0; i < 20 && finished.empty(); ++i) {
+      orders = world.schedule.resume({orders::Later::What::kSaveFinal}, world.now += 121s);
+      BOOST_REQUIRE(has<orders::SaveAll>(orders));
+      const Error full{ErrorCode::kIo, "no space is left"};
+      finished = noted<facts::Finished>(world.schedule.saved(full, world.now));
+    }
+    BOOST_REQUIRE(finished.size() == 1u);
+    BOOST_TEST(finished[0].not_durable.empty() == one_has_it);
+    BOOST_TEST(world.schedule.frame().over);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_end_is_declared_once_the_last_snapshot_is_durable_in_every_stage) {

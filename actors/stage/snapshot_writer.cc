@@ -1,0 +1,150 @@
+#include "actors/stage/snapshot_writer.h"
+
+#include <fmt/format.h>
+
+#include <caf/send.hpp>
+#include <chrono>
+#include <utility>
+
+#include "actors/net/local.h"
+#include "actors/net/requests.h"
+#include "actors/state/checkpointer.h"
+
+namespace swarm::actors {
+
+using std::chrono::milliseconds;
+
+namespace {
+/// Assumed of a disk until it has shown more [bytes/s].
+constexpr double kSlowDisk = 20e6;
+}  // namespace
+
+SnapshotWriter::SnapshotWriter(StageContext& context, std::function<void(Frozen)> freeze)
+    : context_(context),
+      freeze_(std::move(freeze)),
+      disk_(kSlowDisk, context.deps.options.disk_limit) {}
+
+milliseconds SnapshotWriter::limit(uint64_t bytes) const {
+  return std::chrono::duration_cast<milliseconds>(disk_.limit(bytes));
+}
+
+milliseconds SnapshotWriter::some_times(uint64_t bytes) const {
+  return std::chrono::duration_cast<milliseconds>(disk_.some_times(bytes));
+}
+
+void SnapshotWriter::save(Step step, bool changes, Done done) {
+  changes_ = changes;
+  carry_out(line_.ask(step, changes, std::move(done)));
+}
+
+void SnapshotWriter::carry_out(Line::Todo todo) {
+  if (todo.write) write(*todo.write);
+  if (!todo.freeze) return;
+  freeze_([this](Result<FrozenState> frozen) {
+    const Step step = frozen ? frozen->step : Step();
+    carry_out(line_.frozen(step, std::move(frozen)));
+  });
+}
+
+/// Waited for without end, since the disk is not free before; who asked waits no longer than the
+/// limit.
+void SnapshotWriter::write(const FrozenState& frozen) {
+  const uint64_t bytes = frozen.state.size();
+  writing_ = ++writes_;
+  watch(writing_, limit(bytes));
+  context_.self
+      ->request(context_.deps.checkpointer, caf::infinite, save_atom::value, context_.stream(),
+                frozen.step.value(), frozen.state, /*replace=*/changes_)
+      .then(
+          [this, bytes, began_s = context_.now_s()](uint64_t saved) {
+            writing_ = 0;
+            written(Step(saved), bytes, context_.now_s() - began_s);
+            carry_out(line_.written({}));
+          },
+          [this](const caf::error& error) {
+            writing_ = 0;
+            const Error why = from_caf(error);
+            failed(why);
+            carry_out(line_.written(why));
+          });
+}
+
+void SnapshotWriter::watch(uint64_t write, milliseconds limit) {
+  LocalTask task([this, write, limit] {
+    if (writing_ != write) return;
+    const Error slow{ErrorCode::kPeerTimeout,
+                     fmt::format("the disk has taken a snapshot for {} s and is not done",
+                                 std::chrono::duration_cast<std::chrono::seconds>(limit).count())};
+    failed(slow);
+    line_.give_up(slow);
+  });
+  context_.self->delayed_send(context_.self, limit, run_later_atom::value, std::move(task));
+}
+
+void SnapshotWriter::written(Step step, uint64_t bytes, double took_s) {
+  const std::chrono::duration<double> took(took_s);
+  disk_.took(bytes, std::chrono::duration_cast<routing::Time>(took));
+  failed_in_a_row_ = 0;
+  last_error_.clear();
+  snapshots_.saved(step);
+  context_.deps.events->record(context_.deps.stage.value(), static_cast<int64_t>(step.value()),
+                               records::Checkpointed{records::seconds_as_millis(took_s)});
+  pin();  // it may be the one that was named while it was written
+  list();
+  context_.host->register_peer();  // the coordinator waits for it before the next one
+}
+
+void SnapshotWriter::failed(const Error& why) {
+  ++failed_in_a_row_;
+  last_error_ = to_string(why);
+  context_.record(records::CheckpointFailed{why});
+  context_.host->register_peer();
+}
+
+void SnapshotWriter::keep(std::optional<Step> step) {
+  if (!step || keep_ == step) return;
+  keep_ = step;
+  pin();
+}
+
+void SnapshotWriter::pin() const {
+  if (keep_)
+    caf::anon_send(context_.deps.checkpointer, pin_atom::value, context_.stream(), keep_->value());
+}
+
+void SnapshotWriter::list() {
+  context_.self
+      ->request(context_.deps.checkpointer, context_.deps.options.disk_limit, list_atom::value,
+                context_.stream())
+      .then(
+          [this](const std::vector<uint64_t>& steps) {
+            snapshots_.listed(std::vector<Step>(steps.begin(), steps.end()));
+          },
+          [this](const caf::error& error) {
+            context_.record(records::CheckpointFailed{from_caf(error)});
+          });
+}
+
+void SnapshotWriter::forget_newer(Step applied) {
+  line_.forget_newer(applied);
+  caf::anon_send(context_.deps.checkpointer, forget_newer_atom::value, context_.stream(),
+                 applied.value());
+  list();
+}
+
+void SnapshotWriter::describe_to(proto::RegisterPeer& message) const {
+  for (Step step : snapshots_.readable()) message.add_snapshots(step.value());
+  message.set_failed_saves(failed_in_a_row_);
+  message.set_save_error(last_error_);
+}
+
+std::string SnapshotWriter::describe() const {
+  std::string text = "snapshots";
+  for (Step step : snapshots_.all()) text += fmt::format(" {}", step);
+  if (keep_) text += fmt::format(", kept for all stages {}", *keep_);
+  if (failed_in_a_row_ > 0)
+    text += fmt::format(", the last {} failed: {}", failed_in_a_row_, last_error_);
+  return text;
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,57 @@
+#include "apps/sim/copies.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "common/names.h"
+
+namespace swarm::sim {
+namespace {
+
+/// Steps of which every stage has a copy.
+std::set<uint64_t> common_steps(const std::map<int, std::set<uint64_t>>& copies) {
+  if (copies.empty()) return {};
+  std::set<uint64_t> common = copies.begin()->second;
+  for (const auto& [stage, steps] : copies) {
+    std::set<uint64_t> both;
+    std::set_intersection(common.begin(), common.end(), steps.begin(), steps.end(),
+                          std::inserter(both, both.begin()));
+    common = std::move(both);
+  }
+  return common;
+}
+
+}  // namespace
+
+std::map<int, std::set<uint64_t>> copies(const Swarm& swarm, const std::set<std::string>& gone) {
+  std::map<int, std::set<uint64_t>> found;
+  for (const auto& [name, node] : swarm.nodes) {
+    if (node.stage < 0) continue;
+    auto& steps = found[node.stage];
+    if (node.alive && node.arithmetic != nullptr && node.arithmetic->state().is_set())
+      steps.insert(node.arithmetic->step());
+    const auto disk = swarm.disks.find(name);
+    if (disk == swarm.disks.end() || (!node.alive && gone.count(name) == 0)) continue;
+    const auto& streams = disk->second->durable();
+    const auto stream = streams.find(stage_key(static_cast<uint32_t>(node.stage)));
+    if (stream == streams.end()) continue;
+    for (const auto& [step, value] : stream->second)
+      if (!value.torn) steps.insert(step);
+  }
+  return found;
+}
+
+std::optional<int> lost_stage(const Swarm& swarm, const std::set<std::string>& gone) {
+  const auto here = copies(swarm);
+  std::set<int> left;  // stages that somebody has left
+  for (const auto& name : gone)
+    if (swarm.nodes.at(name).stage >= 0) left.insert(swarm.nodes.at(name).stage);
+  for (int stage : left)
+    if (here.at(stage).empty()) return stage;
+  if (left.empty() || !common_steps(here).empty() || common_steps(copies(swarm, gone)).empty())
+    return std::nullopt;
+  return *left.begin();
+}
+
+}  // namespace swarm::sim

@@ -1,0 +1,24 @@
+/// Whether anybody still has what the swarm would go on from.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "apps/sim/swarm.h"
+
+namespace swarm::sim {
+
+/// Steps of which there is a copy, in memory or on a disk, by stage. Of living nodes; with `gone`, on
+/// the disks of these too.
+std::map<int, std::set<uint64_t>> copies(const Swarm& swarm,
+                                         const std::set<std::string>& gone = {});
+
+/// When a swarm stands still: the stage whose last copies left with the nodes `gone`, or with their disks. Nobody has any of it
+/// any more; or there is no step that every stage has, and with their disks there would be one.
+/// Nothing if the swarm could go on: then it is stuck.
+std::optional<int> lost_stage(const Swarm& swarm, const std::set<std::string>& gone);
+
+}  // namespace swarm::sim

@@ -1,0 +1,61 @@
+/// Events that a coordinator writes of numbers that are wrong and what it does about them. `stage` and
+/// `step` stand beside an event's own fields.
+#pragma once
+
+#include "records/event_info.h"
+#include "records/fields.h"
+
+namespace swarm::records {
+
+struct SumNotFinite {
+  static constexpr EventInfo kInfo{
+      "sum_not_finite", Level::kWarn, Place::kTrouble, kRemarkable,
+      "What a peer brought into an average is not finite: it drops its gradient sum, its slots are "
+      "computed again, and those that are not finite then either are left out."};
+  std::string peer, by;
+  uint64_t slots = 0;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("peer", peer, "name of its node");
+    v("by", by, "name of the node that added it up");
+    v("slots", slots, "that were in its sum");
+  }
+};
+
+struct PeerRests {
+  static constexpr EventInfo kInfo{
+      "peer_rests", Level::kError, Place::kTrouble, kRemarkable | kNeedsReason,
+      "What a node does was wrong for the second time: it takes no part for 1, 5, then 30 minutes. "
+      "Its memory or its processor may be broken."};
+  std::string peer;
+  Millis rests{};
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("peer", peer, "name of the node");
+    v("rests_ms", rests, "for how long");
+    v("reason", reason, "what was wrong");
+  }
+};
+
+struct ReplicaReplaced {
+  static constexpr EventInfo kInfo{"replica_replaced", Level::kError, Place::kTrouble,
+                                   kRemarkable | kNeedsReason,
+                                   "A peer's state is not what its replicas have: it fetches "
+                                   "theirs. A broken memory, or a machine "
+                                   "that computes wrongly."};
+  std::string peer;
+  Hex checksum{}, right{};
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("peer", peer, "name of its node");
+    v("checksum", checksum, "of its state");
+    v("right", right, "of the state of those that stay");
+    v("reason", reason, "why it is this one that goes");
+  }
+};
+
+using RepairEvents = EventList<SumNotFinite, PeerRests, ReplicaReplaced>;
+
+}  // namespace swarm::records

@@ -1,0 +1,50 @@
+// What stands before a run begins: what an earlier one left behind, and what a person should know.
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "apps/launch/run_folder.h"
+#include "apps/launch/timeline.h"
+
+namespace swarm::launch {
+
+namespace fs = std::filesystem;
+
+BOOST_AUTO_TEST_SUITE(BeginningAnew)
+
+BOOST_AUTO_TEST_CASE(what_a_run_left_behind_is_moved_and_its_settings_and_key_stay) {
+  char path[] = "/tmp/swarm-test-XXXXXX";
+  BOOST_REQUIRE(::mkdtemp(path) != nullptr);
+  const fs::path folder = path;
+  fs::create_directories(folder / "nodes/s0/db");
+  for (const char* name :
+       {"config.toml", "operator.key", "run.lock", "events.jsonl", "nodes/s0/db/CURRENT"})
+    std::ofstream(folder / name) << name;
+  const auto aside = set_history_aside(path);
+  BOOST_REQUIRE(aside.ok());
+  for (const char* stays : {"config.toml", "operator.key", "run.lock"})
+    BOOST_TEST(fs::exists(folder / stays));
+  for (const char* goes : {"events.jsonl", "nodes/s0/db/CURRENT"}) {
+    BOOST_TEST(!fs::exists(folder / goes));
+    BOOST_TEST(fs::exists(fs::path(*aside) / goes));
+  }
+  fs::remove_all(folder);
+}
+
+BOOST_AUTO_TEST_CASE(one_trainer_alone_is_told_and_two_are_not) {
+  config::Experiment experiment;
+  config::NodeSpec peer, trainer;
+  peer.name = "s0";
+  trainer.name = "t0";
+  trainer.trainer = true;
+  experiment.nodes = {peer, trainer};
+  BOOST_TEST(weak_point(experiment).find("t0 is the only node") == 0u);
+  trainer.name = "t1";
+  experiment.nodes.push_back(trainer);
+  BOOST_TEST(weak_point(experiment) == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace swarm::launch

@@ -1,0 +1,69 @@
+// A stage whose last copy has left is told from a swarm that is stuck.
+#include "apps/sim/copies.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/support/sim_swarm.h"
+
+using namespace swarm;
+using namespace swarm::sim;
+
+namespace {
+
+struct Fixture : testing::SimSwarm {
+  Fixture() {
+    num_stages = 2;
+    training.steps = 100;
+    for (const char* name : {"s0a", "s0b"}) add_peer(name, 0);
+    for (const char* name : {"s1a", "s1b"}) add_peer(name, 1);
+    add_trainer("t0");
+    BOOST_REQUIRE(run_to_step(8));
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(Copies, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_swarm_in_which_nobody_left_has_lost_nothing) {
+  BOOST_TEST(!lost_stage(*this, {}).has_value());
+  for (auto& [name, node] : nodes) kill(name);
+  BOOST_TEST(!lost_stage(*this, {}).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_stage_that_nobody_has_after_its_last_peer_left_is_lost) {
+  kill("s1b");
+  *disks.at("s1b") = Disk();
+  start("s1b");
+  kill("s1a");  // before the other has fetched
+  system.run();
+  BOOST_REQUIRE(copies(*this).at(1).empty());
+  BOOST_TEST(!lost_stage(*this, {}).has_value());  // it will come back
+  BOOST_REQUIRE(lost_stage(*this, {"s1a"}).has_value());
+  BOOST_TEST(*lost_stage(*this, {"s1a"}) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_stage_with_a_copy_that_the_others_have_is_not_lost) {
+  kill("s1a");
+  BOOST_TEST(!copies(*this).at(1).empty());
+  BOOST_TEST(!lost_stage(*this, {"s1a"}).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_stage_whose_only_copies_match_nobody_is_lost_if_matching_ones_left) {
+  kill("s1b");
+  *disks.at("s1b") = Disk();
+  disks.at("s1b")->put({"stage/1", 1}, "older than what the others have", 3);
+  disks.at("s1b")->sync(1);
+  kill("s0a");
+  kill("s0b");
+  kill("s1a");
+  start("s0a");
+  start("s0b");
+  start("s1b");
+  BOOST_TEST(copies(*this).at(1) == (std::set<uint64_t>{1}), boost::test_tools::per_element());
+  BOOST_TEST(copies(*this).at(0).count(1) == 0u);
+  BOOST_TEST(!lost_stage(*this, {}).has_value());
+  BOOST_TEST(lost_stage(*this, {"s1a"}).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
