@@ -21,4 +21,9 @@ constexpr Attempt attempt_base(Term term, uint64_t gathering) {
   return Attempt((of_term << (kAttemptGatheringBits + kAttemptBits)) + (gathering << kAttemptBits));
 }
 
+/// Whether an attempt was leased after a later gathering than the one that gave `base`.
+constexpr bool is_of_later_gathering(Attempt attempt, Attempt base) {
+  return attempt.value() >> kAttemptBits > base.value() >> kAttemptBits;
+}
+
 }  // namespace swarm::routing

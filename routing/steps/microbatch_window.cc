@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "routing/steps/attempts.h"
+
 namespace swarm::routing {
 
 MicrobatchWindow step_window(Step open_step, bool next_may_come) {
@@ -18,6 +20,9 @@ Status admits(const MicrobatchWindow& window, Attempt min_attempt, const Microba
     return Error{ErrorCode::kStaleStep, fmt::format("the peer is past step {}", window.oldest - 1)};
   if (key.attempt < min_attempt)
     return Error{ErrorCode::kStaleStep, "the attempt was leased before the swarm gathered"};
+  // Steps of equal number may be of two histories until the peer has been admitted again.
+  if (is_of_later_gathering(key.attempt, min_attempt))
+    return Error{ErrorCode::kNotReady, "the swarm has gathered without this peer", 100};
   if (key.step > window.newest)
     return Error{ErrorCode::kNotReady,
                  fmt::format("the peer is behind, it takes steps up to {}", window.newest), 20};

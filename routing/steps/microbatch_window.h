@@ -22,7 +22,8 @@ MicrobatchWindow step_window(Step open_step, bool next_may_come);
 /// Periods overlap: `open_periods` earlier ones are still taken. Nothing waits.
 MicrobatchWindow period_window(Step period, uint64_t open_periods);
 
-/// Attempts below `min_attempt` were leased before the swarm gathered last.
+/// Attempts below `min_attempt` were leased before the swarm gathered last. Those of a later gathering are
+/// of a swarm that goes on without this peer: its parameters may be those of another history.
 /// Errors: kStaleStep (drop the work), kNotReady (try again in a moment).
 Status admits(const MicrobatchWindow& window, Attempt min_attempt, const MicrobatchKey& key);
 

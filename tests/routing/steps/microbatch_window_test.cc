@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "routing/steps/attempts.h"
 #include "tests/support/ids.h"
 
 using namespace swarm;
@@ -35,6 +36,18 @@ BOOST_AUTO_TEST_CASE(an_attempt_of_a_history_that_was_given_up_is_refused) {
   const auto window = step_window(Step(5), false);
   BOOST_TEST(verdict(window, 5, /*attempt=*/99, /*min_attempt=*/100) == ErrorCode::kStaleStep);
   BOOST_TEST(verdict(window, 5, /*attempt=*/100, /*min_attempt=*/100) == ErrorCode::kNone);
+}
+
+/// A part that was cut off, and has trained on, computed with its own parameters for the part that had gone
+/// back and reached the same step again (simulator, delayed updates: seeds 6600019 all, 6600034 lasting).
+BOOST_AUTO_TEST_CASE(an_attempt_of_a_gathering_that_went_on_without_the_peer_waits) {
+  const auto window = step_window(Step(5), false);
+  const Term ours = next_term(Term(), testing::node(1));
+  const Term theirs = next_term(ours, testing::node(2));
+  const uint64_t base = attempt_base(ours, 3).value();
+  BOOST_TEST(verdict(window, 5, base + 7, base) == ErrorCode::kNone);
+  BOOST_TEST(verdict(window, 5, attempt_base(ours, 4).value() + 1, base) == ErrorCode::kNotReady);
+  BOOST_TEST(verdict(window, 5, attempt_base(theirs, 0).value() + 1, base) == ErrorCode::kNotReady);
 }
 
 BOOST_AUTO_TEST_CASE(periods_overlap_and_nothing_waits) {
