@@ -81,6 +81,13 @@ std::string begin_anew(const std::string& folder, const config::Experiment& expe
   return written ? "" : to_string(written.error());
 }
 
+/// At what the folder has of earlier runs: it is put aside, or goes on.
+std::string look_back(const Arguments& a, const std::string& folder,
+                      const config::Experiment& experiment) {
+  if (!a.restart.empty()) return begin_anew(folder, experiment);
+  return a.resume.empty() ? "" : launch::missing_databases(folder, experiment);
+}
+
 void print_result(const launch::RunReport& report, const launch::RunState& state,
                   const std::optional<double>& baseline, const std::string& folder) {
   const auto rate = state.tokens_per_second();
@@ -122,8 +129,7 @@ int run(const Arguments& a) {
     if (why.empty()) why = take_over(folder, experiment);
     if (!why.empty()) return refuse(why, kBadConfig);
   }
-  if (!a.restart.empty())
-    if (const std::string why = begin_anew(folder, experiment); !why.empty()) return refuse(why, 1);
+  if (const std::string why = look_back(a, folder, experiment); !why.empty()) return refuse(why, 1);
   // Before the processes compete for the cores.
   const std::optional<double> baseline =
       tensor::bigram_loss(**text, experiment.base.training.validation_samples);

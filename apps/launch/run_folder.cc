@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <set>
 #include <vector>
 
 #include "records/fields.h"
@@ -72,6 +73,26 @@ Result<config::Experiment> read_experiment_of(const std::string& folder) {
   if (!loaded.ok())
     return Error{ErrorCode::kInvalidArgument, "errors in a run's file\n" + loaded.text()};
   return std::move(*loaded.experiment);
+}
+
+std::string missing_databases(const std::string& folder, const config::Experiment& experiment) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::file_size(folder + "/metrics.jsonl", error) == 0 || error) return "";  // nothing was done
+  std::set<int32_t> left, stages;
+  for (const auto& node : experiment.nodes) {
+    stages.insert(node.stages.begin(), node.stages.end());
+    if (fs::exists(folder + "/nodes/" + node.name + "/db/CURRENT", error))
+      left.insert(node.stages.begin(), node.stages.end());
+  }
+  std::string missing;
+  for (const int32_t stage : stages)
+    if (left.count(stage) == 0) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", stage);
+  if (missing.empty()) return "";
+  return fmt::format(
+      "no node has a database of stage {} (nodes/*/db): there is nothing to go on from; put them "
+      "back, or begin anew with: swarm run --restart {}",
+      missing, folder);
 }
 
 Result<std::string> set_history_aside(const std::string& folder) {

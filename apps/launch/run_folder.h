@@ -22,6 +22,10 @@ Status check_run_folder(const std::string& folder);
 /// for each).
 Result<config::Experiment> read_experiment_of(const std::string& folder);
 
+/// Why a run that has closed steps cannot go on: the stages of which no node has a database left. "": it
+/// may; whether what the databases hold suffices is seen when their nodes have opened them.
+std::string missing_databases(const std::string& folder, const config::Experiment& experiment);
+
 /// What a run in the folder has left behind is moved to its "before-TIME/"; config.toml and the run's key
 /// stay. Returns that folder. Requires that no process works in it. Errors: kIo.
 Result<std::string> set_history_aside(const std::string& folder);

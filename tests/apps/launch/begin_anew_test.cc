@@ -32,6 +32,31 @@ BOOST_AUTO_TEST_CASE(what_a_run_left_behind_is_moved_and_its_settings_and_key_st
   fs::remove_all(folder);
 }
 
+// It began at step 0 again, without a word, and was finished with exit code 0.
+BOOST_AUTO_TEST_CASE(a_run_whose_databases_are_gone_is_not_gone_on_with) {
+  char path[] = "/tmp/swarm-test-XXXXXX";
+  BOOST_REQUIRE(::mkdtemp(path) != nullptr);
+  const fs::path folder = path;
+  config::Experiment experiment;
+  for (const auto& [name, stage] : {std::pair("a", 0), std::pair("b", 0), std::pair("c", 1)}) {
+    config::NodeSpec node;
+    node.name = name;
+    node.stages = {stage};
+    experiment.nodes.push_back(node);
+    fs::create_directories(folder / "nodes" / name / "db");
+    std::ofstream(folder / "nodes" / name / "db/CURRENT") << "x";
+  }
+  fs::remove_all(folder / "nodes/c/db");
+  BOOST_TEST(missing_databases(path, experiment) == "");  // no step was closed
+  std::ofstream(folder / "metrics.jsonl") << "{}\n";
+  BOOST_TEST(missing_databases(path, experiment).find("of stage 1 (") != std::string::npos);
+  fs::create_directories(folder / "nodes/c/db");
+  std::ofstream(folder / "nodes/c/db/CURRENT") << "x";
+  fs::remove_all(folder / "nodes/a/db");
+  BOOST_TEST(missing_databases(path, experiment) == "");  // b has one
+  fs::remove_all(folder);
+}
+
 BOOST_AUTO_TEST_CASE(one_trainer_alone_is_told_and_two_are_not) {
   config::Experiment experiment;
   config::NodeSpec peer, trainer;
