@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "actors/net/links/session.h"
+#include "tests/support/sessions.h"
 
 using namespace swarm;
 using namespace swarm::actors;
@@ -14,9 +15,7 @@ using namespace swarm::actors::links;
 namespace {
 
 std::shared_ptr<LinksOptions> options(uint8_t number) {
-  auto options = std::make_shared<LinksOptions>();
-  options->node_id.bytes[0] = number;
-  options->run_id = "run";
+  auto options = std::make_shared<LinksOptions>(testing::link_options(number));
   options->max_chunk_bytes = 4096;
   options->max_body_bytes = 1 << 16;
   return options;

@@ -2,11 +2,22 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "actors/net/links/session.h"
 
 namespace swarm::testing {
+
+/// Of a node of the run "run".
+inline actors::LinksOptions link_options(uint8_t number) {
+  actors::LinksOptions options;
+  options.node_id.bytes[0] = number;
+  options.node_name = "node" + std::to_string(number);
+  options.run_id = "run";
+  return options;
+}
 
 /// Carries one chunk, `piece` bytes at a time; false when there is none.
 inline bool carry(actors::links::Session& from, actors::links::Session& to,
