@@ -243,9 +243,8 @@ void CoordinatorState::peer_gone(const PeerId& id, const std::string& reason) {
 
 caf::result<Mail> CoordinatorState::on_lease(const Mail& mail) {
   const auto& message = mail.as<proto::Lease>();
-  auto trainer = from_proto(message.trainer());
+  auto trainer = sender_of(mail, message.trainer());
   if (!trainer) return to_caf(trainer.error());
-  if (auto own = speaks_for(mail, trainer->id.node); !own) return to_caf(own.error());
   const RunText text = from_proto(message.text());
   const auto verdict = text_.judge(text, schedule_->frame().phase != Phase::kClosed);
   if (verdict == routing::TextCheck::Verdict::kWait)
@@ -281,9 +280,8 @@ caf::result<Mail> CoordinatorState::on_lease(const Mail& mail) {
 
 caf::result<Mail> CoordinatorState::on_slot_done(const Mail& mail) {
   const auto& message = mail.as<proto::SlotDone>();
-  auto trainer = from_proto(message.trainer());
+  auto trainer = sender_of(mail, message.trainer());
   if (!trainer) return to_caf(trainer.error());
-  if (auto own = speaks_for(mail, trainer->id.node); !own) return to_caf(own.error());
   auto report = read_slot_done(message);
   if (!report) return to_caf(report.error());
   auto orders = schedule_->slot_reported(*report, now());

@@ -47,9 +47,9 @@ class CoordinatorRecords {
   void write(const routing::orders::WriteMetrics& line,
              std::vector<records::LearnerProgress> learners, Term term);
 
-  /// How far the open step is; says so if it takes long (StepGoesOn).
-  /// People should hear of it.
+  /// People should hear that a peer's snapshots fail.
   void snapshots_fail(const routing::PeerFacts& peer, Step step);
+  /// How far the open step is; says so if it takes long (StepGoesOn).
   void watch(Step step, uint32_t slots_done, routing::Time now);
 
   /// What was measured of the speed so far is of another time.

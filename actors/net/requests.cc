@@ -28,6 +28,13 @@ Result<PeerAddress> from_proto(const proto::Peer& peer) {
   return PeerAddress{{*id, peer.actor()}, *endpoint, peer.node_name()};
 }
 
+Result<PeerAddress> sender_of(const Mail& mail, const proto::Peer& peer) {
+  auto address = from_proto(peer);
+  if (!address) return address;
+  if (auto own = speaks_for(mail, address->id.node); !own) return own.error();
+  return address;
+}
+
 proto::Text to_proto(const RunText& text) {
   proto::Text message;
   message.set_fingerprint(text.fingerprint);

@@ -41,6 +41,8 @@ struct PeerAddress {
   std::string node_name;
 };
 Result<PeerAddress> from_proto(const proto::Peer& peer);
+/// Who names itself in the mail. Errors: those of from_proto(), kRefused (see speaks_for()).
+Result<PeerAddress> sender_of(const Mail& mail, const proto::Peer& peer);
 
 /// Of a reason that another node gives, for printable().
 constexpr size_t kMaxReason = 512;

@@ -33,6 +33,7 @@
 #include "actors/node/node_supervisor.h"
 #include "actors/node/records_desk.h"
 #include "actors/node/roles.h"
+#include "common/hangups.h"
 
 namespace swarm::actors {
 namespace {
@@ -219,9 +220,7 @@ class RunningNode : public Node {
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
-    struct sigaction hangup {};  // nohup's wish is respected
-    if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
-      sigaddset(&signals, SIGHUP);
+    if (!hangups_are_ignored()) sigaddset(&signals, SIGHUP);
     return signals;
   }
 

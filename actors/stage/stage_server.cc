@@ -102,7 +102,7 @@ caf::result<Mail> StageServerState::on_save(const Mail& mail) {
   if (coordinator.known())  // else nobody can have told this peer to serve
     if (auto ruled = speaks_for(mail, coordinator.id().node); !ruled) return to_caf(ruled.error());
   if (!context_->at.has_state) return to_caf(context_->phase.refusal());
-  const auto message = mail.as<proto::SaveCheckpoint>();
+  const auto& message = mail.as<proto::SaveCheckpoint>();
   if (message.has_keep_step()) keeper_->writer().keep(Step(message.keep_step()));
   auto promise = self_->make_response_promise();
   keeper_->save([promise](const Status& saved) mutable {

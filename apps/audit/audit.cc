@@ -230,10 +230,8 @@ class Auditor {
     return any;
   }
 
-  const CommittedStep* first_that_stayed(const std::vector<const CommittedStep*>& commits) const {
-    for (const CommittedStep* one : commits)
-      if (replaced_.count({one->stage, one->step + 1, one->checksum}) == 0) return one;
-    return commits.front();
+  bool is_replaced(const CommittedStep& one) const {
+    return replaced_.count({one.stage, one.step + 1, one.checksum}) != 0;
   }
 
   /// Replicas of one round are equal, bit by bit.
@@ -244,9 +242,10 @@ class Auditor {
         rounds[{round->second, line.record.stage}].push_back(&line.record);
     for (const auto& [key, commits] : rounds) {
       const StageStep after(commits.front()->stage, commits.front()->step + 1);
+      const CommittedStep* first = nullptr;  // of those that stayed
       for (const CommittedStep* done : commits) {
-        if (replaced_.count({done->stage, done->step + 1, done->checksum}) != 0) continue;
-        const CommittedStep* first = first_that_stayed(commits);
+        if (is_replaced(*done)) continue;
+        if (first == nullptr) first = done;
         if (done->checksum != first->checksum)
           violation(at(done->step, done->stage) + ": after it " + who(done->held) + " has " +
                     hex(done->checksum) + ", " + who(first->held) + " has " + hex(first->checksum));

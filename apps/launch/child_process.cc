@@ -10,6 +10,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "common/hangups.h"
+
 namespace swarm::launch {
 namespace {
 
@@ -32,11 +34,6 @@ namespace {
 }
 
 }  // namespace
-
-bool hangups_are_ignored() {
-  struct sigaction now {};
-  return ::sigaction(SIGHUP, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
-}
 
 std::string ExitStatus::text() const {
   if (signal == 0) return "exit code " + std::to_string(code);

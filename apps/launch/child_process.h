@@ -20,9 +20,6 @@ struct ExitStatus {
   std::string text() const;
 };
 
-/// As under nohup: whoever started this process wants it to outlive the terminal, and its children too.
-bool hangups_are_ignored();
-
 class ChildProcess {
  public:
   /// `arguments[0]` is the program's path. Output (both streams) is appended to `output_file`. The

@@ -12,6 +12,7 @@
 #include "apps/launch/child_process.h"
 #include "apps/launch/run_folder.h"
 #include "apps/launch/timeline.h"
+#include "common/hangups.h"
 #include "records/files.h"
 
 namespace swarm::launch {

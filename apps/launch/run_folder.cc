@@ -15,6 +15,7 @@
 
 #include "records/fields.h"
 #include "records/files.h"
+#include "storage/options.h"
 
 namespace swarm::launch {
 namespace {
@@ -79,10 +80,13 @@ std::string missing_databases(const std::string& folder, const config::Experimen
   namespace fs = std::filesystem;
   std::error_code error;
   if (fs::file_size(folder + "/metrics.jsonl", error) == 0 || error) return "";  // nothing was done
+  const auto heads = storage::store_heads();
+  const auto kind = static_cast<size_t>(experiment.base.checkpoint.store);
+  if (kind >= heads.size()) return "";  // of a kind that tells nothing before it is opened
   std::set<int32_t> left, stages;
   for (const auto& node : experiment.nodes) {
     stages.insert(node.stages.begin(), node.stages.end());
-    if (fs::exists(folder + "/nodes/" + node.name + "/db/CURRENT", error))
+    if (fs::exists(folder + "/nodes/" + node.name + "/" + heads[kind], error))
       left.insert(node.stages.begin(), node.stages.end());
   }
   std::string missing;

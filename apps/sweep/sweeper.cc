@@ -12,6 +12,7 @@
 
 #include "apps/launch/line_tail.h"
 #include "apps/launch/run_folder.h"
+#include "common/hangups.h"
 #include "records/files.h"
 
 namespace swarm::sweep {
@@ -39,7 +40,7 @@ Result<SweepReport> Sweeper::run() {
   struct sigaction action {};
   action.sa_handler = on_interrupt;
   for (const int number : {SIGINT, SIGTERM}) ::sigaction(number, &action, nullptr);
-  if (!launch::hangups_are_ignored()) ::sigaction(SIGHUP, &action, nullptr);
+  if (!hangups_are_ignored()) ::sigaction(SIGHUP, &action, nullptr);
   g_interrupts = 0;
   for (const auto& cell : plan_.cells) {
     const Action next = next_action(state_, cell, options_.retry, has_run(cell));

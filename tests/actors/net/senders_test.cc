@@ -18,18 +18,10 @@ namespace {
 
 const TimePoint kStart = TimePoint{} + 1h;
 
-LinksOptions node(uint8_t number) {
-  LinksOptions options;
-  options.node_id.bytes[0] = number;
-  options.node_name = "node" + std::to_string(number);
-  options.run_id = "run";
-  return options;
-}
-
 /// A link from a to b, and what b's node is told.
 struct Link {
-  explicit Link(LinksOptions a_options = node(1)) {
-    LinksOptions b_options = node(2);
+  explicit Link(LinksOptions a_options = testing::link_options(1)) {
+    LinksOptions b_options = testing::link_options(2);
     b_options.on_refused = [this](const Refusal& refusal) { told.push_back(refusal); };
     auto budget = std::make_shared<ReceiveBudget>(1 << 20, nullptr);
     a.emplace(std::make_shared<LinksOptions>(std::move(a_options)), true, budget, kStart);
@@ -55,8 +47,8 @@ struct Place {
   /// `address`: from where its dials come. Under the name of node `name`.
   caf::actor start(uint8_t number, const std::string& address, uint8_t name,
                    const std::string& key = {}) {
-    LinksOptions options = node(number);
-    options.node_name = node(name).node_name;
+    LinksOptions options = testing::link_options(number);
+    options.node_name = testing::link_options(name).node_name;
     options.listen = {"host" + std::to_string(number), 1};
     options.key = key;
     options.on_refused = [this](const Refusal& refusal) { refused.push_back(refusal.reason); };
@@ -91,14 +83,16 @@ BOOST_AUTO_TEST_CASE(mail_is_of_the_node_at_the_other_end) {
   const auto mail = link.arrives();
   BOOST_REQUIRE_EQUAL(mail.size(), 1u);
   BOOST_REQUIRE(mail[0].mail.from.has_value());
-  BOOST_TEST((*mail[0].mail.from == node(1).node_id));
-  BOOST_TEST(speaks_for(mail[0].mail, node(1).node_id).ok());
-  BOOST_TEST((speaks_for(mail[0].mail, node(3).node_id).code() == ErrorCode::kRefused));
-  BOOST_TEST(speaks_for(make_mail(proto::Echo()), node(3).node_id).ok());  // of this process
+  BOOST_TEST((*mail[0].mail.from == testing::link_options(1).node_id));
+  BOOST_TEST(speaks_for(mail[0].mail, testing::link_options(1).node_id).ok());
+  BOOST_TEST(
+      (speaks_for(mail[0].mail, testing::link_options(3).node_id).code() == ErrorCode::kRefused));
+  BOOST_TEST(speaks_for(make_mail(proto::Echo()), testing::link_options(3).node_id)
+                 .ok());  // of this process
 }
 
 BOOST_AUTO_TEST_CASE(refused_mail_is_told_with_its_senders_name) {
-  LinksOptions tool = node(1);
+  LinksOptions tool = testing::link_options(1);
   tool.is_tool = true;
   Link link(tool);
   BOOST_REQUIRE(link.a->request("coordinator", make_mail(proto::RegisterPeer()), kStart).ok());
@@ -123,7 +117,7 @@ BOOST_AUTO_TEST_CASE(what_an_actor_refuses_is_told_too_of_requests_and_of_mail_t
 }
 
 BOOST_AUTO_TEST_CASE(a_hello_with_a_name_that_is_none_is_refused) {
-  LinksOptions strange = node(1);
+  LinksOptions strange = testing::link_options(1);
   strange.node_name = "a\nb";
   Link link(strange);
   BOOST_TEST((link.b->state() == Session::State::kClosed));
@@ -161,7 +155,7 @@ BOOST_AUTO_TEST_CASE(
     auto moved = place.start(7, "10.9.9.9:1", 1, proof);
     BOOST_TEST(place.dial(before, 2) == "node2");
     BOOST_TEST((place.dial(moved, 2) == "node2") == !proof.empty());
-    place.network.kill(node(1).node_id);
+    place.network.kill(testing::link_options(1).node_id);
     place.system.advance(1s);
     BOOST_TEST(place.dial(moved, 2) == "node2");
   }

@@ -14,10 +14,7 @@ namespace {
 const TimePoint kStart = TimePoint{} + 1h;
 
 std::shared_ptr<LinksOptions> options(uint8_t number) {
-  auto options = std::make_shared<LinksOptions>();
-  options->node_id.bytes[0] = number;
-  options->node_name = "node" + std::to_string(number);
-  options->run_id = "run";
+  auto options = std::make_shared<LinksOptions>(testing::link_options(number));
   return options;
 }
 

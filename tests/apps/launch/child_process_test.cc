@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "apps/launch/run_folder.h"
+#include "common/hangups.h"
 #include "records/files.h"
 
 namespace swarm::launch {
