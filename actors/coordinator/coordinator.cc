@@ -56,6 +56,9 @@ void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
                                 training.microbatch, static_cast<uint64_t>(deps_.sequence),
                                 parts.open_together},
       deps_.events, book_);
+  schedule_->ask(consent_);
+  gathering_->ask(consent_);
+  quorum_ = std::make_unique<QuorumMail>(self_, deps_.links, consent_, [this] { may_go_on(); });
   leases_ = std::make_unique<LeaseCounter>(self_);
   mail_ = std::make_unique<StepMail>(self_, book_, training.microbatch, mail_hooks());
   office_ = std::make_unique<OfficeMail>(
@@ -105,6 +108,7 @@ void CoordinatorState::on_tick() {
   office_->hold_election();
   if (!active()) return;
   leases_->expire(now(), stamp());
+  if (!still_agreed()) return;
   const auto& ledger = schedule_->frame().open.ledger;
   records_->watch(step(), ledger ? ledger->slots_done() : 0, now());
   const bool gathers = schedule_->frame().phase == Phase::kClosed;
@@ -119,6 +123,7 @@ void CoordinatorState::on_tick() {
 void CoordinatorState::on_node_down(const NodeInfo& info) {
   office_->link_down(info.id);
   if (!active()) return;
+  quorum_->gone(info.id);
   leases_->drop(info.id);
   records_->traffic().forget(info.id);
   for (const ActorId& trainer : roster_->trainers_of(info.id)) {
@@ -139,10 +144,12 @@ void CoordinatorState::take_over() {
   text_.remember(deps_.text->get());
   office_->publish();
   gathering_->new_term();
+  consent_.begin({term, deps_.id.node});
   gather(fmt::format("a new coordinator, term {}", routing::term_number(term)), std::nullopt);
 }
 
-/// All who knew of earlier terms were gone when this one took over.
+/// All who knew of earlier terms were gone when this one took over, or nothing more can be agreed on in
+/// the present one.
 void CoordinatorState::raise_term(Term seen) {
   office_->office().raise_term(seen);
   const Term term = office_->office().term();
@@ -150,6 +157,7 @@ void CoordinatorState::raise_term(Term seen) {
   log_info(fmt::format("event=raises_term term={}", term));
   office_->publish();
   gathering_->new_term();
+  consent_.begin({term, deps_.id.node});
   gather(fmt::format("a peer has followed term {}", routing::term_number(seen)),
          schedule_->applied());
 }
@@ -161,82 +169,12 @@ void CoordinatorState::step_down(const std::string& reason) {
   office_->office().step_down();
   schedule_->close();
   gathering_->stop();
+  consent_.stop();
+  quorum_->clear();
   roster_->clear();
   text_.forget();
   book_.clear();
   records_->traffic().clear();
-}
-
-// -- peers
-
-caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
-  const auto& message = mail.as<proto::RegisterPeer>();
-  auto registration = read_registration(message, {deps_.num_stages, deps_.training.steps});
-  if (!registration) return to_caf(registration.error());
-  if (auto own = speaks_for(mail, registration->address.id.node); !own) return to_caf(own.error());
-  const Term ours = office_->office().term(), seen = registration->foreign_term;
-  if (seen > ours) raise_term(routing::within_jump(seen, ours));  // the next ones lead further
-  text_.remember(from_proto(message.text()));
-  const PeerAddress& address = registration->address;
-  records_->traffic().report(address.id.node,
-                             {message.bytes_sent().begin(), message.bytes_sent().end()});
-  for (const PeerId& before : roster_->predecessors(address.id))
-    peer_gone(before, "its role was started again");
-  book_.add(address);
-  const bool is_new =
-      roster_->report(address.id, registration->stage, address.node_name, registration->report);
-  if (is_new) {
-    gathering_->newcomer(now());
-    resolve(address);
-  }
-  if (roster_->begins_to_fail(address.id))
-    records_->snapshots_fail(*roster_->find(address.id), step());
-  auto verdict = admit(address.id);
-  verdict.keep_step = schedule_->frame().saves.known();
-  const Term term = office_->office().term();
-  return write_verdict(verdict, book_, term, routing::attempt_base(term, gathering_->count()),
-                       roster_->reported(), text_.text());
-}
-
-void CoordinatorState::resolve(const PeerAddress& address) {
-  self_
-      ->request(deps_.links, milliseconds(5'000), resolve_atom::value, address.id, address.endpoint)
-      .then(
-          [this, id = address.id](const caf::actor& proxy) {
-            auto* peer = roster_->find(id);
-            if (peer != nullptr) peer->reachable = book_.set_proxy(id, proxy);
-          },
-          [this, id = address.id](const caf::error& error) {  // it registers again as a new one
-            if (active()) peer_gone(id, "it cannot be reached: " + from_caf(error).detail);
-          });
-}
-
-routing::Verdict CoordinatorState::admit(const PeerId& id) {
-  if (schedule_->frame().phase != Phase::kClosed) {
-    routing::Orders orders;
-    auto verdict = schedule_->admit(id, orders, now());
-    carry_out(orders);
-    if (schedule_->frame().phase != Phase::kClosed) return verdict;
-  }
-  auto verdict = gathering_->admit(id);
-  if (verdict.kind != routing::Verdict::Kind::kServe) return verdict;
-  carry_out(gathering_->next(now()));
-  const auto* peer = roster_->find(id);
-  if (schedule_->frame().is_open()) verdict.keep_held = peer != nullptr && peer->serving;
-  return verdict;
-}
-
-void CoordinatorState::peer_gone(const PeerId& id, const std::string& reason) {
-  const auto* peer = roster_->find(id);
-  if (peer == nullptr) return;
-  const Stage stage = peer->stage;
-  const bool was_serving = peer->serving;
-  records_->record(step(), records::PeerLost{book_.name(id), reason}, stage);
-  roster_->remove(id);
-  book_.remove(id);
-  gathering_->plan_anew();
-  carry_out(schedule_->peer_lost(id, stage, was_serving, now()));
-  mail_->lost(id, reason);
 }
 
 // -- trainers
@@ -245,6 +183,7 @@ caf::result<Mail> CoordinatorState::on_lease(const Mail& mail) {
   const auto& message = mail.as<proto::Lease>();
   auto trainer = sender_of(mail, message.trainer());
   if (!trainer) return to_caf(trainer.error());
+  quorum_->came(*trainer);
   const RunText text = from_proto(message.text());
   const auto verdict = text_.judge(text, schedule_->frame().phase != Phase::kClosed);
   if (verdict == routing::TextCheck::Verdict::kWait)
@@ -256,6 +195,7 @@ caf::result<Mail> CoordinatorState::on_lease(const Mail& mail) {
                            trainer->node_name, {text.fingerprint}, other_text(text, text_.text())});
     return write_leases({}, office_->office().term(), step(), false, text_.text());
   }
+  consent_.takes_part(trainer->id.node);
   if (roster_->add_trainer(trainer->id))
     records_->record(step(), records::TrainerJoined{trainer->node_name});
   records_->traffic().report(trainer->id.node,

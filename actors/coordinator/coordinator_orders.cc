@@ -16,6 +16,7 @@ using std::chrono::milliseconds;
 void CoordinatorState::carry_out(const routing::Orders& orders) {
   for (const routing::Order& order : orders)
     std::visit([this](const auto& one) { obey(one); }, order);
+  quorum_->send();
 }
 
 template <class Order>

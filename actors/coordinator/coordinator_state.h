@@ -1,11 +1,13 @@
-/// Inside of the Coordinator. Included by coordinator.cc (mail and events), coordinator_orders.cc
-/// (what is to be done) and coordinator_status.cc (what people ask) only.
+/// Inside of the Coordinator. Included by coordinator.cc (its life, trainers), coordinator_peers.cc,
+/// coordinator_quorum.cc (who agrees), coordinator_orders.cc (what is to be done) and
+/// coordinator_status.cc (what people ask) only.
 ///
 /// Decides nothing: mail is decoded once (coordinator_mail.h), the pure parts are asked, and their
 /// orders are carried out at once, in their order.
 ///
 ///     OfficeMail -> routing Office      who coordinates
 ///     gathering_, schedule_             routing/membership, routing/steps: one of them is active
+///     consent_   -> QuorumMail          whether more than half agree
 ///     leases_    -> routing LeaseDesk   who gets slots next
 ///     mail_, records_                   carry out
 #pragma once
@@ -20,9 +22,11 @@
 #include "actors/coordinator/lease_counter.h"
 #include "actors/coordinator/office_mail.h"
 #include "actors/coordinator/peer_book.h"
+#include "actors/coordinator/quorum_mail.h"
 #include "actors/coordinator/step_mail.h"
 #include "actors/net/links/links.h"
 #include "common/strong_id.h"
+#include "routing/membership/consent.h"
 #include "routing/membership/gathering.h"
 #include "routing/membership/roster.h"
 #include "routing/membership/text_check.h"
@@ -41,7 +45,6 @@ class CoordinatorState {
  private:
   // coordinator.cc
   caf::result<Mail> on_mail(const Mail& mail);
-  caf::result<Mail> on_register(const Mail& mail);
   caf::result<Mail> on_lease(const Mail& mail);
   caf::result<Mail> on_slot_done(const Mail& mail);
   caf::result<Mail> on_save();
@@ -50,10 +53,17 @@ class CoordinatorState {
   void take_over();
   void raise_term(Term seen);
   void step_down(const std::string& reason);
+  void serve_leases();
+
+  // coordinator_peers.cc
+  caf::result<Mail> on_register(const Mail& mail);
   void resolve(const PeerAddress& address);
   routing::Verdict admit(const PeerId& id);
   void peer_gone(const PeerId& id, const std::string& reason);
-  void serve_leases();
+
+  // coordinator_quorum.cc
+  void may_go_on();
+  bool still_agreed();
 
   // coordinator_orders.cc
   void carry_out(const routing::Orders& orders);
@@ -83,6 +93,9 @@ class CoordinatorState {
   std::unique_ptr<OfficeMail> office_;
   std::unique_ptr<routing::Schedule> schedule_;
   std::unique_ptr<routing::Gathering> gathering_;
+  routing::Consent consent_;
+  std::optional<routing::Time> outranked_at_;
+  std::unique_ptr<QuorumMail> quorum_;
   std::unique_ptr<LeaseCounter> leases_;
   std::unique_ptr<CoordinatorRecords> records_;
   std::unique_ptr<StepMail> mail_;

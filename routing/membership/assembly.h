@@ -32,6 +32,7 @@ class Assembly {
   void voted(const std::string& voter, const NodeId& process, ConfigurationNumber number,
              Step step);
   Count votes() const { return count(decided_.voters, votes_); }
+  bool has_vote(const std::string& voter) const { return votes_.count(voter) != 0; }
   bool may_commit() const { return !change_ && votes().most(); }
   /// The commit is decided. Requires may_commit().
   void commit(History after);

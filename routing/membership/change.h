@@ -15,8 +15,12 @@ struct Change {
 
   Count old_count() const { return count(from.voters, stored); }
   Count new_count() const { return count(to.voters, stored); }
-  /// Stored by more than half of both. Where nobody voted before, of the new one.
-  bool holds() const { return new_count().most() && (from.voters.empty() || old_count().most()); }
+  /// Stored by more than half of both. Where nobody voted before, of the new one; one that is forced, by
+  /// all of the new one.
+  bool holds() const {
+    if (to.forced) return new_count().missing.empty();
+    return new_count().most() && (from.voters.empty() || old_count().most());
+  }
 };
 
 }  // namespace swarm::routing

@@ -97,7 +97,7 @@ Orders Gathering::make_plan(Time now) {
   Orders out;
   const Supplies supplies = roster_.supplies();
   auto wait = unreported(now);
-  if (!wait) wait = too_few(supplies, now);
+  if (!wait) wait = consent_ ? unanswered(supplies, now) : too_few(supplies, now);
   if (!wait) wait = not_yet(supplies, now);
   if (wait) {
     waiting_for_ = *wait;
@@ -147,6 +147,13 @@ std::optional<std::string> Gathering::too_few(const Supplies& supplies, Time now
   if (!few || now - since_ >= options_.minority_patience) return std::nullopt;
   return fmt::format("only {} of {} peers are here; waiting a while for the others",
                      supplies.size(), swarm_peers_);
+}
+
+/// More than half of all that have a vote are to be here, for however long it takes.
+std::optional<std::string> Gathering::unanswered(const Supplies& supplies, Time now) {
+  (void)too_few(supplies, now);  // counts of how many peers there were
+  std::string wait = consent_->waits_for();
+  return wait.empty() ? std::nullopt : std::make_optional(std::move(wait));
 }
 
 std::optional<std::string> Gathering::not_yet(const Supplies& supplies, Time now) const {
@@ -305,6 +312,10 @@ Orders Gathering::open(Time now) {
     return {};
   }
   const Step step = plan_->step;
+  if (consent_ && !consent_->open({step, History()}, now)) {
+    waiting_for_ = "waiting until more than half have stored where the swarm goes on from";
+    return {};
+  }
   opened();
   return {orders::Open{step}};
 }

@@ -11,6 +11,7 @@
 
 #include "common/strong_id.h"
 #include "routing/membership/admission.h"
+#include "routing/membership/consent.h"
 #include "routing/membership/recovery.h"
 #include "routing/membership/roster.h"
 #include "routing/steps/orders.h"
@@ -41,6 +42,8 @@ class Gathering {
  public:
   Gathering(const GatheringOptions& options, Roster& roster) : options_(options), roster_(roster) {}
   virtual ~Gathering() = default;
+  /// Nothing is planned or opened without it; it outlives this. Without: no other node need agree.
+  void ask(Consent& consent) { consent_ = &consent; }
 
   /// The swarm gathers because of `reason`. `applied`: the updates that it has applied, if this
   /// coordinator led it until now. Nobody serves from now on; all are asked to register. While it
@@ -86,12 +89,14 @@ class Gathering {
   Roster& roster_;
   std::optional<RecoveryPlan> plan_;
   Time since_{};
+  Consent* consent_ = nullptr;
 
  private:
   Orders make_plan(Time now);
   Orders open(Time now);
   std::optional<std::string> unreported(Time now) const;
   std::optional<std::string> too_few(const Supplies& supplies, Time now);
+  std::optional<std::string> unanswered(const Supplies& supplies, Time now);
   std::optional<std::string> not_yet(const Supplies& supplies, Time now) const;
   std::optional<facts::Recovered> recovery(size_t present) const;
   std::vector<PeerId> sources_of(const RecoveryAction& action, bool in_memory) const;

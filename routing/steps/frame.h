@@ -16,6 +16,7 @@
 #include "routing/averaging/reach.h"
 #include "routing/averaging/readers.h"
 #include "routing/membership/admission.h"
+#include "routing/membership/consent.h"
 #include "routing/membership/latecomers.h"
 #include "routing/membership/replicas.h"
 #include "routing/membership/roster.h"
@@ -68,7 +69,8 @@ struct Frame {
   Readers readers;
   Latecomers latecomers;
   Repairs repairs;
-  Time now{};  ///< Of the call under way.
+  Consent* consent = nullptr;  ///< Without: no other node need agree to a commit.
+  Time now{};                  ///< Of the call under way.
   Orders orders;
 
   bool is_open() const { return phase == Phase::kOpen; }
@@ -82,6 +84,12 @@ struct Frame {
   void close();
   /// The snapshot that no peer may prune, if one is known.
   std::optional<Step> keep_step() const { return saves.keep(roster); }
+  /// Its votes are asked for.
+  void want_votes(Step step);
+  /// More than half have voted for the commit that leads on from `step`; if not, they are asked.
+  bool agreed(Step step);
+  /// That commit is decided.
+  void committed(History after);
   Round next_round() { return round_of(reign.term, ++rounds); }
   std::unique_ptr<StepLedger> make_ledger(Step step) const;
   /// Begins `step`, without a ledger.

@@ -47,6 +47,8 @@ class Schedule {
  public:
   Schedule(const ScheduleOptions& options, Roster& roster) : frame_(options, roster) {}
   virtual ~Schedule() = default;
+  /// No commit, and no end of a period, without it; it outlives this.
+  void ask(Consent& consent) { frame_.consent = &consent; }
 
   // -- life
   /// The swarm is at `step`: opens it with what peers hold of it.

@@ -48,7 +48,7 @@ void SyncSchedule::advance() {
   for (Stage stage; stage.value() < open.stages.size(); ++stage)
     if (open.stages[stage.value()].at == At::kFilling && open.ledger->stage_full(stage))
       start_round(stage);
-  if (open.all_averaged() && open.ledger->full()) commit();
+  if (open.all_averaged() && open.ledger->full() && frame_.agreed(open.step)) commit();
 }
 
 bool SyncSchedule::still_commits(Stage stage) const {
@@ -76,6 +76,7 @@ void SyncSchedule::start_round(Stage stage) {
 void SyncSchedule::send_close(Stage stage, bool go_on, const orders::CommitStep* commit,
                               std::vector<Relay> relays) {
   OpenStep& open = frame_.open;
+  frame_.want_votes(open.step);  // while they average
   orders::CloseStep close;
   close.stage = stage;
   close.step = open.step;
@@ -112,6 +113,7 @@ orders::CommitStep SyncSchedule::decide_commit(const OpenStep& closing) {
   frame_.order(closing.audit());  // whatever is committed has its line in the audit before
   commit.save = frame_.saves.decide(closing.step + 1, frame_.roster, frame_.now);
   commit.keep_step = frame_.keep_step();
+  frame_.committed(History());
   return commit;
 }
 

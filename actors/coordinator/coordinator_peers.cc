@@ -1,0 +1,88 @@
+// Coordinator: peers that register, and those that are gone.
+#include <fmt/format.h>
+
+#include "actors/coordinator/coordinator_mail.h"
+#include "actors/coordinator/coordinator_state.h"
+#include "actors/net/local.h"
+#include "records/catalogue.h"
+#include "routing/membership/term.h"
+#include "routing/steps/attempts.h"
+
+namespace swarm::actors {
+
+using std::chrono::milliseconds;
+using Phase = routing::Frame::Phase;
+
+caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
+  const auto& message = mail.as<proto::RegisterPeer>();
+  auto registration = read_registration(message, {deps_.num_stages, deps_.training.steps});
+  if (!registration) return to_caf(registration.error());
+  if (auto own = speaks_for(mail, registration->address.id.node); !own) return to_caf(own.error());
+  const Term ours = office_->office().term(), seen = registration->foreign_term;
+  if (seen > ours) raise_term(routing::within_jump(seen, ours));  // the next ones lead further
+  text_.remember(from_proto(message.text()));
+  const PeerAddress& address = registration->address;
+  records_->traffic().report(address.id.node,
+                             {message.bytes_sent().begin(), message.bytes_sent().end()});
+  for (const PeerId& before : roster_->predecessors(address.id))
+    peer_gone(before, "its role was started again");
+  book_.add(address);
+  quorum_->came(address);
+  const bool is_new =
+      roster_->report(address.id, registration->stage, address.node_name, registration->report);
+  if (is_new) {
+    gathering_->newcomer(now());
+    resolve(address);
+  }
+  if (roster_->begins_to_fail(address.id))
+    records_->snapshots_fail(*roster_->find(address.id), step());
+  auto verdict = admit(address.id);
+  if (verdict.kind == routing::Verdict::Kind::kServe) consent_.takes_part(address.id.node);
+  verdict.keep_step = schedule_->frame().saves.known();
+  const Term term = office_->office().term();
+  return write_verdict(verdict, book_, term, routing::attempt_base(term, gathering_->count()),
+                       roster_->reported(), text_.text());
+}
+
+void CoordinatorState::resolve(const PeerAddress& address) {
+  self_
+      ->request(deps_.links, milliseconds(5'000), resolve_atom::value, address.id, address.endpoint)
+      .then(
+          [this, id = address.id](const caf::actor& proxy) {
+            auto* peer = roster_->find(id);
+            if (peer != nullptr) peer->reachable = book_.set_proxy(id, proxy);
+          },
+          [this, id = address.id](const caf::error& error) {  // it registers again as a new one
+            if (active()) peer_gone(id, "it cannot be reached: " + from_caf(error).detail);
+          });
+}
+
+routing::Verdict CoordinatorState::admit(const PeerId& id) {
+  if (schedule_->frame().phase != Phase::kClosed) {
+    routing::Orders orders;
+    auto verdict = schedule_->admit(id, orders, now());
+    carry_out(orders);
+    if (schedule_->frame().phase != Phase::kClosed) return verdict;
+  }
+  auto verdict = gathering_->admit(id);
+  if (verdict.kind != routing::Verdict::Kind::kServe) return verdict;
+  carry_out(gathering_->next(now()));
+  const auto* peer = roster_->find(id);
+  if (schedule_->frame().is_open()) verdict.keep_held = peer != nullptr && peer->serving;
+  return verdict;
+}
+
+void CoordinatorState::peer_gone(const PeerId& id, const std::string& reason) {
+  const auto* peer = roster_->find(id);
+  if (peer == nullptr) return;
+  const Stage stage = peer->stage;
+  const bool was_serving = peer->serving;
+  records_->record(step(), records::PeerLost{book_.name(id), reason}, stage);
+  roster_->remove(id);
+  book_.remove(id);
+  gathering_->plan_anew();
+  carry_out(schedule_->peer_lost(id, stage, was_serving, now()));
+  mail_->lost(id, reason);
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,139 @@
+/// Whose agreement a coordinator needs, and what it asks of whom to get it: the states of a
+/// coordinator of docs/one_history.md, from its ballot to the votes for each commit.
+///
+///     kOff -begin()-> kAsks -judge(), finish()-> (ready) -open()-> kStores -> kReigns
+///                       ^                                             |          | open() elsewhere
+///                       '---- begin(), of a higher ballot ------------'----------'
+///
+/// Pure: time is an argument. One owner: the Coordinator, which sends what due() says, and tells each
+/// answer. Rules and proof: voter.h, quorum.h, assembly.h.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/result.h"
+#include "routing/membership/assembly.h"
+#include "routing/membership/change.h"
+#include "routing/membership/configuration.h"
+#include "routing/membership/quorum.h"
+#include "routing/membership/voter.h"
+#include "routing/time.h"
+
+namespace swarm::routing {
+
+/// What a voter is asked: one thing at a time.
+struct VoterAsk {
+  enum class What { kPromise, kStore, kLearn, kVote };
+  What what = What::kPromise;
+  std::string voter;
+  NodeId process;
+  Ballot ballot;
+  Configuration decided;  ///< Of kStore, kLearn.
+  Configuration next;     ///< Of kStore.
+  ConfigurationNumber
+      number;  ///< Of kVote, with `place`: where it is, and what follows is voted for.
+  Place place;
+};
+
+/// What it says: its state after it has taken what it was asked, or has refused to.
+struct VoterReply {
+  bool taken = false;
+  VoterAnswer voter;
+};
+
+class Consent {
+ public:
+  /// A voter that has not answered, or has failed to, is asked again after this.
+  static constexpr Time kRetry = std::chrono::seconds(1);
+  /// Fewer than needed are here for so long: people hear of it; and a change that cannot hold any more
+  /// is given up for another ballot.
+  static constexpr Time kPatience = std::chrono::seconds(5);
+
+  // -- who is here
+  /// A process of this node has registered a peer or asked for leases.
+  void came(const std::string& node, const NodeId& process);
+  /// It serves a stage or trains: it gets a vote with the next change.
+  void takes_part(const NodeId& process);
+  void gone(const NodeId& process);
+
+  // -- gathering
+  /// This coordinator gathers under a ballot of its own that it has not used before.
+  void begin(const Ballot& ballot);
+  /// It leads no more.
+  void stop();
+  /// What is waited for before a plan may be made; empty: it may.
+  std::string waits_for() const;
+  /// The swarm is to go on from `base`. True: a configuration that begins there holds, commits may
+  /// follow. Ask again after the next answer.
+  bool open(const Place& base, Time now);
+  /// Somebody has decided that this part goes on without the others: true if that changes anything.
+  bool force();
+
+  // -- leading
+  /// The open step is about to be done: its votes are asked for.
+  void want_votes(Step step);
+  bool may_commit(Step step) const;
+  /// The commit is decided. Requires may_commit(). Whoever has come or gone since the last one is
+  /// asked for in a change.
+  void commit(History after, Time now);
+
+  // -- mail
+  std::vector<VoterAsk> due(Time now);
+  /// True: something may have become possible.
+  bool answered(const VoterAsk& ask, const Result<VoterReply>& reply, Time now);
+
+  // -- questions
+  /// A voter follows a higher ballot: this one can do nothing more.
+  std::optional<Term> outranked() const { return outranked_; }
+  /// What was asked for cannot hold any more, but something else might, under a new ballot.
+  bool stuck(Time now) const;
+  /// Too few are here, and have been for kPatience.
+  std::optional<Count> minority(Time now) const;
+  bool reigns() const { return assembly_.has_value(); }
+  /// The configuration that holds; of a coordinator that does not reign yet, the newest that it knows.
+  const Configuration& configuration() const;
+
+ private:
+  struct Present {
+    NodeId process;
+    bool takes_part = false;
+    Time not_before{};
+    ConfigurationNumber knows;   ///< That it holds, by its last answer.
+    ConfigurationNumber stored;  ///< Proposed, and stored by it under this ballot.
+  };
+  enum class State { kOff, kAsks, kStores, kReigns };
+
+  std::optional<VoterAsk> next_ask(const std::string& node, const Present& voter) const;
+  std::optional<VoterAsk> ask_of_reign(const std::string& node, const Present& voter) const;
+  VoterAsk ask(VoterAsk::What what, const std::string& node, const Present& voter) const;
+  VoterAsk store(const Configuration& from, const Configuration& to, const std::string& node,
+                 const Present& voter) const;
+  bool take(const VoterAsk& ask, Present& voter, const VoterAnswer& answer);
+  bool stored(const std::string& node, ConfigurationNumber number);
+  std::vector<VoterAnswer> answers() const;
+  void judge_answers();
+  bool all_answered() const;
+  bool ready() const;
+  const Change* change() const;
+  Voters here() const;
+  /// Fewer of the lists than needed are here.
+  std::optional<Count> lacks() const;
+
+  State state_ = State::kOff;
+  Ballot ballot_;
+  std::map<std::string, Present> present_;
+  std::map<std::string, VoterAnswer> answers_;  ///< Promises under `ballot_`.
+  Ruling ruling_;
+  std::optional<Change> change_;  ///< To be finished (kAsks), or that this one wants (kStores).
+  std::optional<Assembly> assembly_;
+  Configuration before_;  ///< The one that the assembly's follows on.
+  bool votes_wanted_ = false, other_base_ = false, forced_ = false;
+  std::optional<Time> changes_since_, lacks_since_;
+  std::optional<Term> outranked_;
+};
+
+}  // namespace swarm::routing

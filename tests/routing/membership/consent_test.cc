@@ -1,0 +1,350 @@
+/// A coordinator's states, with voters that do what voter.h says.
+#include "routing/membership/consent.h"
+
+#include <boost/test/unit_test.hpp>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace swarm::routing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+NodeId process_of(const std::string& node, uint8_t life = 0) {
+  NodeId id;
+  id.bytes[0] = static_cast<uint8_t>(node.front());
+  id.bytes[1] = life;
+  return id;
+}
+
+Place at(uint64_t step) { return {Step(step), History()}; }
+
+/// Nodes whose voters outlive their processes, as disks do.
+struct Swarm {
+  std::map<std::string, Voter> voters;
+  std::set<std::string> away;  ///< Nothing reaches them.
+  std::set<std::string> mute;  ///< They take what they are asked; the answer is lost.
+  Time now = seconds(100);
+
+  explicit Swarm(const std::string& names) {
+    for (const char name : names) add(std::string(1, name));
+  }
+  void add(const std::string& name) { voters.emplace(name, Voter(name, std::nullopt, {})); }
+  void restart(const std::string& name) {
+    const VoterRecord record = voters.at(name).record();
+    voters.erase(name);
+    voters.emplace(name, Voter(name, record, {}));
+  }
+
+  Result<VoterReply> reach(const VoterAsk& ask) {
+    if (away.count(ask.voter) != 0) return Error{ErrorCode::kLinkLost, "away"};
+    Voter& voter = voters.at(ask.voter);
+    Status taken;
+    using What = VoterAsk::What;
+    if (ask.what == What::kPromise) taken = voter.promise(ask.ballot);
+    if (ask.what == What::kStore) taken = voter.store(ask.ballot, ask.decided, ask.next);
+    if (ask.what == What::kLearn) voter.learn(ask.decided);
+    if (ask.what == What::kVote) {
+      taken = voter.apply(ask.ballot, ask.number, ask.place);
+      if (taken.ok()) taken = voter.vote(ask.ballot, ask.number, ask.place.step);
+    }
+    if (mute.count(ask.voter) != 0) return Error{ErrorCode::kPeerTimeout, "no answer"};
+    return VoterReply{taken.ok(), voter.answer()};
+  }
+
+  /// Until nothing more is asked; how often something was.
+  int talk(Consent& consent) {
+    int asked = 0;
+    for (auto asks = consent.due(now); !asks.empty(); asks = consent.due(now))
+      for (const VoterAsk& ask : asks) {
+        ++asked;
+        consent.answered(ask, reach(ask), now);
+      }
+    return asked;
+  }
+  void pass(Consent& consent, Time time) {
+    now += time;
+    talk(consent);
+  }
+};
+
+void come(Consent& consent, const std::string& names) {
+  for (const char name : names) {
+    consent.came(std::string(1, name), process_of(std::string(1, name)));
+    consent.takes_part(process_of(std::string(1, name)));
+  }
+}
+
+void leave(Consent& consent, Swarm& swarm, const std::string& names) {
+  for (const char name : names) {
+    swarm.away.insert(std::string(1, name));
+    consent.gone(process_of(std::string(1, name)));
+  }
+}
+
+Ballot ballot(uint64_t term) { return {Term(term), process_of("z")}; }
+
+/// It leads `names` from `step` on.
+void lead(Consent& consent, Swarm& swarm, const std::string& names, uint64_t step = 0,
+          uint64_t term = 1) {
+  come(consent, names);
+  consent.begin(ballot(term));
+  swarm.talk(consent);
+  BOOST_REQUIRE_EQUAL(consent.waits_for(), "");
+  consent.open(at(step), swarm.now);
+  swarm.talk(consent);
+  BOOST_REQUIRE(consent.open(at(step), swarm.now));
+}
+
+void commit(Consent& consent, Swarm& swarm, uint64_t step) {
+  consent.want_votes(Step(step));
+  swarm.talk(consent);
+  BOOST_REQUIRE(consent.may_commit(Step(step)));
+  consent.commit(History(), swarm.now);
+  swarm.talk(consent);
+}
+
+std::string list(const Consent& consent) {
+  std::string text;
+  for (const auto& voter : consent.configuration().voters) text += voter;
+  return text;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(consent)
+
+BOOST_AUTO_TEST_CASE(a_fresh_swarm_makes_the_first_configuration_of_all_who_are_here) {
+  Swarm swarm("abc");
+  Consent one;
+  lead(one, swarm, "abc");
+  BOOST_TEST(list(one) == "abc");
+  BOOST_TEST(one.configuration().number.value() == 1u);
+  BOOST_TEST(!one.may_commit(Step(0)));  // nobody has voted
+  commit(one, swarm, 0);
+  commit(one, swarm, 1);
+  BOOST_TEST(!one.may_commit(Step(1)));
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_asked_twice_and_a_step_costs_one_question_each) {
+  Swarm swarm("abc");
+  Consent one;
+  lead(one, swarm, "abc");
+  commit(one, swarm, 0);
+  BOOST_TEST(swarm.talk(one) == 0);
+  one.want_votes(Step(1));
+  BOOST_TEST(swarm.talk(one) == 3);
+}
+
+BOOST_AUTO_TEST_CASE(half_is_not_enough_for_a_commit_and_the_missing_are_named_after_a_while) {
+  Swarm swarm("abcd");
+  Consent one;
+  lead(one, swarm, "abcd");
+  commit(one, swarm, 0);
+  leave(one, swarm, "cd");
+  one.want_votes(Step(1));
+  swarm.talk(one);
+  BOOST_TEST(!one.may_commit(Step(1)));
+  BOOST_TEST(!one.minority(swarm.now).has_value());
+  swarm.pass(one, seconds(6));
+  BOOST_REQUIRE(one.minority(swarm.now).has_value());
+  BOOST_TEST(one.minority(swarm.now)->text() == "have 2 of 4, missing c, d");
+  swarm.away.clear();
+  come(one, "c");
+  swarm.talk(one);
+  BOOST_TEST(one.may_commit(Step(1)));
+  BOOST_TEST(!one.minority(swarm.now).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(
+    who_is_lost_leaves_the_list_with_the_next_commit_so_that_others_may_be_lost_too) {
+  Swarm swarm("abcde");
+  Consent one;
+  lead(one, swarm, "abcde");
+  leave(one, swarm, "de");
+  commit(one, swarm, 0);
+  BOOST_TEST(list(one) == "abc");
+  BOOST_TEST(one.configuration().number.value() == 2u);
+  leave(one, swarm, "c");
+  commit(one, swarm, 1);
+  BOOST_TEST(list(one) == "ab");
+  leave(one, swarm, "b");
+  one.want_votes(Step(2));
+  swarm.talk(one);
+  BOOST_TEST(!one.may_commit(Step(2)));
+}
+
+BOOST_AUTO_TEST_CASE(who_comes_has_a_vote_once_it_takes_part) {
+  Swarm swarm("abc");
+  Consent one;
+  lead(one, swarm, "abc");
+  swarm.add("d");
+  one.came("d", process_of("d"));
+  commit(one, swarm, 0);
+  BOOST_TEST(list(one) == "abc");
+  one.takes_part(process_of("d"));
+  commit(one, swarm, 1);
+  BOOST_TEST(list(one) == "abcd");
+  BOOST_TEST(swarm.voters.at("d").record().decided.number.value() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_smaller_part_with_a_coordinator_of_its_own_waits_and_a_larger_one_goes_on) {
+  Swarm swarm("abcdefgh");
+  Consent one;
+  lead(one, swarm, "abcdefgh");
+  commit(one, swarm, 0);
+  swarm.away = {"a", "b", "c", "d", "e"};
+  Consent small;
+  come(small, "fgh");
+  small.begin(ballot(2));
+  swarm.talk(small);
+  BOOST_TEST(small.waits_for() == "minority: have 3 of 8, missing a, b, c, d, e");
+  BOOST_TEST(!small.open(at(1), swarm.now));
+
+  swarm.away = {"f", "g", "h"};
+  Consent large;
+  lead(large, swarm, "abcde", 1, 3);
+  BOOST_TEST(list(large) == "abcde");
+  commit(large, swarm, 1);
+  // The one before has its voters in both parts, and may commit nothing more.
+  swarm.away = {"f", "g", "h"};
+  one.want_votes(Step(1));
+  swarm.pass(one, seconds(2));
+  BOOST_TEST(!one.may_commit(Step(1)));
+  BOOST_TEST(one.outranked().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_change_that_may_hold_is_finished_by_the_next_coordinator) {
+  Swarm swarm("abcde");
+  Consent one;
+  lead(one, swarm, "abcde");
+  one.want_votes(Step(0));
+  swarm.talk(one);
+  leave(one, swarm, "e");
+  swarm.mute = {"a", "b", "c", "d"};  // the change is stored, and the coordinator never hears of it
+  one.commit(History(), swarm.now);
+  swarm.talk(one);
+  BOOST_TEST(list(one) == "abcde");
+  swarm.mute.clear();
+  Consent next;
+  lead(next, swarm, "abc", 1, 2);
+  BOOST_TEST(next.configuration().number.value() == 3u);  // 2 was finished
+  BOOST_TEST(list(next) == "abc");
+}
+
+BOOST_AUTO_TEST_CASE(a_fresh_node_that_answers_first_does_not_begin_the_run_anew) {
+  Swarm swarm("abc");
+  Consent one;
+  lead(one, swarm, "abc");
+  swarm.add("d");
+  Consent next;
+  come(next, "ad");
+  next.begin(ballot(2));
+  for (const VoterAsk& ask : next.due(swarm.now))
+    if (ask.voter == "d") next.answered(ask, swarm.reach(ask), swarm.now);
+  BOOST_TEST(next.waits_for() == "waiting for the answers of more than half");
+  swarm.pass(next, seconds(2));
+  BOOST_TEST(next.waits_for() == "minority: have 1 of 3, missing b, c");
+}
+
+BOOST_AUTO_TEST_CASE(a_vote_of_a_process_that_is_gone_does_not_count_and_the_next_is_asked) {
+  Swarm swarm("abc");
+  Consent one;
+  lead(one, swarm, "abc");
+  swarm.away = {"b", "c"};
+  one.want_votes(Step(0));
+  swarm.talk(one);
+  swarm.restart("a");
+  one.came("a", process_of("a", 1));
+  swarm.away = {"a", "c"};
+  swarm.pass(one, seconds(2));
+  BOOST_TEST(!one.may_commit(Step(0)));  // b's is the only one
+  swarm.away = {"c"};
+  swarm.pass(one, seconds(2));
+  BOOST_TEST(one.may_commit(Step(0)));
+}
+
+BOOST_AUTO_TEST_CASE(going_back_in_one_term_takes_another_number_that_says_so) {
+  Swarm swarm("abc");
+  Consent one;
+  lead(one, swarm, "abc");
+  commit(one, swarm, 0);
+  commit(one, swarm, 1);
+  BOOST_TEST(one.open(at(2), swarm.now));  // where it is: nothing to agree on
+  BOOST_TEST(!one.open(at(1), swarm.now));
+  BOOST_TEST(!one.may_commit(Step(1)));
+  swarm.talk(one);
+  BOOST_TEST(one.open(at(1), swarm.now));
+  BOOST_TEST(one.configuration().number.value() == 2u);
+  BOOST_TEST(one.configuration().gone_back);
+  commit(one, swarm, 1);
+}
+
+BOOST_AUTO_TEST_CASE(another_base_while_one_is_being_stored_needs_another_ballot) {
+  Swarm swarm("abc");
+  Consent one;
+  come(one, "abc");
+  one.begin(ballot(1));
+  swarm.talk(one);
+  one.open(at(3), swarm.now);
+  BOOST_TEST(!one.stuck(swarm.now));
+  one.open(at(2), swarm.now);
+  BOOST_TEST(one.stuck(swarm.now));
+  lead(one, swarm, "abc", 2, 2);
+  BOOST_TEST(one.configuration().base.step.value() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_change_that_can_hold_no_more_is_given_up_for_a_higher_ballot) {
+  Swarm swarm("abcde");
+  Consent one;
+  lead(one, swarm, "abc");
+  come(one, "de");
+  one.want_votes(Step(0));
+  swarm.talk(one);
+  swarm.away = {"c", "d", "e"};
+  one.commit(History(), swarm.now);
+  swarm.talk(one);
+  leave(one, swarm, "cde");
+  swarm.pass(one, seconds(2));
+  BOOST_TEST(!one.stuck(swarm.now));
+  swarm.pass(one, seconds(4));
+  BOOST_TEST(one.stuck(swarm.now));
+}
+
+BOOST_AUTO_TEST_CASE(a_part_that_is_told_to_goes_on_without_the_others_who_join_it_if_they_waited) {
+  Swarm swarm("abcd");
+  Consent one;
+  lead(one, swarm, "abcd");
+  commit(one, swarm, 0);
+  leave(one, swarm, "cd");
+  BOOST_TEST(one.force());
+  one.begin(ballot(2));
+  swarm.talk(one);
+  BOOST_TEST(one.waits_for() == "");
+  one.open(at(1), swarm.now);
+  swarm.talk(one);
+  BOOST_REQUIRE(one.open(at(1), swarm.now));
+  BOOST_TEST(one.configuration().forced);
+  BOOST_TEST(list(one) == "ab");
+  commit(one, swarm, 1);
+  swarm.away.clear();
+  come(one, "cd");
+  commit(one, swarm, 2);
+  BOOST_TEST(list(one) == "abcd");
+  BOOST_TEST(!one.configuration().forced);
+  BOOST_TEST(swarm.voters.at("c").record().decided.number == one.configuration().number);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_forced_where_nothing_waits) {
+  Swarm swarm("abc");
+  Consent one;
+  lead(one, swarm, "abc");
+  BOOST_TEST(!one.force());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace swarm::routing
