@@ -54,10 +54,12 @@ struct Configuration {
   Place base;
   /// More than `base` may have been committed in the number before: that is given up.
   bool gone_back = false;
+  /// Made without more than half of the list before it (docs/one_history.md).
+  bool forced = false;
 
   friend bool operator==(const Configuration& a, const Configuration& b) {
     return a.number == b.number && a.voters == b.voters && a.base == b.base &&
-           a.gone_back == b.gone_back;
+           a.gone_back == b.gone_back && a.forced == b.forced;
   }
   friend bool operator!=(const Configuration& a, const Configuration& b) { return !(a == b); }
 };
