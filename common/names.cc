@@ -23,6 +23,7 @@ constexpr RoleRow kRoles[] = {
     {Role::kState, "state", true},
     {Role::kCoordinator, "coordinator", false},
     {Role::kTrainer, "trainer", false},
+    {Role::kVoter, "voter", false},
 };
 
 const RoleRow& row_of(Role role) {

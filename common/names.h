@@ -19,6 +19,7 @@ constexpr const char* kEchoName = "echo";
 constexpr const char* kDialBackName = "dial_back";
 constexpr const char* kRecordsName = "records";
 constexpr const char* kCallBackName = "call_back";
+constexpr const char* kVoterName = "voter";  ///< In each of its lives.
 
 /// Key in the distributed table under which coordinators announce themselves.
 constexpr const char* kCoordinatorKey = "coordinator";
@@ -49,6 +50,7 @@ enum class Role : uint8_t {
   kState,         ///< Hands its state to neighbours and fetches theirs.
   kCoordinator,
   kTrainer,
+  kVoter,  ///< Its node's, for all its roles.
 };
 
 /// The name of one such actor: "stage.0", the first stage of its node; "averager.0", which belongs

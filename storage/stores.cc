@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/check.h"
+#include "storage/set_aside.h"
 
 namespace swarm::storage {
 namespace {
@@ -35,14 +36,7 @@ Result<std::string> set_store_aside(StoreKind kind, const std::string& node_fold
                                     const std::string& time) {
   const auto row = static_cast<size_t>(kind);
   SWARM_CHECK(row < rows().size());
-  const std::string from = options_in(node_folder, rows()[row]).directory;
-  const std::string to = from + ".damaged-" + time;
-  std::error_code error;
-  std::string free = to;
-  for (int i = 2; std::filesystem::exists(free, error); ++i) free = to + "-" + std::to_string(i);
-  std::filesystem::rename(from, free, error);
-  if (error) return Error{ErrorCode::kIo, "cannot rename " + from + ": " + error.message()};
-  return free;
+  return set_aside(options_in(node_folder, rows()[row]).directory, time);
 }
 
 Result<std::shared_ptr<CheckpointStore>> find_store(const std::string& node_folder) {

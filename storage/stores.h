@@ -23,9 +23,8 @@ struct StoreInfo {
 /// as a whole: see set_store_aside()), kIo.
 Result<std::shared_ptr<CheckpointStore>> open_store(StoreKind kind, const std::string& node_folder);
 
-/// A damaged store of the node makes room for an empty one: its directory is renamed to
-/// "FOLDER.damaged-TIME", with "-2" and so on behind if there is one; nothing is deleted. Returns its
-/// path now. Requires that nobody has it open. Errors: kIo.
+/// A damaged store of the node makes room for an empty one: see set_aside(). Returns its path now.
+/// Requires that nobody has it open. Errors: kIo.
 Result<std::string> set_store_aside(StoreKind kind, const std::string& node_folder,
                                     const std::string& time);
 

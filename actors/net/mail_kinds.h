@@ -10,6 +10,7 @@
 #include "swarm/error.pb.h"
 #include "swarm/state.pb.h"
 #include "swarm/train.pb.h"
+#include "swarm/voting.pb.h"
 #include "swarm/wire.pb.h"
 
 /// X(protobuf type, kind, name for people, kind of the reply, traffic class, who takes it)
@@ -46,6 +47,11 @@
   X(SwarmStatusReply, SWARM_STATUS_REPLY, "swarm_status_reply", UNSPECIFIED, kControl, "")         \
   X(EndPeriod, END_PERIOD, "end_period", END_PERIOD_REPLY, kControl, "stage_server")               \
   X(EndPeriodReply, END_PERIOD_REPLY, "end_period_reply", UNSPECIFIED, kControl, "")               \
+  X(VoterPromise, VOTER_PROMISE, "voter_promise", VOTER_REPLY, kControl, "voter")                  \
+  X(VoterStore, VOTER_STORE, "voter_store", VOTER_REPLY, kControl, "voter")                        \
+  X(VoterLearn, VOTER_LEARN, "voter_learn", VOTER_REPLY, kControl, "voter")                        \
+  X(VoterVote, VOTER_VOTE, "voter_vote", VOTER_REPLY, kControl, "voter")                           \
+  X(VoterReply, VOTER_REPLY, "voter_reply", UNSPECIFIED, kControl, "")                             \
   X(AveragePart, AVERAGE_PART, "average_part", AVERAGE_PART_REPLY, kGradients, "averager")         \
   X(AveragePartReply, AVERAGE_PART_REPLY, "average_part_reply", UNSPECIFIED, kGradients, "")       \
   X(StateInfo, STATE_INFO, "state_info", STATE_INFO_REPLY, kControl, "state_transfer")             \

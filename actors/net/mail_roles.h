@@ -58,6 +58,11 @@ constexpr uint32_t kAnybody = kNode | kTool;
   X(SWARM_STATUS_REPLY, kCoordinator)          \
   X(END_PERIOD, kCoordinator)                  \
   X(END_PERIOD_REPLY, kPeer)                   \
+  X(VOTER_PROMISE, kCoordinator)               \
+  X(VOTER_STORE, kCoordinator)                 \
+  X(VOTER_LEARN, kCoordinator)                 \
+  X(VOTER_VOTE, kCoordinator)                  \
+  X(VOTER_REPLY, kNode)                        \
   X(AVERAGE_PART, kPeer)                       \
   X(AVERAGE_PART_REPLY, kPeer)                 \
   X(STATE_INFO, kPeer)                         \

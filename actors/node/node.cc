@@ -289,6 +289,7 @@ class RunningNode : public Node {
     context->dht = dht_;
     context->events = events_;
     context->store = store_;
+    context->voter_disk = voter_file(options_.node_folder(), events_);
     context->data = data_;
     if (data_)
       context->own_text = {data_->fingerprint(), options_.data.train.front(), options_.name};

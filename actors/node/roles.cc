@@ -173,8 +173,26 @@ RoleActors spawn_trainer_role(const RoleContext& context, uint32_t life) {
   return {{name, spawn_trainer(*context.system, std::move(deps))}};
 }
 
+RoleActors spawn_voter_role(const RoleContext& context, uint32_t life,
+                            const std::shared_ptr<VoterMemory>& memory) {
+  VoterDeps deps;
+  deps.id = {context.node, kVoterName};
+  deps.node_name = context.options.name;
+  deps.links = context.links;
+  deps.disk = context.voter_disk;
+  deps.memory = memory;
+  deps.detached = context.detached;
+  return {{{Role::kVoter, 0, life}, spawn_voter(*context.system, std::move(deps))}};
+}
+
 std::vector<RoleGroup> role_groups(const std::shared_ptr<const RoleContext>& context) {
   std::vector<RoleGroup> groups;
+  const bool has_role = !context->options.stages.empty() || context->options.trainer;
+  if (has_role && context->voter_disk)
+    groups.push_back(
+        {{Role::kVoter}, [context, memory = std::make_shared<VoterMemory>()](uint32_t life) {
+           return spawn_voter_role(*context, life, memory);
+         }});
   for (uint32_t place = 0; place < context->options.stages.size(); ++place)
     groups.push_back({{Role::kStage, place}, [context, place](uint32_t life) {
                         return spawn_stage_role(*context, place, life);

@@ -13,6 +13,8 @@
 
 #include "actors/node/event_log.h"
 #include "actors/node/options.h"
+#include "actors/voter/voter.h"
+#include "actors/voter/voter_disk.h"
 #include "common/ids.h"
 #include "common/names.h"
 #include "common/result.h"
@@ -36,6 +38,7 @@ struct RoleContext {
   caf::actor links, dht;
   std::shared_ptr<EventLog> events;                 ///< Shared by all roles.
   std::shared_ptr<storage::CheckpointStore> store;  ///< Shared by all stages; null without any.
+  std::shared_ptr<VoterDisk> voter_disk;            ///< Of its voter; null: the node has none.
   std::shared_ptr<const tensor::TextData> data;     ///< Shared with the trainer; null without one.
   RunText own_text;                                 ///< What `data` is; not known(): not checked.
   /// What the run reads, as the node was told; shared by all roles.
@@ -57,6 +60,9 @@ struct RoleContext {
 RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t life);
 RoleActors spawn_coordinator_role(const RoleContext& context, uint32_t life);
 RoleActors spawn_trainer_role(const RoleContext& context, uint32_t life);
+/// `memory`: of the process, in all lives of the role. Requires context.voter_disk.
+RoleActors spawn_voter_role(const RoleContext& context, uint32_t life,
+                            const std::shared_ptr<VoterMemory>& memory);
 
 /// A group of actors that is ended whole and spawned again when one of them dies.
 struct RoleGroup {
@@ -65,7 +71,8 @@ struct RoleGroup {
   std::function<RoleActors(uint32_t life)> spawn;
 };
 
-/// All that options ask for: a group for each stage; for a trainer, a coordinator and a trainer.
+/// All that options ask for: a group for each stage; for a trainer, a coordinator and a trainer; and a
+/// voter for all of them.
 std::vector<RoleGroup> role_groups(const std::shared_ptr<const RoleContext>& context);
 
 }  // namespace swarm::actors

@@ -56,6 +56,13 @@ void Disk::pin(const std::string& stream, uint64_t step) {
   change(Change::What::kPin, {stream, step}, "", 0);
 }
 
+Status Disk::keep(std::string record) {
+  if (trouble_.fails) return Error{ErrorCode::kIo, "input/output error"};
+  if (trouble_.full) return Error{ErrorCode::kIo, "no space is left"};
+  kept_ = std::move(record);
+  return {};
+}
+
 void Disk::sync(uint64_t number) {
   while (!unsynced_.empty() && unsynced_.front().number <= number) {
     unsynced_.front().apply(durable_, false);
@@ -66,6 +73,7 @@ void Disk::sync(uint64_t number) {
 Disk Disk::as_after_a_crash() const {
   Disk left;
   left.durable_ = left.visible_ = durable_;
+  left.kept_ = kept_;
   return left;
 }
 

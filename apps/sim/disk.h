@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ struct DiskTrouble {
   std::chrono::nanoseconds slower{0};  ///< Each write, and the next after it.
 };
 
-/// The snapshots of one node. Changes are visible at once and durable when synced; a crash keeps
+/// The snapshots of one node, and what its voter keeps. Changes of snapshots are visible at once and durable when synced; a crash keeps
 /// the first few of those not synced, as a log does, and may tear the next. Not thread-safe.
 class Disk {
  public:
@@ -37,6 +38,9 @@ class Disk {
   void put(const storage::CheckpointKey& key, std::string bytes, uint32_t keep);
   void drop_newer(const std::string& stream, uint64_t step);
   void pin(const std::string& stream, uint64_t step);
+  /// What is kept beside the snapshots, replaced as a whole; durable at once. Errors: kIo.
+  Status keep(std::string record);
+  const std::optional<std::string>& kept() const { return kept_; }
   /// Nothing more can be written, or something can again.
   void fill(bool full = true) { trouble_.full = full; }
   void set_trouble(const DiskTrouble& trouble) { trouble_ = trouble; }
@@ -66,6 +70,7 @@ class Disk {
               uint32_t keep);
 
   Streams durable_, visible_;
+  std::optional<std::string> kept_;
   std::deque<Change> unsynced_;
   uint64_t changes_ = 0;
   DiskTrouble trouble_;

@@ -10,6 +10,7 @@
 #include "actors/node/call_back.h"
 #include "actors/node/roles.h"
 #include "apps/sim/machines.h"
+#include "apps/sim/voter_on_disk.h"
 #include "common/mix.h"
 #include "common/names.h"
 
@@ -120,6 +121,7 @@ void Swarm::start(const std::string& name) {
     node.actors.push_back(context.dht);
     actors::CallBackDeps call_back{node.id, context.endpoint, context.links, context.dht};
     node.actors.push_back(actors::spawn_call_back(*system, std::move(call_back)));
+    start_voter(node);
     if (node.stage >= 0) return start_stage(node);
     for (const auto& [role, actor] : actors::spawn_coordinator_role(context, 0))
       node.actors.push_back(actor);
@@ -179,8 +181,7 @@ actors::NodeOptions Swarm::node_options(const std::string& name, int stage) cons
 
 void Swarm::start_stage(Node& node) {
   auto& context = *node.context;
-  auto& disk = disks[context.options.name];
-  if (!disk) disk = std::make_shared<Disk>();
+  const auto disk = disks.at(context.options.name);
   context.store = node.store = std::make_shared<DiskStore>(disk);
   context.make_stage = stage_maker(context.options.name, node);
   auto noted = [this, name = context.options.name, running = node.running](
@@ -225,6 +226,15 @@ Swarm::StageMaker Swarm::stage_maker(const std::string& name, const Node& node) 
   };
 }
 
+void Swarm::start_voter(Node& node) {
+  auto& context = *node.context;
+  auto& disk = disks[context.options.name];
+  if (!disk) disk = std::make_shared<Disk>();
+  context.voter_disk = std::make_shared<VoterOnDisk>(disk, node.running);
+  const auto role = actors::spawn_voter_role(context, 0, std::make_shared<actors::VoterMemory>());
+  node.voter = role.begin()->second;
+}
+
 void Swarm::start_trainer(Node& node) {
   const auto life = static_cast<uint32_t>(node.restarts);
   for (const auto& [name, actor] : actors::spawn_trainer_role(*node.context, life))
@@ -250,6 +260,8 @@ void Swarm::stop(Node& node) {
   if (node.running) *node.running = false;
   for (auto it = node.actors.rbegin(); it != node.actors.rend(); ++it)
     caf::anon_send_exit(*it, caf::exit_reason::kill);
+  if (node.voter) caf::anon_send_exit(node.voter, caf::exit_reason::kill);
+  node.voter = nullptr;
   node.actors.clear();
   node.stage_server = nullptr;
   node.arithmetic = nullptr;

@@ -70,6 +70,7 @@ class Swarm {
     bool paused = false;
     std::vector<caf::actor> actors;
     caf::actor stage_server;                ///< Null on trainer nodes.
+    caf::actor voter;                       ///< Its process's one, whatever its roles do.
     ArithmeticStage* arithmetic = nullptr;  ///< Owned by the compute actor.
     DeterministicSystem::Owner owner = DeterministicSystem::kNobody;
     MachineTimes times;
@@ -136,8 +137,8 @@ class Swarm {
   FakeNetwork net;
   Random disk_random{1};
   std::map<std::string, Node> nodes;
-  std::map<std::string, std::shared_ptr<Disk>> disks;
-  std::map<std::string, MachineText> texts;  ///< By node; may be changed before a start.
+  std::map<std::string, std::shared_ptr<Disk>> disks;  ///< By node, once it has started.
+  std::map<std::string, MachineText> texts;            ///< By node; may be changed before a start.
 
  private:
   NodeId next_id();
@@ -149,6 +150,7 @@ class Swarm {
   void restore_rates(const std::string& name);
   void start_stage(Node& node);
   void start_trainer(Node& node);
+  void start_voter(Node& node);
   void stop(Node& node);
 
   std::map<std::pair<std::string, std::string>, double> pair_rates_;

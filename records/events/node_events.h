@@ -163,8 +163,22 @@ struct StoreSetAside {
   }
 };
 
+struct VoterSetAside {
+  static constexpr EventInfo kInfo{
+      "voter_set_aside", Level::kError, Place::kTrouble, kRemarkable | kNeedsReason,
+      "What the node's voter had agreed to is damaged on its disk: the file was renamed, and its "
+      "vote counts again when it has stored a configuration."};
+  std::string path;
+  Error error{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("path", path, "where the damaged file lies now");
+    v("error", error, "what is wrong with it");
+  }
+};
+
 using NodeEvents = EventList<NodeStarted, NodeLeaving, NodeLeft, StopAsked, ActorFailed,
                              LinksShaped, LinksFileRefused, WaitsToJoin, Refused, MailRefused,
-                             NameTaken, AnnounceUnreachable, StoreSetAside>;
+                             NameTaken, AnnounceUnreachable, StoreSetAside, VoterSetAside>;
 
 }  // namespace swarm::records

@@ -17,9 +17,10 @@ BOOST_AUTO_TEST_CASE(a_role_is_written_with_its_place_and_its_later_lives) {
 
 BOOST_AUTO_TEST_CASE(what_was_written_is_read_back) {
   for (Role role : {Role::kStage, Role::kCompute, Role::kCheckpointer, Role::kAverager,
-                    Role::kState, Role::kCoordinator, Role::kTrainer})
+                    Role::kState, Role::kCoordinator, Role::kTrainer, Role::kVoter})
     for (uint32_t life : {0u, 1u, 12u}) {
-      const bool has_place = role != Role::kCoordinator && role != Role::kTrainer;
+      const bool has_place =
+          role != Role::kCoordinator && role != Role::kTrainer && role != Role::kVoter;
       const RoleName name{role, has_place ? 7u : 0u, life};
       BOOST_TEST((RoleName::parse(name.text()) == name), name.text());
     }

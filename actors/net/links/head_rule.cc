@@ -59,6 +59,9 @@ uint32_t head_limit(uint32_t kind, uint32_t max_head_bytes) {
     case proto::KIND_CLOSE_STEP:
     case proto::KIND_END_PERIOD:
     case proto::KIND_SWARM_STATUS_REPLY:
+    case proto::KIND_VOTER_STORE:
+    case proto::KIND_VOTER_LEARN:
+    case proto::KIND_VOTER_REPLY:
     case proto::KIND_CONSOLE_REPLY:
     case proto::KIND_LIST_RECORDS_REPLY:
       return max_head_bytes;

@@ -48,6 +48,15 @@ BOOST_AUTO_TEST_CASE(each_role_sends_its_own_kinds) {
   for (const MailKind& row : mail_kinds()) BOOST_TEST(!no_right(row.kind, 0, true).empty());
 }
 
+BOOST_AUTO_TEST_CASE(voters_are_asked_by_those_that_coordinate) {
+  for (const auto kind : {proto::KIND_VOTER_PROMISE, proto::KIND_VOTER_STORE,
+                          proto::KIND_VOTER_LEARN, proto::KIND_VOTER_VOTE}) {
+    BOOST_TEST(no_right(kind, kNode | kCoordinator, true).empty());
+    BOOST_TEST(!no_right(kind, kNode | kPeer | kTrainer, true).empty());
+    BOOST_TEST(!no_right(kind, kTool | kOperator, true).empty());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(who_says_it_is_a_node_stops_no_other) {
   const uint32_t said = kNode | kPeer | kTrainer | kCoordinator;
   BOOST_TEST(!no_right(proto::KIND_STOP_NODE, said, true).empty());

@@ -87,6 +87,8 @@ BOOST_AUTO_TEST_CASE(only_kinds_with_lists_have_long_heads) {
   BOOST_TEST(head_limit(proto::KIND_COMMIT_STEP, 1 << 20) == kSmallHeadBytes);
   BOOST_TEST(head_limit(proto::KIND_AVERAGE_PART, 1 << 20) == kSmallHeadBytes);
   BOOST_TEST(head_limit(proto::KIND_FORWARD, 1 << 20) == 1u << 20);
+  BOOST_TEST(head_limit(proto::KIND_VOTER_PROMISE, 1 << 20) == kSmallHeadBytes);
+  BOOST_TEST(head_limit(proto::KIND_VOTER_STORE, 1 << 20) == 1u << 20);  // lists of names
   BOOST_TEST(head_limit(proto::KIND_COMMIT_STEP, 1 << 10) == 1u << 10);
   BOOST_TEST(head_limit(9'999, 1 << 20) == kSmallHeadBytes);
 }

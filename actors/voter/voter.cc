@@ -1,0 +1,194 @@
+#include "actors/voter/voter.h"
+
+#include <fmt/format.h>
+
+#include <caf/stateful_actor.hpp>
+#include <functional>
+#include <utility>
+
+#include "actors/net/links/links.h"
+#include "actors/net/local.h"
+#include "actors/net/log.h"
+#include "actors/net/requests.h"
+#include "actors/voter/voter_mail.h"
+#include "routing/membership/term.h"
+
+namespace swarm::actors {
+namespace {
+
+class VoterState {
+ public:
+  static constexpr const char* name = "voter";
+  using Self = caf::stateful_actor<VoterState>;
+
+  void init(Self* self, VoterDeps deps) {
+    deps_ = std::move(deps);
+    install_default_handlers(self);
+    if (auto ready = load(); !ready) log_error("event=voter_cannot_read " + text(ready.error()));
+    self->send(deps_.links, register_atom::value, deps_.id.actor,
+               caf::actor_cast<caf::actor>(self));
+  }
+
+  caf::behavior make_behavior() {
+    return {[this](const Mail& mail) { return on_mail(mail); },
+            [this](describe_atom) { return describe(); }};
+  }
+
+ private:
+  using Ask = std::function<Status(routing::Voter&)>;
+
+  static std::string text(const Error& error) { return "reason=\"" + error.detail + "\""; }
+
+  VoterMemory& voter() { return *deps_.memory; }
+
+  /// Again with each mail until the disk can be read. Errors: kIo.
+  Status load() {
+    if (voter()) return {};
+    const auto bytes = deps_.disk->load();
+    if (!bytes) return Error{ErrorCode::kIo, bytes.error().detail};
+    std::optional<routing::VoterRecord> record;
+    if (*bytes) {
+      auto read = read_voter_record(**bytes);
+      if (!read) return Error{ErrorCode::kIo, read.error().detail};
+      record = *std::move(read);
+      if (record->decided.number.value() == 0) record->decided.voters = deps_.file;
+      on_disk_ = **bytes;
+    }
+    voter().emplace(deps_.node_name, std::move(record), deps_.file);
+    return {};
+  }
+
+  caf::result<Mail> on_mail(const Mail& mail) {
+    if (auto ready = load(); !ready) return to_caf(ready.error());
+    switch (mail.kind) {
+      case proto::KIND_VOTER_PROMISE:
+        return on_promise(mail);
+      case proto::KIND_VOTER_STORE:
+        return on_store(mail);
+      case proto::KIND_VOTER_LEARN:
+        return on_learn(mail);
+      case proto::KIND_VOTER_VOTE:
+        return on_vote(mail);
+      default:
+        return to_caf(ErrorCode::kInvalidArgument,
+                      std::string("a voter takes no ") + kind_name(mail.kind));
+    }
+  }
+
+  /// Of the node that sent it. Errors: kInvalidArgument, kRefused.
+  static Result<routing::Ballot> ballot_of(const Mail& mail, const proto::Ballot& message) {
+    auto ballot = from_proto(message);
+    if (!ballot) return ballot;
+    if (auto own = speaks_for(mail, ballot->node); !own) return own.error();
+    return ballot;
+  }
+
+  caf::result<Mail> on_promise(const Mail& mail) {
+    const auto ballot = ballot_of(mail, mail.as<proto::VoterPromise>().ballot());
+    if (!ballot) return to_caf(ballot.error());
+    return carry_out([&](routing::Voter& voter) { return voter.promise(*ballot); }, true);
+  }
+
+  caf::result<Mail> on_store(const Mail& mail) {
+    const auto& message = mail.as<proto::VoterStore>();
+    const auto ballot = ballot_of(mail, message.ballot());
+    if (!ballot) return to_caf(ballot.error());
+    const auto decided = from_proto(message.decided());
+    if (!decided) return to_caf(decided.error());
+    const auto next = from_proto(message.next());
+    if (!next) return to_caf(next.error());
+    return carry_out([&](routing::Voter& voter) { return voter.store(*ballot, *decided, *next); },
+                     true);
+  }
+
+  caf::result<Mail> on_learn(const Mail& mail) {
+    const auto decided = from_proto(mail.as<proto::VoterLearn>().decided());
+    if (!decided) return to_caf(decided.error());
+    const auto learn = [&](routing::Voter& voter) {
+      voter.learn(*decided);
+      return Status();
+    };
+    return carry_out(learn, true);
+  }
+
+  caf::result<Mail> on_vote(const Mail& mail) {
+    const auto& message = mail.as<proto::VoterVote>();
+    const auto ballot = ballot_of(mail, message.ballot());
+    if (!ballot) return to_caf(ballot.error());
+    if (!message.has_place())
+      return to_caf(ErrorCode::kInvalidArgument, "a vote names the place that it leads on from");
+    const routing::ConfigurationNumber number(message.number());
+    const routing::Place place = from_proto(message.place());
+    const auto vote = [&](routing::Voter& voter) {
+      if (auto there = voter.apply(*ballot, number, place); !there) return there;
+      return voter.vote(*ballot, number, place.step);
+    };
+    return carry_out(vote, false);
+  }
+
+  /// What cannot be stored has not happened: the rule is asked on a copy.
+  caf::result<Mail> carry_out(const Ask& ask, bool to_disk) {
+    routing::Voter after = *voter();
+    const Status taken = ask(after);
+    if (taken.code() == ErrorCode::kInvalidArgument) return to_caf(taken.error());
+    if (taken.ok()) {
+      if (auto stored = to_disk ? store(after.record()) : Status(); !stored)
+        return to_caf(stored.error());
+      voter() = std::move(after);
+    }
+    return make_mail(write_voter(voter()->answer(), taken));
+  }
+
+  /// Errors: kIo.
+  Status store(const routing::VoterRecord& record) {
+    const std::string bytes = write_voter_record(record);
+    if (on_disk_ == bytes) return {};
+    on_disk_.reset();  // either may be there if it fails
+    if (auto saved = deps_.disk->save(bytes); !saved) {
+      if (!std::exchange(failing_, true))
+        log_error("event=voter_cannot_store " + text(saved.error()));
+      return Error{ErrorCode::kIo, saved.error().detail};
+    }
+    on_disk_ = bytes;
+    failing_ = false;
+    return {};
+  }
+
+  /// "configuration 4 of 5 voters since step 120, promised term 3 of 1a2b3c4d, at step 130, voted".
+  std::string describe() {
+    if (auto ready = load(); !ready) return "cannot read its record: " + ready.error().detail;
+    const auto answer = voter()->answer();
+    const auto& record = answer.record;
+    std::string line =
+        fmt::format("configuration {} of {} voters since step {}", record.decided.number,
+                    record.decided.voters.size(), record.decided.base.step);
+    if (record.proposal)
+      line += fmt::format(", stored {} of {} voters", record.proposal->next.number,
+                          record.proposal->next.voters.size());
+    if (record.promised != routing::Ballot())
+      line += fmt::format(", promised term {} of {}", routing::term_number(record.promised.term),
+                          record.promised.node.brief());
+    if (answer.mark)
+      line += fmt::format(", at step {}{}", answer.mark->place.step,
+                          answer.mark->voted ? ", voted" : "");
+    if (!answer.remembers) line += ", has not been told where the swarm is";
+    return line;
+  }
+
+  VoterDeps deps_;
+  std::optional<std::string> on_disk_;  // nothing: not known, or there is none
+  bool failing_ = false;
+};
+
+}  // namespace
+
+caf::actor spawn_voter(caf::actor_system& system, VoterDeps deps) {
+  const bool detached = deps.detached;
+  const auto body = [deps = std::move(deps)](VoterState::Self* self) {
+    self->state.init(self, deps);
+    return self->state.make_behavior();
+  };
+  return detached ? system.spawn<caf::detached>(body) : system.spawn(body);
+}
+
+}  // namespace swarm::actors
