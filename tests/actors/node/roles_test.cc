@@ -66,8 +66,8 @@ BOOST_AUTO_TEST_CASE(a_voter_keeps_its_name_in_its_next_life) {
   swarm.system.run();
   BOOST_TEST(memory->has_value());
   caf::scoped_actor self(*swarm.system);
-  const auto handle = self->request(node.context->links, caf::infinite, resolve_atom::value,
-                                    ActorId{node.id, kVoterName}, Endpoint{});
+  auto handle = self->request(node.context->links, caf::infinite, resolve_atom::value,
+                              ActorId{node.id, kVoterName}, Endpoint{});
   swarm.system.run();
   handle.receive([&](const caf::actor& found) { BOOST_TEST((found == actors.begin()->second)); },
                  [](const caf::error& error) { BOOST_ERROR(caf::to_string(error)); });

@@ -13,6 +13,7 @@
 #include "apps/sim/deterministic_system.h"
 #include "common/names.h"
 #include "records/event_log.h"
+#include "routing/membership/term.h"
 #include "tests/support/ids.h"
 #include "tests/support/sim_swarm.h"
 
@@ -117,7 +118,7 @@ struct OneVoter {
     const auto answer = ask(std::move(message), from);
     BOOST_REQUIRE_MESSAGE(answer.ok(), (answer.ok() ? "" : to_string(answer.error())));
     BOOST_REQUIRE((answer->kind == proto::KIND_VOTER_REPLY));
-    return answer->as<proto::VoterReply>();
+    return answer.value().template as<proto::VoterReply>();
   }
   std::string describe() {
     caf::scoped_actor self(*system);
@@ -325,8 +326,7 @@ BOOST_FIXTURE_TEST_CASE(a_voter_has_the_disk_of_its_machine, testing::SimSwarm) 
   add_peer("a", 0);
   const auto ask = [this](const std::string& name, uint64_t term) {
     caf::scoped_actor self(*system);
-    const auto handle =
-        self->request(nodes[name].voter, caf::infinite, make_mail(promise(ballot(term))));
+    auto handle = self->request(nodes[name].voter, caf::infinite, make_mail(promise(ballot(term))));
     system.run();
     ErrorCode code = ErrorCode::kNone;
     bool taken = false;
