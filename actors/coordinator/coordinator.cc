@@ -208,7 +208,7 @@ caf::result<Mail> CoordinatorState::on_lease(const Mail& mail) {
     roster_->remove_trainer(before);
   }
   renew(*schedule_, message, deps_.options, now());
-  if (message.max_slots() == 0 && !message.carried().empty())
+  if (message.max_slots() == 0)
     return write_leases({}, office_->office().term(), step(), schedule_->frame().over,
                         text_.text());
   leases_->withdraw(trainer->id.node, stamp());

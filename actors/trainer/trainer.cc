@@ -24,6 +24,8 @@ using std::chrono::milliseconds;
 /// One microbatch may take this long in all, reroutes included, or longer if two tries would; the
 /// adaptive deadlines are shorter.
 constexpr milliseconds kSlotBudget{120'000};
+/// Between two words that this trainer is here while it has nothing to ask for.
+constexpr double kAnnouncePause_s = 0.5;
 
 class TrainerState {
  public:
@@ -90,7 +92,19 @@ class TrainerState {
               log_debug("event=stats_failed reason=" + to_string(from_caf(error)));
             });
     renew_leases();
+    announce();
     if (!refused_) lease();
+  }
+
+  /// Its node has a vote, whether or not there is something to train: the coordinator has to know that
+  /// it is here.
+  void announce() {
+    if (draining_ || !coordinator_->known() || now_s() - announced_s_ < kAnnouncePause_s) return;
+    announced_s_ = now_s();
+    proto::Lease message;
+    sign(message);
+    coordinator_->request(make_mail(std::move(message), {}, milliseconds(5'000)),
+                          [](const Result<Mail>&) {});  // the next one says it again
   }
 
   /// A lease is taken back from who is dead or stuck, not from who is slow.
@@ -124,13 +138,18 @@ class TrainerState {
   void coordinator_changed() {
     leasing_ = false;
     ++lease_epoch_;
+    announced_s_ = -kAnnouncePause_s;
+    announce();
     lease();
   }
 
   void lease() {
     const bool full = carrying_.size() >= in_flight_.limit();
     if (draining_ || finished_ || leasing_ || full || !coordinator_->known()) return;
-    if (first_stage_->live_peers() == 0) return lease_later();
+    if (first_stage_->live_peers() == 0) {
+      announce();
+      return lease_later();
+    }
     proto::Lease message;
     message.set_max_slots(in_flight_.limit() - static_cast<uint32_t>(carrying_.size()));
     sign(message);
@@ -325,6 +344,7 @@ class TrainerState {
   std::map<uint64_t, Carrying> carrying_;
   routing::InFlight in_flight_{std::nullopt};
   uint64_t carried_ = 0, done_ = 0, failed_ = 0, lease_epoch_ = 0;
+  double announced_s_ = -kAnnouncePause_s;
   bool leasing_ = false, waiting_ = false, finished_ = false, draining_ = false;
   bool refused_ = false;
   routing::TrainerProgress progress_;
