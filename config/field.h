@@ -21,8 +21,10 @@ struct Limits {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices;
+  bool seconds = false;  ///< Of a duration: the file has seconds, not milliseconds.
 };
 inline Limits in(double min, double max) { return {min, max, {}}; }
+inline Limits in_seconds(double min, double max) { return {min, max, {}, true}; }
 inline Limits one_of(std::vector<std::string> choices) {
   Limits limits;
   limits.choices = std::move(choices);
@@ -166,15 +168,23 @@ template <>
 struct Field<std::chrono::milliseconds> {
   static const Value* set(std::chrono::milliseconds& out, const Value& value,
                           const Limits& limits) {
+    if (limits.seconds) {
+      double seconds = 0;
+      if (const Value* bad = Field<double>::set(seconds, value, limits)) return bad;
+      out = std::chrono::milliseconds(std::llround(seconds * 1000));
+      return nullptr;
+    }
     int64_t count = 0;
     if (const Value* bad = Field<int64_t>::set(count, value, limits)) return bad;
     out = std::chrono::milliseconds(count);
     return nullptr;
   }
-  static std::string print(std::chrono::milliseconds value, const Limits&) {
+  static std::string print(std::chrono::milliseconds value, const Limits& limits) {
+    if (limits.seconds) return print_float(static_cast<double>(value.count()) / 1000);
     return std::to_string(value.count());
   }
   static std::string expected(const Limits& limits) {
+    if (limits.seconds) return Field<double>::expected(limits);
     return "milliseconds: " + Field<int64_t>::expected(limits);
   }
 };

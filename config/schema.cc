@@ -116,6 +116,14 @@ void add_training(ExperimentBuilder& b) {
         "half of those that the file lists, so that no two parts of a divided network can both "
         "begin.")
       .later = true;
+  b.section("training", false);
+  b.add("partition", AT(base.training.partition), one_of({"wait", "continue"}),
+        "What half of a divided swarm or less does. wait: it waits for the rest, or for `go-on` at "
+        "the console. continue: after continue_after_s it goes on without the rest, whose work "
+        "since then may be given up. No part of the fingerprint, as nothing that was computed "
+        "depends on it: a trainer's node that is started again may have another.");
+  b.add("continue_after_s", AT(base.training.continue_after), in_seconds(0.001, 1e7),
+        "partition = \"continue\": for so long it waits for the rest. No part of the fingerprint.");
   b.section("optimizer", true);
   b.add("kind", AT(base.optimizer.kind), one_of(tensor::optimizer_names()),
         "nag: Nesterov's look-ahead on Adam's preconditioner, made for the stale gradients of "

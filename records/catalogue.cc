@@ -16,6 +16,7 @@ std::vector<CatalogueRow> make_catalogue() {
   add(rows, "node", NodeEvents());
   add(rows, "coordinator", CoordinatorEvents());
   add(rows, "coordinator", RepairEvents());
+  add(rows, "coordinator", MembershipEvents());
   add(rows, "peer", PeerEvents());
   return rows;
 }

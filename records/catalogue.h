@@ -8,6 +8,7 @@
 #include "records/event.h"
 #include "records/events/coordinator_events.h"
 #include "records/events/launcher_events.h"
+#include "records/events/membership_events.h"
 #include "records/events/node_events.h"
 #include "records/events/peer_events.h"
 #include "records/events/repair_events.h"

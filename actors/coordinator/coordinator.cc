@@ -97,6 +97,8 @@ caf::result<Mail> CoordinatorState::on_mail(const Mail& mail) {
       return make_mail(status());
     case proto::KIND_SAVE_CHECKPOINT:
       return on_save();
+    case proto::KIND_GO_ON:
+      return on_go_on();
     default:
       return to_caf(ErrorCode::kInvalidArgument,
                     std::string("a coordinator takes no ") + kind_name(mail.kind));
@@ -238,6 +240,12 @@ void CoordinatorState::serve_leases() {
         return schedule_->lease(trainer, max_slots, deadline_s);
       },
       stamp());
+}
+
+// -- a divided swarm
+
+caf::result<Mail> CoordinatorState::on_go_on() {
+  return to_caf(ErrorCode::kNotReady, "nothing waits: more than half of the swarm is here");
 }
 
 // -- snapshots

@@ -7,6 +7,7 @@
 ///   SlotDone        Trainer         Ack                 kNotReady, kStaleStep, kInvalidArgument
 ///   SwarmStatus     console         SwarmStatusReply    kNotReady
 ///   SaveCheckpoint  console         Ack                 kNotReady, kIo (some peer failed)
+///   GoOn            console         Ack                 kNotReady (nothing waits for the rest)
 ///   local: (describe_atom) -> std::string
 ///
 /// States  kStandby <-> kGathering -> kOpen -> ... -> kFinished; kOpen falls back to kGathering

@@ -40,9 +40,14 @@ void CoordinatorState::obey(const Order& order) {
     serve_leases();
   else if constexpr (std::is_same_v<Order, orders::SaveAll>)
     save_all();
-  else if constexpr (std::is_same_v<Order, orders::SaveLate>)
-    save_late(order.peer);
-  else if constexpr (std::is_same_v<Order, orders::EndLeases>)
+  else if constexpr (std::is_same_v<Order, orders::SaveLate>) {
+    const auto* late = roster_->find(order.peer);
+    mail_->save(order.peer, late ? late->saves.limit : routing::Time(),
+                schedule_->frame().keep_step(), [this, id = order.peer](Result<Mail> reply) {
+                  auto* peer = roster_->find(id);
+                  if (!reply && peer != nullptr) peer->late_save = false;
+                });
+  } else if constexpr (std::is_same_v<Order, orders::EndLeases>)
     leases_->expire(now(), stamp());
   else if constexpr (std::is_same_v<Order, orders::Later>)
     resume_later(order);
@@ -73,15 +78,6 @@ void CoordinatorState::save_all() {
       .then(
           [this](const Mail&) { carry_out(schedule_->saved({}, now())); },
           [this](const caf::error& error) { carry_out(schedule_->saved(from_caf(error), now())); });
-}
-
-void CoordinatorState::save_late(const PeerId& id) {
-  const auto* late = roster_->find(id);
-  mail_->save(id, late ? late->saves.limit : routing::Time(), schedule_->frame().keep_step(),
-              [this, id](Result<Mail> reply) {
-                auto* peer = roster_->find(id);
-                if (!reply && peer != nullptr) peer->late_save = false;
-              });
 }
 
 StepMailHooks CoordinatorState::mail_hooks() {

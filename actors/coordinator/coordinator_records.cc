@@ -130,6 +130,17 @@ struct FactWriter {
     if (f.from_step) from_step = f.from_step->value();
     record(records::Recovered{from_step, f.present, f.before, f.reason});
   }
+  void operator()(const facts::Minority& f) const {
+    log_warn(fmt::format("event=minority step={} have={} of={}", step, f.have, f.of));
+    record(records::Minority{f.number, f.have, f.of, f.missing});
+  }
+  void operator()(const facts::Quorum& f) const {
+    record(records::Quorum{f.have, f.of, std::chrono::duration<double>(f.after).count()});
+  }
+  void operator()(const facts::ConfigurationHolds& f) const {
+    record(
+        records::ConfigurationHolds{f.number, f.voters, f.joined, f.left, f.gone_back, f.forced});
+  }
   void operator()(const facts::CannotGoOn& f) const { record(records::CannotGoOn{f.error}); }
   void operator()(const facts::SaveFailed& f) const { record(records::CheckpointFailed{f.error}); }
   void operator()(const facts::Finished& f) const {

@@ -48,6 +48,7 @@ class CoordinatorState {
   caf::result<Mail> on_lease(const Mail& mail);
   caf::result<Mail> on_slot_done(const Mail& mail);
   caf::result<Mail> on_save();
+  caf::result<Mail> on_go_on();
   void on_tick();
   void on_node_down(const NodeInfo& info);
   void take_over();
@@ -72,7 +73,6 @@ class CoordinatorState {
   void gather(const std::string& reason, std::optional<Step> applied);
   void resume_later(const routing::orders::Later& later);
   void save_all();
-  void save_late(const PeerId& id);
   StepMailHooks mail_hooks();
 
   // coordinator_status.cc

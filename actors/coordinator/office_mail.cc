@@ -8,6 +8,7 @@
 
 #include "actors/net/links/links.h"
 #include "common/names.h"
+#include "common/shorten_list.h"
 #include "swarm/dht.pb.h"
 
 namespace swarm::actors {
@@ -32,7 +33,7 @@ routing::Office make_office(const CoordinatorDeps& deps, routing::Time now) {
 void add_progress(const proto::SwarmStatusReply& status, proto::CoordinatorRecord& out) {
   out.set_step(status.step());
   out.set_max_steps(status.max_steps());
-  out.set_phase(status.phase().substr(0, kMaxPhase));
+  out.set_phase(shorten_list(status.phase(), kMaxPhase));
   if (status.has_last_loss()) out.set_last_loss(status.last_loss());
 }
 

@@ -64,6 +64,7 @@
   X(ConsoleReply, CONSOLE_REPLY, "console_reply", UNSPECIFIED, kControl, "")                       \
   X(ConsoleOrder, CONSOLE_ORDER, "console_order", CONSOLE_REPLY, kControl, "console")              \
   X(StopNode, STOP_NODE, "stop_node", ACK, kControl, "node_supervisor")                            \
+  X(GoOn, GO_ON, "go_on", ACK, kControl, "coordinator")                                            \
   X(DialBack, DIAL_BACK, "dial_back", DIAL_BACK_REPLY, kControl, "dial_back")                      \
   X(DialBackReply, DIAL_BACK_REPLY, "dial_back_reply", UNSPECIFIED, kControl, "")                  \
   X(ListRecords, LIST_RECORDS, "list_records", LIST_RECORDS_REPLY, kControl, "records_desk")       \

@@ -75,6 +75,7 @@ constexpr uint32_t kAnybody = kNode | kTool;
   X(CONSOLE_REPLY, kNode)                      \
   X(CONSOLE_ORDER, kOperator)                  \
   X(STOP_NODE, kOperator)                      \
+  X(GO_ON, kOperator)                          \
   X(DIAL_BACK, kNode)                          \
   X(DIAL_BACK_REPLY, kNode)                    \
   X(CALL_ME, kNode)                            \

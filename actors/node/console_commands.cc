@@ -15,6 +15,7 @@
 #include "common/names.h"
 #include "common/numbers.h"
 #include "common/printable.h"
+#include "common/shorten_list.h"
 #include "common/text_table.h"
 #include "routing/membership/term.h"
 #include "swarm/dht.pb.h"
@@ -106,6 +107,7 @@ std::string learned_text(const proto::PeerStatus& peer) {
 }
 
 constexpr size_t kMaxShown = 96;  // of a name or an address that another node says
+constexpr size_t kMaxPhase = 1'000;
 
 /// A line for each peer whose last snapshot failed.
 std::string failing_text(const proto::SwarmStatusReply& status) {
@@ -144,8 +146,9 @@ std::string stages_text(const proto::SwarmStatusReply& status) {
 
 std::string steps_text(const proto::SwarmStatusReply& status) {
   std::ostringstream text;
-  text << "step " << status.step() << " of " << status.max_steps() << ", " << status.phase()
-       << "\nslots " << status.slots_done() << " done, " << status.slots_leased() << " leased, of "
+  text << "step " << status.step() << " of " << status.max_steps() << ", "
+       << shorten_list(printable(status.phase(), 1 << 16), kMaxPhase) << "\nslots "
+       << status.slots_done() << " done, " << status.slots_leased() << " leased, of "
        << status.slots_total() << "\nlast loss "
        << (status.has_last_loss() ? fixed(status.last_loss(), 4) : "-") << ", tokens/s "
        << fixed(status.tokens_per_s(), 0) << "\ncoordinator "
@@ -255,6 +258,16 @@ void checkpoint(ConsoleContext& context, const std::string&, ConsoleAnswer answe
                                });
 }
 
+void go_on(ConsoleContext& context, const std::string&, ConsoleAnswer answer) {
+  context.coordinator->request(make_mail(proto::GoOn(), {}, kPatience),
+                               [answer](Result<Mail> reply) mutable {
+                                 if (reply)
+                                   answer.text("this part goes on without the rest");
+                                 else
+                                   answer.error(to_string(reply.error()));
+                               });
+}
+
 void stop(ConsoleContext& context, const ActorId& supervisor, const Endpoint& endpoint,
           const std::string& node, ConsoleAnswer answer) {
   proto::StopNode message;
@@ -305,6 +318,10 @@ const std::vector<ConsoleCommand>& console_commands() {
       {"dht", "KEY", "records under a key, e.g. dht stage/0, dht coordinator; without: this node's",
        dht},
       {"checkpoint", "", "every peer writes a snapshot now (needs the key)", checkpoint, true},
+      {"go-on", "",
+       "lets this part of a divided swarm go on without the rest; the others' work since then is "
+       "given up (needs the key)",
+       go_on, true},
       {"kill", "NODE", "ends a node of the swarm at once, no hand-over (needs the key)", kill,
        true},
       {"quit", "", "leaves the console (also Ctrl-D)", quit},

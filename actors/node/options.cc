@@ -36,6 +36,10 @@ std::vector<Error> TrainingOptions::validate() const {
   multiple("validation_samples", validation_samples);
   if (min_peers_per_stage == 0)
     errors.push_back(invalid("training.min_peers_per_stage: expected at least 1, found 0"));
+  if (continue_after <= std::chrono::milliseconds(0))
+    errors.push_back(
+        invalid(fmt::format("training.continue_after_s: expected more than 0, found {}",
+                            static_cast<double>(continue_after.count()) / 1000)));
   return errors;
 }
 

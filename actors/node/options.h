@@ -67,6 +67,12 @@ enum class TrainingMode : uint8_t {
            ///< (docs/asynchronous.md).
 };
 
+/// What half of a divided swarm or less does (docs/one_history.md).
+enum class PartitionPolicy : uint8_t {
+  kWait,      ///< It waits for the rest, or for an operator's word.
+  kContinue,  ///< It goes on without the rest after TrainingOptions::continue_after.
+};
+
 struct TrainingOptions {
   TrainingMode mode = TrainingMode::kSync;
   uint32_t steps = 100;              ///< Optimizer steps of the run.
@@ -80,6 +86,9 @@ struct TrainingOptions {
   /// Peers of all stages together that a fresh run needs; 0: as many as every stage needs. More
   /// than half of those that there will be: then no two parts of a divided network can both begin.
   uint32_t min_peers = 0;
+  PartitionPolicy partition = PartitionPolicy::kWait;
+  /// kContinue only. Shorter: a cut that heals later costs the work of one part.
+  std::chrono::milliseconds continue_after{60'000};
   /// A step runs on the parameters of the update before last while the last one is averaged
   /// (paper, delayed parameter updates).
   bool delayed_updates = false;

@@ -53,7 +53,14 @@ class Auditor {
       totals.pauses += has_action(event, "pause");
       totals.crashes += event.is<records::ProcessLost>();
       totals.recoveries += event.is<records::Recovered>();
+      totals.minorities += event.is<records::Minority>();
       totals.abandoned += event.is<records::RoundAbandoned>();
+      if (const auto configuration = event.as<records::ConfigurationHolds>()) {
+        ++totals.configurations;
+        if (configuration->forced)
+          note(text(event) +
+               ": a part went on without the rest, whose work since then is given up");
+      }
       if (event.is<records::RunFinished>()) report_.finished = true;
       if (event.is<records::RunResumed>()) report_.finished = false;
       if (const auto recompute = event.as<records::Recompute>()) totals.lost += recompute->slots;

@@ -46,6 +46,7 @@ struct AuditReport {
     uint64_t coordinators = 0;   ///< Terms.
     uint64_t kills = 0, pauses = 0, crashes = 0;  ///< Of processes; a crash was asked by nobody.
     uint64_t commits = 0, loads = 0;              ///< By peers.
+    uint64_t minorities = 0, configurations = 0;  ///< Words of parts that wait; those that held.
     uint64_t checksums = 0;  ///< Steps x stages of which two replicas or more were compared.
   };
   Totals totals;

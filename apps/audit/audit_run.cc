@@ -34,6 +34,8 @@ const Number kNumbers[] = {
     {"closings_given_up", "closings given up by a recovery", &Totals::given_up},
     {"recoveries", "recoveries of the swarm", &Totals::recoveries},
     {"coordinators", "coordinators", &Totals::coordinators},
+    {"minorities", "times that a part said it waits for the rest", &Totals::minorities},
+    {"configurations", "configurations that held", &Totals::configurations},
     {"kills", "processes killed", &Totals::kills},
     {"pauses", "processes paused", &Totals::pauses},
     {"crashes", "processes lost otherwise", &Totals::crashes},

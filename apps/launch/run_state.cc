@@ -56,7 +56,8 @@ void RunState::take_end(const Event& event) {
   if (const auto cannot = event.as<records::CannotGoOn>()) nothing_common_ = cannot->error.detail;
   if (event.is<records::Recovered>()) nothing_common_.clear();
   if (event.is<records::Diverged>() || event.is<records::CannotGoOn>() ||
-      event.is<records::AttemptFailed>() || event.is<records::ProcessLost>())
+      event.is<records::AttemptFailed>() || event.is<records::ProcessLost>() ||
+      event.is<records::Minority>())
     last_trouble_ = text(event);
 }
 

@@ -113,6 +113,24 @@ struct Recovered {
   std::optional<size_t> present, before;  ///< Peers, if some are missing.
   std::string reason;
 };
+/// Half of the swarm or less is here.
+struct Minority {
+  uint64_t number = 0;               ///< Of the newest configuration known to hold.
+  size_t have = 0, of = 0;           ///< Of its voters.
+  std::vector<std::string> missing;  ///< Names of nodes.
+};
+/// The minority is over.
+struct Quorum {
+  size_t have = 0, of = 0;
+  Time after{};  ///< That it has waited.
+};
+/// The swarm goes on from the note's step.
+struct ConfigurationHolds {
+  uint64_t number = 0;
+  size_t voters = 0;
+  std::vector<std::string> joined, left;  ///< Names of nodes, against the one before.
+  bool gone_back = false, forced = false;
+};
 struct CannotGoOn {
   Error error;
 };
@@ -132,8 +150,9 @@ using Fact =
                  facts::SetAside, facts::BecameReader, facts::PartsRelayed, facts::AveragesDiffer,
                  facts::SumNotFinite, facts::PeerRests, facts::StageAveraged, facts::MemberAveraged,
                  facts::AveragingSkipped, facts::RoundAbandoned, facts::CommitFailed,
-                 facts::ReplicasCompared, facts::ReplicaReplaced, facts::Recovered,
-                 facts::CannotGoOn, facts::SaveFailed, facts::Finished>;
+                 facts::ReplicasCompared, facts::ReplicaReplaced, facts::Recovered, facts::Minority,
+                 facts::Quorum, facts::ConfigurationHolds, facts::CannotGoOn, facts::SaveFailed,
+                 facts::Finished>;
 
 /// What a member brings into a round: `slots` ascending, `attempts` one for each.
 struct Share {

@@ -85,6 +85,8 @@ BOOST_AUTO_TEST_CASE(a_value_out_of_range_is_refused) {
   BOOST_TEST(only("[model]\nlayers = 65\n[pipeline]\nstages = 65\n").key == "pipeline.stages");
   BOOST_TEST(contains(only("[training]\nsteps = 99999999999\n").key, "training.steps"));
   BOOST_TEST(contains(only("[training]\nsteps = -1\n").key, "training.steps"));
+  BOOST_TEST(only("[training]\ncontinue_after_s = 0\n").key == "training.continue_after_s");
+  BOOST_TEST(only("[training]\npartition = \"go_on\"\n").key == "training.partition");
   BOOST_TEST(contains(only("[optimizer]\nlearning_rate = nan\n").key, "learning_rate"));
   BOOST_TEST(contains(only("[optimizer]\nlearning_rate = inf\n").key, "learning_rate"));
 }
@@ -319,6 +321,18 @@ BOOST_AUTO_TEST_CASE(values_reach_their_structs) {
   BOOST_TEST((good(kMinimal).base.stage_server.wiring.cost == routing::WiringCost::kOccupancy));
 }
 
+BOOST_AUTO_TEST_CASE(what_a_divided_swarm_does_is_read_and_printed) {
+  const auto unset = good(kMinimal).base.training;
+  BOOST_TEST((unset.partition == actors::PartitionPolicy::kWait));
+  BOOST_TEST(unset.continue_after.count() == 60'000);
+  const auto e = good(kMinimal + "[training]\npartition = \"continue\"\ncontinue_after_s = 2.5\n");
+  BOOST_TEST((e.base.training.partition == actors::PartitionPolicy::kContinue));
+  BOOST_TEST(e.base.training.continue_after.count() == 2'500);
+  const auto again = good(to_toml(e)).base.training;
+  BOOST_TEST((again.partition == actors::PartitionPolicy::kContinue));
+  BOOST_TEST(again.continue_after.count() == 2'500);
+}
+
 BOOST_AUTO_TEST_CASE(an_override_wins_over_the_file_and_the_last_over_the_first) {
   const auto e = good(kMinimal + "[model]\nlayers = 4\n",
                       {"model.layers=6", "model.layers=5", "run.name=123", "data.train=other",
@@ -411,8 +425,9 @@ BOOST_AUTO_TEST_CASE(the_fingerprint_covers_what_nodes_share_and_nothing_else) {
   const std::string base = fingerprint(good(kMinimal));
   BOOST_TEST(base.size() == 32u);
   for (const char* same :
-       {"run.name=x", "run.folder=x", "node.threads=7", "links.max_links=9",
-        "node.listen=127.0.0.1:1", "checkpoint.keep=9", "data.train=x", "data.validation=x"})
+       {"training.partition=continue", "training.continue_after_s=5", "run.name=x", "run.folder=x",
+        "node.threads=7", "links.max_links=9", "node.listen=127.0.0.1:1", "checkpoint.keep=9",
+        "data.train=x", "data.validation=x"})
     BOOST_TEST(fingerprint(good(kMinimal, {same})) == base, same);
   for (const char* other : {"run.seed=2", "model.layers=9", "training.batch=32", "data.holdout=0.2",
                             "optimizer.beta1=0.5", "wire.averaging=bf16", "pipeline.stages=2"})

@@ -52,6 +52,16 @@ BOOST_AUTO_TEST_CASE(checksums_are_hex_digits_and_come_back) {
   BOOST_TEST((back->checksums == std::vector<Hex>{Hex{1}, Hex{0xffffffffffffffff}}));
 }
 
+BOOST_AUTO_TEST_CASE(a_minority_says_who_is_missing) {
+  const auto event = make_event(-1, 4, Minority{7, 3, 5, {"s1b", "t2"}});
+  BOOST_TEST(text(event) == ": minority step=4 number=7 have=3 of=5 missing=s1b,t2");
+  BOOST_TEST((parse_event(to_json(event))->as<Minority>()->missing ==
+              std::vector<std::string>{"s1b", "t2"}));
+  BOOST_TEST((lane_of(event) == Lane::kTrouble));
+  BOOST_TEST((lane_of(make_event(-1, 4, Quorum{4, 5, 2.5})) == Lane::kRecovery));
+  BOOST_TEST(!lane_of(make_event(-1, 4, ConfigurationHolds{8, 5, {}, {"t2"}})).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(people_read_the_same_fields) {
   Event event = make_event(1, 133, PeerLost{"stage1-b", "the link is lost"});
   event.node = "seed";

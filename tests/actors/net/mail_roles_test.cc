@@ -61,6 +61,8 @@ BOOST_AUTO_TEST_CASE(who_says_it_is_a_node_stops_no_other) {
   const uint32_t said = kNode | kPeer | kTrainer | kCoordinator;
   BOOST_TEST(!no_right(proto::KIND_STOP_NODE, said, true).empty());
   BOOST_TEST(no_right(proto::KIND_STOP_NODE, said | kOperator, true).empty());
+  BOOST_TEST(!no_right(proto::KIND_GO_ON, said, true).empty());
+  BOOST_TEST(no_right(proto::KIND_GO_ON, said | kOperator, true).empty());
   BOOST_TEST(!no_right(proto::KIND_SAVE_CHECKPOINT, kNode | kPeer | kTrainer, true).empty());
   BOOST_TEST(no_right(proto::KIND_SAVE_CHECKPOINT, kNode | kPeer | kOperator, true).empty());
   BOOST_TEST(no_right(proto::KIND_SAVE_CHECKPOINT, kNode | kCoordinator, true).empty());

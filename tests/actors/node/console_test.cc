@@ -131,8 +131,15 @@ BOOST_FIXTURE_TEST_CASE(checkpoint_writes_a_snapshot_of_every_peer_now, WithCons
   BOOST_TEST(events->count("checkpointed") >= before + 4);
 }
 
+BOOST_FIXTURE_TEST_CASE(go_on_does_nothing_while_more_than_half_is_here, WithConsole) {
+  const auto [text, failed] = order("go-on");
+  BOOST_TEST(failed);
+  BOOST_TEST(contains(text, "nothing waits: more than half of the swarm is here"), text);
+  BOOST_TEST(contains(type("steps").first, ", open"));
+}
+
 BOOST_FIXTURE_TEST_CASE(commands_that_act_need_the_runs_key, WithConsole) {
-  for (const char* line : {"checkpoint", "kill stage0a", "kill trainer-a"}) {
+  for (const char* line : {"checkpoint", "go-on", "kill stage0a", "kill trainer-a"}) {
     const auto [text, failed] = type(line);
     BOOST_TEST(failed, line);
     BOOST_TEST(contains(text, "needs the run's key"), text);

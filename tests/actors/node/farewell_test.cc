@@ -102,6 +102,15 @@ BOOST_AUTO_TEST_CASE(it_tells_how_far_training_is_and_what_came_of_it) {
   BOOST_TEST(node.finished == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_part_that_waits_for_the_rest_is_said) {
+  Leaving node;
+  node.publish(1, 1, false, "minority: have 3 of 8, missing a, b, c, d, e", 17);
+  node.system.advance(30s);
+  BOOST_REQUIRE_EQUAL(node.lines.size(), 1u);
+  BOOST_TEST(node.lines[0] == "minority: have 3 of 8, missing a, b, c, d, e");
+  BOOST_TEST(!node.left);
+}
+
 BOOST_AUTO_TEST_CASE(nobody_who_coordinates_is_said) {
   Leaving node;
   node.system.advance(1min);

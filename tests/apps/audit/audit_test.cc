@@ -308,6 +308,19 @@ BOOST_AUTO_TEST_CASE(going_back_needs_a_recovery_that_says_so) {
              "event says so");
 }
 
+BOOST_AUTO_TEST_CASE(a_forced_configuration_is_noted_and_those_that_held_are_counted) {
+  Story story;
+  story.tell();
+  story.event(records::Minority{1, 2, 4, {"a", "b"}}, 1);
+  story.event(records::ConfigurationHolds{1, 4, {}, {}}, 0);
+  story.event(records::ConfigurationHolds{2, 2, {}, {"a", "b"}, false, true}, 1);
+  const auto report = story.report();
+  BOOST_TEST(report.totals.minorities == 1u);
+  BOOST_TEST(report.totals.configurations == 2u);
+  BOOST_REQUIRE(report.notes.size() == 1u);
+  BOOST_TEST(contains(report.notes[0], "went on without the rest"));
+}
+
 /// Replica a goes on alone in term 1, b in term 2; they meet again after `steps_a` and `steps_b`.
 struct DividedStory : Story {
   DividedStory(uint64_t steps_a, uint64_t steps_b, bool said) {

@@ -91,6 +91,13 @@ BOOST_AUTO_TEST_CASE(a_resumed_run_may_get_over_what_ended_it) {
   BOOST_TEST(state.last_trouble().empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_run_that_stands_says_who_is_missing) {
+  RunState state(2, 80);
+  state.take_event(
+      to_json(records::make_event(-1, 3, records::Minority{2, 1, 3, {"stage0-b", "t"}})));
+  BOOST_TEST(state.last_trouble().find("missing=stage0-b,t") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_torn_last_line_is_removed_and_a_whole_one_is_not) {
   const std::string path =
       (std::filesystem::temp_directory_path() / ("swarm-torn-" + std::to_string(::getpid())))

@@ -1,0 +1,278 @@
+#!/usr/bin/env bash
+# A real swarm that is cut in two and healed: four stages with two peers each and two trainers on three
+# machines (network namespaces), ten voters. The part with more than half of them must go on by itself,
+# any other must wait and say so; after the healing all must be one swarm, train to the end, and
+# `swarm audit` and `swarm verify` must find the run exact. Root only. docs/one_history.md
+#
+#   scripts/cuts.sh [CASE...]      larger halves coordinator; all of them by default
+#
+#   larger        six with a peer of every stage and the coordinator | four with the other trainer
+#   halves        five | five, each with every stage and a trainer: both wait, `go-on` lets one train
+#   coordinator   the coordinator's node | all others
+#
+# BUILD: the build folder (build/release), with apps/swarm and apps/swarm-compute. Exit code 1 if a case
+# fails, 77 and a word if it cannot run here.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export NETNS=cuts NETNS_PREFIX=10.203.0
+build=${BUILD:-build/release}
+net=scripts/netns.sh
+begin_limit_s=90
+train_limit_s=60      # of a part that may train
+minority_limit_s=60   # until the other says that it waits
+halves_wait_s=20
+heal_limit_s=90
+end_limit_s=300
+steps=240
+more_steps=5
+folder=
+passed=true
+pids=()
+declare -A machine address
+
+say() { echo "cuts: $*"; }
+fail() { say "$kind: FAILED: $*"; passed=false; }
+since() { awk "BEGIN { printf \"%.1f\", $(date +%s.%N) - $1 }"; }
+
+for program in swarm swarm-compute; do
+  [[ -x $build/apps/$program ]] || { say "skipped: needs $build/apps/$program"; exit 77; }
+done
+"$net" check || exit 77
+
+# Steps take about as long everywhere: `delay_s` is most of a microbatch.
+write_config() {
+  cat <<END_OF_FILE
+[run]
+name = "cuts"
+[model]
+layers = 4
+width = 32
+heads = 2
+ffn = 64
+sequence = 32
+[pipeline]
+stages = 4
+[data]
+train = ["/usr/share/common-licenses"]
+[training]
+steps = $steps
+batch = 16
+microbatch = 2
+validation_samples = 16
+[checkpoint]
+every_steps = 20
+keep = 100
+[node]
+threads = 1
+allow_plaintext = true
+linger_s = 5
+END_OF_FILE
+  for name in t1 t2; do printf '[[nodes]]\nname = "%s"\ntrainer = true\n' "$name"; done
+  for stage in 0 1 2 3; do
+    for one in a b; do
+      printf '[[nodes]]\nname = "s%s%s"\nstages = [%s]\ndelay_s = 0.05\n' "$stage" "$one" "$stage"
+    done
+  done
+}
+
+# Node $1 on machine $2.
+start() {
+  local join=()
+  [[ $1 == t1 ]] || join=(--join "${address[t1]}")
+  machine[$1]=$2
+  address[$1]=$NETNS_PREFIX.$2:$((7000 + ${#pids[@]}))
+  "$net" exec "$2" "$build/apps/swarm" node "$folder/config.toml" --name "$1" --listen "${address[$1]}" \
+    --run-folder "$folder/run" --key "$folder/run.key" "${join[@]}" >"$folder/$1.txt" 2>&1 &
+  pids+=($!)
+}
+
+stop_all() {
+  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+  for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || true; done
+  pids=()
+}
+
+clean_up() {
+  stop_all
+  [[ -z $folder ]] || rm -rf "$folder"
+  "$net" down
+}
+
+# What a console on node $1 answers to $2.
+ask() {
+  timeout 10 "$net" exec "${machine[$1]}" "$build/apps/swarm" console "${address[$1]}" \
+    --key "$folder/run.key" -c "$2" 2>&1 || true
+}
+
+# The phase that node $1 hears of, "minority: have 4 of 10, missing s0a".
+phase() { ask "$1" steps | sed -nE 's/^step [0-9]+ of [0-9]+, //p' | head -n 1; }
+
+# The newest step that one of the nodes has closed as the coordinator; -1: none.
+newest_step() {
+  local files=()
+  for name in "$@"; do files+=("$folder/run/nodes/$name/metrics.jsonl"); done
+  cat "${files[@]}" 2>/dev/null | grep -oE '"step": ?[0-9]+' | grep -oE '[0-9]+' | sort -n |
+    tail -n 1 | grep . || echo -1
+}
+
+# Until one of the nodes from $3 on has closed step $1; fails after $2 s.
+wait_for_step() {
+  local step=$1 until=$((SECONDS + $2))
+  shift 2
+  while (($(newest_step "$@") < step)); do
+    ((SECONDS < until)) || return 1
+    sleep 0.2
+  done
+}
+
+# Machines $1 and $2 lose their packets to each other, without a word.
+part() { "$net" block "$1" "$2"; "$net" block "$2" "$1"; }
+
+start_all() {
+  local stage
+  start t1 1
+  sleep 2  # it leads
+  case $kind in
+    larger)
+      for stage in 0 1 2 3; do start "s${stage}a" 2; done
+      start s0b 2
+      start t2 3
+      for stage in 1 2 3; do start "s${stage}b" 3; done ;;
+    *)
+      for stage in 0 1 2 3; do start "s${stage}a" 2; done
+      start t2 3
+      for stage in 0 1 2 3; do start "s${stage}b" 3; done ;;
+  esac
+}
+
+# The part of trainer $1 waits and says so; it stands at step $2, or one further: what had its votes.
+must_wait() {
+  local until=$((SECONDS + minority_limit_s)) said=
+  until said=$(phase "$1"); [[ $said == minority:* ]]; do
+    if ((SECONDS >= until)); then
+      fail "the part of $1 says '$said' and not 'minority: ...': the rule of docs/one_history.md is not in force"
+      return
+    fi
+    sleep 1
+  done
+  say "$kind: the part of $1 says '$said'"
+  stays "$1" "$2"
+}
+
+stays() {
+  local now
+  now=$(newest_step "$1")
+  ((now <= $2 + 1)) || fail "the part of $1 must wait and has trained on from step $2 to $now"
+}
+
+# The part of trainer $1 trains on, after $2 (seconds since 1970), from step $3.
+must_train() {
+  if wait_for_step $(($3 + more_steps)) "$train_limit_s" "$1"; then
+    say "$kind: the part of $1 trains: $more_steps steps within $(since "$2") s, at step $(newest_step "$1")"
+  else
+    fail "the part of $1 stands still at step $(newest_step "$1") for $train_limit_s s; it says '$(phase "$1")'"
+  fi
+}
+
+# Cuts, and looks at both parts until they are healed.
+cut() {
+  local began step
+  case $kind in
+    coordinator) part 1 2; part 1 3 ;;
+    *) part 1 3; part 2 3 ;;
+  esac
+  began=$(date +%s.%N)
+  sleep 1  # what was under way is over
+  step=$(newest_step t1 t2)
+  case $kind in
+    larger) must_train t1 "$began" "$step"; must_wait t2 "$step" ;;
+    coordinator) must_train t2 "$began" "$step"; must_wait t1 "$step" ;;
+    halves)
+      must_wait t1 "$step"
+      must_wait t2 "$step"
+      sleep "$halves_wait_s"
+      stays t1 "$step"
+      stays t2 "$step"
+      say "$kind: go-on: $(ask t1 go-on)"
+      began=$(date +%s.%N)
+      must_train t1 "$began" "$step"
+      stays t2 "$step" ;;
+  esac
+}
+
+# All eight peers are at one coordinator again, and training goes on.
+heal() {
+  local began step until
+  step=$(newest_step t1 t2)
+  for one in 1 2 3; do "$net" open "$one" 2>/dev/null || true; done
+  began=$(date +%s.%N)
+  until=$((SECONDS + heal_limit_s))
+  until [[ $(ask t1 stages | grep -cE '^[0-3] +s[0-3][ab] ') == 8 ]]; do
+    ((SECONDS < until)) || { fail "not one swarm $heal_limit_s s after the healing: $(ask t1 stages)"; return; }
+    sleep 0.5
+  done
+  say "$kind: one swarm $(since "$began") s after the healing"
+  wait_for_step $((step + more_steps)) "$heal_limit_s" t1 t2 ||
+    fail "healed, it stands still at step $(newest_step t1 t2); it says '$(phase t1)'"
+}
+
+# Nodes leave when training is finished.
+wait_for_end() {
+  local until=$((SECONDS + end_limit_s)) pid
+  for pid in "${pids[@]}"; do
+    while kill -0 "$pid" 2>/dev/null; do
+      ((SECONDS < until)) || { fail "not finished after $end_limit_s s, at step $(newest_step t1 t2)"; return; }
+      sleep 0.5
+    done
+  done
+}
+
+examine() {
+  "$build/apps/swarm" config show "$folder/config.toml" >"$folder/run/config.toml"
+  for name in metrics events audit; do
+    cat "$folder"/run/nodes/*/"$name.jsonl" >"$folder/run/$name.jsonl" 2>/dev/null || true
+  done
+  "$build/apps/swarm" audit "$folder/run" || fail "swarm audit"
+  "$build/apps/swarm" verify "$folder/run" || fail "swarm verify"
+}
+
+run_case() {
+  passed=true
+  folder=$(mktemp -d)
+  mkdir "$folder/run"
+  "$build/apps/swarm" key "$folder/run.key" >/dev/null
+  write_config >"$folder/config.toml"
+  "$net" up 3
+  start_all
+  if wait_for_step 10 "$begin_limit_s" t1; then
+    cut
+    heal
+    wait_for_end
+  else
+    fail "training did not begin"
+  fi
+  say "$kind: events: $(cat "$folder"/run/nodes/*/events.jsonl | grep -oE \
+    '"event": ?"(minority|quorum|configuration_holds|coordinator|recovered|replicas_differ)"' |
+    sort | uniq -c | tr -s ' \n' ' ')"
+  stop_all
+  examine
+  if $passed; then
+    say "$kind: passed"
+    rm -rf "$folder"
+  else
+    say "$kind: FAILED; what the nodes said is in $folder"
+  fi
+  folder=
+  "$net" down
+  $passed
+}
+
+trap clean_up EXIT
+cases=("$@")
+((${#cases[@]} > 0)) || cases=(larger halves coordinator)
+failed=0
+for kind in "${cases[@]}"; do
+  [[ $kind =~ ^(larger|halves|coordinator)$ ]] || { say "no case '$kind'"; exit 2; }
+  run_case || failed=1
+done
+exit "$failed"
