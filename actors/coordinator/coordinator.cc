@@ -58,6 +58,9 @@ void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
       deps_.events, book_);
   schedule_->ask(consent_);
   gathering_->ask(consent_);
+  const bool goes_on = training.partition == PartitionPolicy::kContinue;
+  watch_ = std::make_unique<routing::ConsentWatch>(
+      goes_on ? std::optional<routing::Time>(training.continue_after) : std::nullopt);
   quorum_ = std::make_unique<QuorumMail>(self_, deps_.links, consent_, [this] { may_go_on(); });
   leases_ = std::make_unique<LeaseCounter>(self_);
   mail_ = std::make_unique<StepMail>(self_, book_, training.microbatch, mail_hooks());
@@ -172,6 +175,7 @@ void CoordinatorState::step_down(const std::string& reason) {
   schedule_->close();
   gathering_->stop();
   consent_.stop();
+  watch_->stop();
   quorum_->clear();
   roster_->clear();
   text_.forget();
@@ -240,12 +244,6 @@ void CoordinatorState::serve_leases() {
         return schedule_->lease(trainer, max_slots, deadline_s);
       },
       stamp());
-}
-
-// -- a divided swarm
-
-caf::result<Mail> CoordinatorState::on_go_on() {
-  return to_caf(ErrorCode::kNotReady, "nothing waits: more than half of the swarm is here");
 }
 
 // -- snapshots

@@ -1,17 +1,14 @@
 // Coordinator: whether enough of the swarm agrees (docs/one_history.md).
-#include <fmt/format.h>
+#include <vector>
 
 #include "actors/coordinator/coordinator_state.h"
 #include "routing/membership/term.h"
 
 namespace swarm::actors {
-namespace {
 
-/// Two coordinators that gather hear of each other meanwhile, and one steps down.
-constexpr routing::Time kBeforeRaise = std::chrono::seconds(1);
+using Ruling = routing::ConsentWatch::Ruling;
 
-}  // namespace
-
+/// Something that was waited for has come.
 void CoordinatorState::may_go_on() {
   if (!active()) return;
   if (schedule_->frame().phase == routing::Frame::Phase::kClosed)
@@ -22,22 +19,25 @@ void CoordinatorState::may_go_on() {
 
 /// False: this coordinator leads no more.
 bool CoordinatorState::still_agreed() {
-  const auto seen = consent_.outranked();
-  if (!seen) outranked_at_.reset();
-  if (seen && consent_.reigns()) {
+  const Term ours = office_->office().term();
+  std::vector<routing::Fact> notes;
+  const Ruling ruling = watch_->rule(consent_, ours, now(), notes);
+  for (routing::Fact& note : notes)
+    records_->write(routing::orders::Note{std::nullopt, step(), std::move(note)});
+  if (ruling.kind == Ruling::Kind::kStepDown) {
     step_down("a voter follows a newer term");
     return false;
   }
-  if (seen && !outranked_at_) outranked_at_ = now();
-  const Term ours = office_->office().term();
-  if (seen && now() - *outranked_at_ >= kBeforeRaise) {
-    outranked_at_.reset();
-    raise_term(routing::within_jump(*seen, ours));
-  } else if (!seen && consent_.stuck(now())) {
-    raise_term(ours);
-  }
+  if (ruling.kind == Ruling::Kind::kNewTerm) raise_term(routing::within_jump(ruling.above, ours));
   quorum_->send();
   return true;
+}
+
+caf::result<Mail> CoordinatorState::on_go_on() {
+  if (!consent_.force())
+    return to_caf(ErrorCode::kNotReady, "nothing waits: more than half of the swarm is here");
+  raise_term(office_->office().term());
+  return make_mail(proto::Ack());
 }
 
 }  // namespace swarm::actors

@@ -27,6 +27,7 @@
 #include "actors/net/links/links.h"
 #include "common/strong_id.h"
 #include "routing/membership/consent.h"
+#include "routing/membership/consent_watch.h"
 #include "routing/membership/gathering.h"
 #include "routing/membership/roster.h"
 #include "routing/membership/text_check.h"
@@ -48,7 +49,6 @@ class CoordinatorState {
   caf::result<Mail> on_lease(const Mail& mail);
   caf::result<Mail> on_slot_done(const Mail& mail);
   caf::result<Mail> on_save();
-  caf::result<Mail> on_go_on();
   void on_tick();
   void on_node_down(const NodeInfo& info);
   void take_over();
@@ -63,6 +63,7 @@ class CoordinatorState {
   void peer_gone(const PeerId& id, const std::string& reason);
 
   // coordinator_quorum.cc
+  caf::result<Mail> on_go_on();
   void may_go_on();
   bool still_agreed();
 
@@ -94,7 +95,7 @@ class CoordinatorState {
   std::unique_ptr<routing::Schedule> schedule_;
   std::unique_ptr<routing::Gathering> gathering_;
   routing::Consent consent_;
-  std::optional<routing::Time> outranked_at_;
+  std::unique_ptr<routing::ConsentWatch> watch_;
   std::unique_ptr<QuorumMail> quorum_;
   std::unique_ptr<LeaseCounter> leases_;
   std::unique_ptr<CoordinatorRecords> records_;

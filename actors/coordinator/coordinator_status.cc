@@ -17,6 +17,7 @@ LeaseCounter::Stamp CoordinatorState::stamp() const {
 
 std::string CoordinatorState::phase() const {
   if (!active()) return "standby";
+  if (const auto few = consent_.minority(now())) return "minority: " + few->text();
   switch (schedule_->frame().phase) {
     case Frame::Phase::kOpen:
       return "open";

@@ -96,6 +96,10 @@ class Consent {
   bool reigns() const { return assembly_.has_value(); }
   /// The configuration that holds; of a coordinator that does not reign yet, the newest that it knows.
   const Configuration& configuration() const;
+  /// The one that configuration() follows on, where that was made by this coordinator.
+  const Configuration& before() const { return before_; }
+  /// Voters of configuration() that are not here.
+  Voters missing() const { return count(configuration().voters, here()).missing; }
 
  private:
   struct Present {

@@ -2,116 +2,22 @@
 #include "routing/membership/consent.h"
 
 #include <boost/test/unit_test.hpp>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
+
+#include "tests/support/voters.h"
 
 namespace swarm::routing {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-NodeId process_of(const std::string& node, uint8_t life = 0) {
-  NodeId id;
-  id.bytes[0] = static_cast<uint8_t>(node.front());
-  id.bytes[1] = life;
-  return id;
-}
-
-Place at(uint64_t step) { return {Step(step), History()}; }
-
-/// Nodes whose voters outlive their processes, as disks do.
-struct Swarm {
-  std::map<std::string, Voter> voters;
-  std::set<std::string> away;  ///< Nothing reaches them.
-  std::set<std::string> mute;  ///< They take what they are asked; the answer is lost.
-  Time now = seconds(100);
-
-  explicit Swarm(const std::string& names) {
-    for (const char name : names) add(std::string(1, name));
-  }
-  void add(const std::string& name) { voters.emplace(name, Voter(name, std::nullopt, {})); }
-  void restart(const std::string& name) {
-    const VoterRecord record = voters.at(name).record();
-    voters.erase(name);
-    voters.emplace(name, Voter(name, record, {}));
-  }
-
-  Result<VoterReply> reach(const VoterAsk& ask) {
-    if (away.count(ask.voter) != 0) return Error{ErrorCode::kLinkLost, "away"};
-    Voter& voter = voters.at(ask.voter);
-    Status taken;
-    using What = VoterAsk::What;
-    if (ask.what == What::kPromise) taken = voter.promise(ask.ballot);
-    if (ask.what == What::kStore) taken = voter.store(ask.ballot, ask.decided, ask.next);
-    if (ask.what == What::kLearn) voter.learn(ask.decided);
-    if (ask.what == What::kVote) {
-      taken = voter.apply(ask.ballot, ask.number, ask.place);
-      if (taken.ok()) taken = voter.vote(ask.ballot, ask.number, ask.place.step);
-    }
-    if (mute.count(ask.voter) != 0) return Error{ErrorCode::kPeerTimeout, "no answer"};
-    return VoterReply{taken.ok(), voter.answer()};
-  }
-
-  /// Until nothing more is asked; how often something was.
-  int talk(Consent& consent) {
-    int asked = 0;
-    for (auto asks = consent.due(now); !asks.empty(); asks = consent.due(now))
-      for (const VoterAsk& ask : asks) {
-        ++asked;
-        consent.answered(ask, reach(ask), now);
-      }
-    return asked;
-  }
-  void pass(Consent& consent, Time time) {
-    now += time;
-    talk(consent);
-  }
-};
-
-void come(Consent& consent, const std::string& names) {
-  for (const char name : names) {
-    consent.came(std::string(1, name), process_of(std::string(1, name)));
-    consent.takes_part(process_of(std::string(1, name)));
-  }
-}
-
-void leave(Consent& consent, Swarm& swarm, const std::string& names) {
-  for (const char name : names) {
-    swarm.away.insert(std::string(1, name));
-    consent.gone(process_of(std::string(1, name)));
-  }
-}
-
-Ballot ballot(uint64_t term) { return {Term(term), process_of("z")}; }
-
-/// It leads `names` from `step` on.
-void lead(Consent& consent, Swarm& swarm, const std::string& names, uint64_t step = 0,
-          uint64_t term = 1) {
-  come(consent, names);
-  consent.begin(ballot(term));
-  swarm.talk(consent);
-  BOOST_REQUIRE_EQUAL(consent.waits_for(), "");
-  consent.open(at(step), swarm.now);
-  swarm.talk(consent);
-  BOOST_REQUIRE(consent.open(at(step), swarm.now));
-}
-
-void commit(Consent& consent, Swarm& swarm, uint64_t step) {
-  consent.want_votes(Step(step));
-  swarm.talk(consent);
-  BOOST_REQUIRE(consent.may_commit(Step(step)));
-  consent.commit(History(), swarm.now);
-  swarm.talk(consent);
-}
-
-std::string list(const Consent& consent) {
-  std::string text;
-  for (const auto& voter : consent.configuration().voters) text += voter;
-  return text;
-}
+using testing::at;
+using testing::ballot;
+using testing::come;
+using testing::commit;
+using testing::lead;
+using testing::leave;
+using testing::list;
+using testing::process_of;
+using Swarm = testing::VotersOfSwarm;
 
 }  // namespace
 

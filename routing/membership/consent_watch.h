@@ -1,0 +1,47 @@
+/// What follows from how a coordinator's Consent stands: that it leads no more, that it needs another
+/// term, that this part of a divided swarm goes on alone, and what people are told.
+///
+/// Pure: time is an argument. One owner: the Coordinator; call rule() on every tick while it leads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/strong_id.h"
+#include "routing/membership/consent.h"
+#include "routing/steps/orders.h"
+#include "routing/time.h"
+
+namespace swarm::routing {
+
+class ConsentWatch {
+ public:
+  /// Two coordinators that gather hear of each other meanwhile, and one steps down.
+  static constexpr Time kBeforeRaise = std::chrono::seconds(1);
+
+  struct Ruling {
+    enum class Kind { kNothing, kStepDown, kNewTerm };
+    Kind kind = Kind::kNothing;
+    Term above;  ///< With kNewTerm: the new one is to be above this.
+  };
+
+  /// `continue_after`: a minority that has waited for so long goes on without the rest; none: never.
+  explicit ConsentWatch(std::optional<Time> continue_after) : continue_after_(continue_after) {}
+
+  /// `ours`: the coordinator's term. Adds to `notes` what people should hear.
+  Ruling rule(Consent& consent, Term ours, Time now, std::vector<Fact>& notes);
+  /// The reign is over.
+  void stop();
+
+ private:
+  void tell_minority(const Consent& consent, Time now, std::vector<Fact>& notes);
+  void tell_configuration(const Consent& consent, std::vector<Fact>& notes);
+
+  std::optional<Time> continue_after_;
+  std::optional<Time> outranked_at_, few_since_;
+  Count told_;
+  Configuration held_;
+};
+
+}  // namespace swarm::routing

@@ -1,0 +1,119 @@
+#include "routing/membership/consent_watch.h"
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tests/support/voters.h"
+
+namespace swarm::routing {
+namespace {
+
+using std::chrono::seconds;
+using testing::ballot;
+using testing::VotersOfSwarm;
+using Kind = ConsentWatch::Ruling::Kind;
+
+template <class F>
+std::vector<F> of(const std::vector<Fact>& notes) {
+  std::vector<F> found;
+  for (const Fact& note : notes)
+    if (const F* one = std::get_if<F>(&note)) found.push_back(*one);
+  return found;
+}
+
+struct Watched {
+  VotersOfSwarm swarm{"abcd"};
+  Consent consent;
+  ConsentWatch watch;
+  std::vector<Fact> notes;
+
+  explicit Watched(std::optional<Time> continue_after = std::nullopt) : watch(continue_after) {
+    testing::lead(consent, swarm, "abcd");
+  }
+  Kind after(Time time) {
+    swarm.pass(consent, time);
+    notes.clear();
+    return watch.rule(consent, Term(4096), swarm.now, notes).kind;
+  }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(consent_watch)
+
+BOOST_AUTO_TEST_CASE(a_configuration_is_told_once_with_who_came_and_who_left) {
+  Watched w;
+  BOOST_TEST((w.after(seconds(0)) == Kind::kNothing));
+  BOOST_REQUIRE_EQUAL(of<facts::ConfigurationHolds>(w.notes).size(), 1u);
+  BOOST_TEST(of<facts::ConfigurationHolds>(w.notes)[0].joined.size() == 4u);
+  w.after(seconds(1));
+  BOOST_TEST(w.notes.empty());
+  testing::leave(w.consent, w.swarm, "d");
+  testing::commit(w.consent, w.swarm, 0);
+  w.after(seconds(1));
+  const auto told = of<facts::ConfigurationHolds>(w.notes);
+  BOOST_REQUIRE_EQUAL(told.size(), 1u);
+  BOOST_TEST(told[0].left == std::vector<std::string>{"d"}, boost::test_tools::per_element());
+  BOOST_TEST(told[0].joined.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_minority_is_told_when_it_lasts_and_when_it_changes_and_when_it_ends) {
+  Watched w;
+  testing::leave(w.consent, w.swarm, "cd");
+  w.after(seconds(1));
+  BOOST_TEST(of<facts::Minority>(w.notes).empty());
+  w.after(seconds(5));
+  BOOST_REQUIRE_EQUAL(of<facts::Minority>(w.notes).size(), 1u);
+  BOOST_TEST(of<facts::Minority>(w.notes)[0].have == 2u);
+  w.after(seconds(5));
+  BOOST_TEST(w.notes.empty());
+  testing::leave(w.consent, w.swarm, "b");
+  w.after(seconds(1));
+  BOOST_TEST(of<facts::Minority>(w.notes).size() == 1u);
+  w.swarm.away.clear();
+  testing::come(w.consent, "bcd");
+  w.after(seconds(1));
+  const auto over = of<facts::Quorum>(w.notes);
+  BOOST_REQUIRE_EQUAL(over.size(), 1u);
+  BOOST_TEST(over[0].have == 4u);
+  BOOST_TEST((over[0].after == seconds(7)));
+}
+
+BOOST_AUTO_TEST_CASE(a_minority_goes_on_alone_only_when_it_is_told_to_and_has_waited) {
+  Watched waits;
+  testing::leave(waits.consent, waits.swarm, "cd");
+  waits.after(seconds(1));
+  BOOST_TEST((waits.after(seconds(1000)) == Kind::kNothing));
+  BOOST_TEST((waits.after(seconds(1000)) == Kind::kNothing));
+
+  Watched goes_on(seconds(60));
+  testing::leave(goes_on.consent, goes_on.swarm, "cd");
+  goes_on.after(seconds(1));
+  goes_on.after(seconds(6));
+  BOOST_TEST((goes_on.after(seconds(59)) == Kind::kNothing));
+  BOOST_TEST((goes_on.after(seconds(2)) == Kind::kNewTerm));
+}
+
+BOOST_AUTO_TEST_CASE(
+    one_that_leads_steps_down_for_a_higher_ballot_one_that_gathers_raises_its_own) {
+  Watched w;
+  w.swarm.voters.at("a").promise(ballot(9));
+  w.consent.want_votes(Step(0));
+  BOOST_TEST((w.after(seconds(1)) == Kind::kStepDown));
+
+  Watched gathers;
+  gathers.swarm.voters.at("a").promise(ballot(9));
+  gathers.consent.begin(ballot(2));
+  BOOST_TEST((gathers.after(seconds(0)) == Kind::kNothing));  // the other may lead: it is heard of
+  gathers.swarm.now += ConsentWatch::kBeforeRaise;
+  const auto ruling =
+      gathers.watch.rule(gathers.consent, Term(2), gathers.swarm.now, gathers.notes);
+  BOOST_TEST((ruling.kind == Kind::kNewTerm));
+  BOOST_TEST(ruling.above.value() == 9u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace swarm::routing
