@@ -56,6 +56,7 @@ struct ClosedStep {
   uint32_t attempts = 0;          ///< Leases that the step took.
   std::vector<uint32_t> skipped;  ///< Not finite on two peers: left out by every stage.
   std::vector<Stage> stages;
+  uint64_t history = 0;  ///< Of the state after it (docs/one_history.md); 0: not known.
 
   static constexpr const char* kKind = "closed";
   template <class Visitor>
@@ -70,6 +71,7 @@ struct ClosedStep {
     v("attempts", attempts);
     v("skipped", skipped);
     v("stages", stages);
+    v.known_hex("history", history);
   }
 };
 
@@ -80,6 +82,7 @@ struct CommittedStep {
   uint64_t round = 0;
   uint64_t digest = 0;    ///< Of the average that it applied.
   uint64_t checksum = 0;  ///< Of its parameters afterwards.
+  uint64_t history = 0;   ///< Of its state afterwards; 0: not known.
   HeldSlots held;         ///< What its own sum brought into the round.
 
   static constexpr const char* kKind = "committed";
@@ -91,6 +94,7 @@ struct CommittedStep {
     v("round", round);
     v.hex("digest", digest);
     v.hex("checksum", checksum);
+    v.known_hex("history", history);
   }
 };
 

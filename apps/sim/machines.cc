@@ -14,6 +14,7 @@ namespace swarm::sim {
 using actors::compute_atom;
 using actors::forget_newer_atom;
 using actors::keep_atom;
+using actors::history_atom;
 using actors::list_atom;
 using actors::load_atom;
 using actors::LocalTask;
@@ -129,6 +130,9 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
         if (found != disk->durable().end())
           for (const auto& [step, value] : found->second) steps.insert(steps.begin(), step);
         return steps;
+      },
+      [=](history_atom, const std::string& stream, uint64_t step) {
+        return self->delegate(checkpointer, history_atom::value, stream, step);
       },
       [=](keep_atom, const std::string& stream, uint64_t number, const Buffer& bytes) {
         return keep_in_time(self, checkpointer, when_synced, stream, number, bytes);

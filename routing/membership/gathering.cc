@@ -19,7 +19,8 @@ struct NewestCommit {
   Step step;
   double gradient_norm = 0;
   std::set<Stage> stages;  ///< That have a peer there.
-  std::set<Term> terms;    ///< Of the rounds that led there: others are of another history.
+  /// Of the rounds that led there, and what they led to: others are of another history.
+  std::map<Term, History> terms;
 };
 
 NewestCommit newest_commit(const Roster& roster) {
@@ -30,7 +31,7 @@ NewestCommit newest_commit(const Roster& roster) {
     if (!peer.has_state || peer.step != newest.step) continue;
     newest.stages.insert(peer.stage);
     if (peer.state_came) continue;
-    newest.terms.insert(term_of(peer.round));
+    newest.terms[term_of(peer.round)] = peer.history;
     newest.gradient_norm = peer.last_gradient_norm;
   }
   return newest;
@@ -210,7 +211,9 @@ bool Gathering::half_committed(Orders& out) {
     if (peer.commit_pending || !missed || !peer.reachable) continue;
     peer.commit_pending = under_way = true;
     peer.held.clear();
-    out.push_back(orders::CommitStep{id, peer.step, peer.round, newest.gradient_norm, false});
+    orders::CommitStep commit{id, peer.step, peer.round, newest.gradient_norm};
+    commit.after = newest.terms.at(term_of(peer.round));
+    out.push_back(std::move(commit));
   }
   return under_way;
 }
@@ -222,7 +225,8 @@ Result<RecoveryPlan> Gathering::plan(const Supplies& supplies) const {
 // -- loading, and the step's opening
 
 bool Gathering::arrived(const PeerId& id) const {
-  return roster_.peers().at(id).step == plan_->step;
+  const PeerFacts& peer = roster_.peers().at(id);
+  return peer.step == plan_->step && goes_with(peer.history, plan_->history);
 }
 
 Verdict Gathering::admit(const PeerId& id) {
@@ -233,8 +237,7 @@ Verdict Gathering::admit(const PeerId& id) {
   if (peer.has_state && arrived(id)) {
     const bool other = is_wrong(id, roster_) || Replicas(roster_).compare(id) == Bits::kOther;
     if (same_bits() && !peer.serving && other)
-      return fetch_verdict(id, roster_, {plan_->step, plan_->step, false, {}},
-                           "other bits than its replicas have");
+      return fetch_verdict(id, roster_, {plan_->step, plan_->step}, kOtherBits);
     peer.serving = true;
     // The ledger of the step is rebuilt from what is held when the step opens.
     return serve_verdict(plan_->step, plan_->step,
@@ -243,7 +246,8 @@ Verdict Gathering::admit(const PeerId& id) {
   const RecoveryAction* action = action_of(id);
   if (action == nullptr) return wait;  // came too late: fetches once the step is open
   Verdict load = load_verdict(peer, *action);
-  if (load.kind == Verdict::Kind::kWait) load.reason = wait.reason;
+  if (load.kind == Verdict::Kind::kFetch && peer.has_state && peer.step == load.step)
+    load.reason = kOtherHistory;
   return load;
 }
 
@@ -304,9 +308,9 @@ Orders Gathering::open(Time now) {
     waiting_for_ = *wait;
     return {};
   }
-  const Step step = plan_->step;
+  const orders::Open order{plan_->step, plan_->history};
   opened();
-  return {orders::Open{step}};
+  return {order};
 }
 
 std::optional<std::string> Gathering::awaited(Time) { return std::nullopt; }

@@ -49,6 +49,11 @@ struct RecoveryPlan {
   std::map<PeerId, RecoveryAction> actions;
 };
 
+/// The history of `step` that every stage has: of several the one that most have, then the smallest; 0:
+/// nobody knows any. Nothing: each stage has the step, but of other histories.
+std::optional<History> common_history(const std::vector<PeerSupply>& peers, uint32_t num_stages,
+                                      Step step);
+
 /// All stages go on from one step of one history: of two that every stage can
 /// supply the one that more peers have. While nobody has anything newer than
 /// step 0, stages without it are told to draw it from the seed. Pure. Errors:

@@ -62,6 +62,8 @@ struct Frame {
   bool over = false;  ///< Finished, and the last snapshots are durable.
   OpenStep open;
   Reign reign;
+  History history;             ///< Of the state that Schedule::applied() names.
+  uint64_t configuration = 0;  ///< Number of the one that commits count in.
   uint64_t rounds = 0;
   SavePolicy saves;
   Reach reach;

@@ -90,6 +90,11 @@ class Stage {
   /// Parameters in memory are those at the start of this step.
   virtual uint64_t step() const = 0;
 
+  /// What led to this state (docs/one_history.md), as its owner says after each change of it; goes into
+  /// snapshots. 0: not known.
+  void set_history(uint64_t history) { history_ = history; }
+  uint64_t history() const { return history_; }
+
   // ---- Asynchronous training (design, "Modes of training"). A stage that has none of it refuses.
 
   /// One optimizer update of this peer alone: with the gradient sum divided by `samples`, clipped
@@ -153,6 +158,9 @@ class Stage {
  protected:
   static Error not_asynchronous();
   static Error no_ranges();
+
+ private:
+  uint64_t history_ = 0;
 };
 
 }  // namespace swarm::tensor

@@ -37,6 +37,8 @@ struct ScheduleWorld {
     options.ahead_patience = std::chrono::seconds(3);
     return options;
   }
+  routing::History history;  ///< That open() says.
+
   static Stage stage_of(uint32_t n) { return Stage(n <= 2 ? 0 : 1); }
 
   routing::PeerFacts& facts(uint32_t n) { return roster.peers().at(peer(n)); }
@@ -53,7 +55,7 @@ struct ScheduleWorld {
     for (auto& [id, peer] : roster.peers()) peer.step = peer.open_step = Step(step);
   }
   routing::Orders open(uint64_t step, uint64_t gathering = 1) {
-    return schedule.open(Step(step), {Term(3), gathering}, now);
+    return schedule.open(Step(step), history, {Term(3), gathering}, now);
   }
   routing::Orders tick(routing::Time later = std::chrono::milliseconds(100)) {
     return schedule.tick(now += later);
