@@ -276,8 +276,8 @@ class RocksdbCheckpointStore final : public CheckpointStore {
       return Error{ErrorCode::kCorruptCheckpoint, text(key) + ": larger than the whole store"};
     const uint64_t most = bytes / manifest.chunk_bytes + 1;  // chunks
     const uint64_t chunks = std::min<uint64_t>(most, manifest.chunk_digests.size());
-    MutableBuffer value = MutableBuffer::allocate(
-        std::min(manifest.total_bytes, chunks * manifest.chunk_bytes));
+    MutableBuffer value =
+        MutableBuffer::allocate(std::min(manifest.total_bytes, chunks * manifest.chunk_bytes));
     for (size_t i = 0; i < chunks; ++i) {
       rocksdb::PinnableSlice chunk;
       rocksdb::Status read =

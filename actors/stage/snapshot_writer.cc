@@ -54,7 +54,8 @@ void SnapshotWriter::write(const FrozenState& frozen) {
   watch(writing_, limit(bytes));
   context_.self
       ->request(context_.deps.checkpointer, caf::infinite, save_atom::value, context_.stream(),
-                frozen.step.value(), frozen.state, /*replace=*/changes_ || snapshots_.is_spoiled(frozen.step))
+                frozen.step.value(), frozen.state,
+                /*replace=*/changes_ || snapshots_.is_spoiled(frozen.step))
       .then(
           [this, bytes, history = frozen.history, began_s = context_.now_s()](uint64_t saved) {
             writing_ = 0;

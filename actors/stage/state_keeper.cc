@@ -171,7 +171,7 @@ void StateKeeper::loaded(const Loaded& state, const Origin& origin) {
   context_.host->forget_answers();
   const auto& deps = context_.deps;
   deps.events->loaded({deps.stage.value(), deps.id, deps.node_name, state.step.value(),
-                       state.checksum, origin.name()});
+                       state.checksum, origin.name(), state.history.value()});
 }
 
 void StateKeeper::failed(const std::string& source, const Error& error) {

@@ -13,8 +13,8 @@ namespace swarm::sim {
 
 using actors::compute_atom;
 using actors::forget_newer_atom;
-using actors::keep_atom;
 using actors::history_atom;
+using actors::keep_atom;
 using actors::list_atom;
 using actors::load_atom;
 using actors::LocalTask;

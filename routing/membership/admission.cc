@@ -119,8 +119,7 @@ Admission admit_at_step(const PeerId& id, const Roster& roster, const Whereabout
     return {fetch_verdict(id, roster, where, kOtherHistory)};
   if (!member) {
     const Bits bits = Replicas(roster).compare(id);
-    if (bits == Bits::kOther)
-      return {fetch_verdict(id, roster, where, kOtherBits)};
+    if (bits == Bits::kOther) return {fetch_verdict(id, roster, where, kOtherBits)};
     if (bits == Bits::kNotKnown)
       return {wait_verdict(milliseconds(50), "its replicas apply an update")};
   }

@@ -148,8 +148,8 @@ std::vector<PeerSupply> Roster::supplies() const {
   std::vector<PeerSupply> supplies;
   for (const auto& [id, peer] : peers_) {
     if (!peer.reported) continue;
-    supplies.push_back({id, peer.stage, peer.has_state, peer.step, peer.snapshots,
-                        peer.snapshot_histories});
+    supplies.push_back(
+        {id, peer.stage, peer.has_state, peer.step, peer.snapshots, peer.snapshot_histories});
     if (peer.has_state) supplies.back().histories[peer.step] = peer.history;
   }
   return supplies;

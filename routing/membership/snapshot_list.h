@@ -19,8 +19,8 @@ class SnapshotList {
   void listed(std::vector<Step> steps);
   /// The first of these whose history has not been told.
   std::optional<Step> untold(const std::vector<Step>& steps) const;
-  /// As its head says; 0: not known.
-  void told(Step step, History history) { histories_[step] = history; }
+  /// As its head says, unless it has been written anew since; 0: not known.
+  void told(Step step, History history) { histories_.emplace(step, history); }
   /// One was written; it is good, whatever stood under its number.
   void saved(Step step, History history);
   /// Newer ones are dropped.

@@ -15,9 +15,7 @@ namespace swarm::routing {
 using History = StrongId<struct HistoryTag, uint64_t>;
 
 /// Both may be of one history: they are equal, or one is not known.
-inline bool goes_with(History a, History b) {
-  return a == b || a == History() || b == History();
-}
+inline bool goes_with(History a, History b) { return a == b || a == History() || b == History(); }
 
 /// One update of the whole model.
 struct CommitFacts {

@@ -203,6 +203,7 @@ struct WriteAudit {
   uint32_t counted_slots = 0, attempts = 0;
   std::vector<Slot> skipped;
   std::vector<StageAverage> stages;
+  uint64_t configuration = 0;
   History after{};  ///< Of the state that the commit makes.
 };
 /// Write the line of a step's metrics.

@@ -112,6 +112,7 @@ orders::CommitStep SyncSchedule::decide_commit(const OpenStep& closing) {
   commit.after = history_after(frame_.history, closing.facts(frame_.configuration));
   frame_.history = commit.after;
   orders::WriteAudit line = closing.audit();
+  line.configuration = frame_.configuration;
   line.after = commit.after;
   frame_.order(std::move(line));  // whatever is committed has its line in the audit before
   commit.save = frame_.saves.decide(closing.step + 1, frame_.roster, frame_.now);

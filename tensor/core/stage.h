@@ -127,7 +127,8 @@ class Stage {
   /// Of all that the next update depends on: parameters, moments and counters. Reads them once.
   virtual uint64_t state_checksum() const = 0;
 
-  /// A serialized proto::StageState (head, then payload); load accepts exactly what save made.
+  /// A serialized proto::StageState (head, then payload); load accepts exactly what save made, and
+  /// leaves history() to its owner.
   virtual Buffer save_state() const = 0;
   /// All or nothing. Errors: kCorruptCheckpoint, kShapeMismatch (another model, stage or split).
   virtual Status load_state(const Buffer& state) = 0;

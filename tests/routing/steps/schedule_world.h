@@ -92,7 +92,9 @@ struct ScheduleWorld {
   routing::Orders closed(const routing::orders::CloseStep& close, const PeerId& member,
                          uint64_t digest = 5) {
     routing::CloseAnswer answer{false, 9.0, digest, {}, {}};
-    if (close.commit) answer.committed = routing::CommitAnswer{close.commit->step + 1, 8};
+    if (close.commit)
+      answer.committed =
+          routing::CommitAnswer{close.commit->step + 1, 8, false, close.commit->after};
     return schedule.close_answered({close.stage, close.round, close.step, member}, answer, now);
   }
   routing::Orders close_failed(const routing::orders::CloseStep& close, const PeerId& member,
@@ -122,7 +124,8 @@ struct ScheduleWorld {
     routing::Orders all;
     for (const auto& commit : all_of<routing::orders::CommitStep>(orders))
       append(all,
-             schedule.commit_answered(commit.peer, routing::CommitAnswer{commit.step + 1, 8}, now));
+             schedule.commit_answered(
+                 commit.peer, routing::CommitAnswer{commit.step + 1, 8, false, commit.after}, now));
     return all;
   }
   routing::Orders lose(uint32_t n) {
