@@ -51,7 +51,8 @@ void StepChecks::closed(const std::string& node, const records::ClosedStep& step
 }
 
 void StepChecks::one_history(const records::ClosedStep& step) {
-  std::map<uint64_t, std::string> found;  // by history, a member that has it
+  if (Term(step.term) < highest_term_) return;  // its members may follow another one already
+  std::map<uint64_t, std::string> found;        // by history, a member that has it
   for (const auto& stage : step.stages)
     for (const records::HeldSlots& member : stage.members) {
       const auto state = states_.find(member.peer);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "routing/membership/replicas.h"
 #include "routing/membership/term.h"
@@ -19,8 +20,9 @@ struct NewestCommit {
   Step step;
   double gradient_norm = 0;
   std::set<Stage> stages;  ///< That have a peer there.
-  /// Of the rounds that led there, and what they led to: others are of another history.
-  std::map<Term, History> terms;
+  /// Of the rounds that led there, the last one of each, and what it led to: others are of another
+  /// history.
+  std::map<Term, std::pair<Round, History>> terms;
 };
 
 NewestCommit newest_commit(const Roster& roster) {
@@ -31,7 +33,8 @@ NewestCommit newest_commit(const Roster& roster) {
     if (!peer.has_state || peer.step != newest.step) continue;
     newest.stages.insert(peer.stage);
     if (peer.state_came) continue;
-    newest.terms[term_of(peer.round)] = peer.history;
+    auto& last = newest.terms[term_of(peer.round)];
+    last = std::max(last, std::pair(peer.round, peer.history));
     newest.gradient_norm = peer.last_gradient_norm;
   }
   return newest;
@@ -212,7 +215,7 @@ bool Gathering::half_committed(Orders& out) {
     peer.commit_pending = under_way = true;
     peer.held.clear();
     orders::CommitStep commit{id, peer.step, peer.round, newest.gradient_norm};
-    commit.after = newest.terms.at(term_of(peer.round));
+    commit.after = newest.terms.at(term_of(peer.round)).second;
     out.push_back(std::move(commit));
   }
   return under_way;

@@ -210,10 +210,16 @@ Result<RecoveryPlan> plan_asynchronous_recovery(const std::vector<PeerSupply>& p
 std::optional<Step> longer_history(const std::vector<PeerSupply>& peers, uint32_t num_stages,
                                    Step step) {
   std::map<Step, std::set<Stage>> stages;  // by step
-  for (const PeerSupply& peer : peers)
-    if (peer.has_state && peer.step > step) stages[peer.step].insert(peer.stage);
+  std::vector<PeerSupply> ahead;
+  for (const PeerSupply& peer : peers) {
+    if (!peer.has_state || peer.step <= step) continue;
+    stages[peer.step].insert(peer.stage);
+    ahead.push_back(peer);
+    ahead.back().snapshots.clear();
+  }
   for (auto it = stages.rbegin(); it != stages.rend(); ++it)
-    if (it->second.size() == num_stages) return it->first;
+    if (it->second.size() == num_stages && common_history(ahead, num_stages, it->first))
+      return it->first;
   return std::nullopt;
 }
 

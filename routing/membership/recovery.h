@@ -70,8 +70,8 @@ Result<RecoveryPlan> plan_recovery(const std::vector<PeerSupply>& peers, uint32_
 Result<RecoveryPlan> plan_asynchronous_recovery(const std::vector<PeerSupply>& peers,
                                                 uint32_t num_stages);
 
-/// The newest step above `step` that some peer of every stage has in memory: a
-/// part of the swarm that was cut off has trained further. Snapshots do not
+/// The newest step above `step` that some peer of every stage has in memory, of
+/// one history: a part of the swarm that was cut off has trained further. Snapshots do not
 /// count: they may be what the swarm went back from. Pure. Requires stages
 /// below num_stages.
 std::optional<Step> longer_history(const std::vector<PeerSupply>& peers, uint32_t num_stages,
