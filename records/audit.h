@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -56,6 +57,8 @@ struct ClosedStep {
   uint32_t attempts = 0;          ///< Leases that the step took.
   std::vector<uint32_t> skipped;  ///< Not finite on two peers: left out by every stage.
   std::vector<Stage> stages;
+  std::optional<uint64_t> configuration;  ///< Number of the one that it is committed in.
+  uint64_t history = 0;  ///< Of the state after it (docs/one_history.md); 0: not known.
 
   static constexpr const char* kKind = "closed";
   template <class Visitor>
@@ -70,6 +73,8 @@ struct ClosedStep {
     v("attempts", attempts);
     v("skipped", skipped);
     v("stages", stages);
+    v("configuration", configuration);
+    v.known_hex("history", history);
   }
 };
 
@@ -81,6 +86,7 @@ struct CommittedStep {
   uint64_t digest = 0;    ///< Of the average that it applied.
   uint64_t checksum = 0;  ///< Of its parameters afterwards.
   HeldSlots held;         ///< What its own sum brought into the round.
+  uint64_t history = 0;   ///< Of its state afterwards; 0: not known.
 
   static constexpr const char* kKind = "committed";
   template <class Visitor>
@@ -91,6 +97,7 @@ struct CommittedStep {
     v("round", round);
     v.hex("digest", digest);
     v.hex("checksum", checksum);
+    v.known_hex("history", history);
   }
 };
 
@@ -101,7 +108,8 @@ struct LoadedState {
   std::string node_name;
   uint64_t step = 0;
   uint64_t checksum = 0;
-  std::string source;  ///< `seed`, `own_snapshot`, or the neighbour.
+  std::string source;    ///< `seed`, `own_snapshot`, or the neighbour.
+  uint64_t history = 0;  ///< Of the state; 0: not known.
 
   static constexpr const char* kKind = "loaded";
   template <class Visitor>
@@ -112,6 +120,7 @@ struct LoadedState {
     v("step", step);
     v.hex("checksum", checksum);
     v("source", source);
+    v.known_hex("history", history);
   }
 };
 

@@ -70,6 +70,10 @@ class Writer {
   }
   /// A checksum or digest that is kept as a bare number.
   void hex(const char* key, uint64_t member) { (*this)(key, Hex{member}); }
+  /// Likewise; left out where it is 0.
+  void known_hex(const char* key, uint64_t member) {
+    if (member != 0) hex(key, member);
+  }
   Object take() { return std::move(out_); }
 
  private:
@@ -130,6 +134,10 @@ class Reader {
     Hex digits{member};
     (*this)(key, digits);
     member = digits.value;
+  }
+
+  void known_hex(const char* key, uint64_t& member) {
+    if (find(object_, key) != nullptr) hex(key, member);
   }
 
   /// "has no `step`"; empty when all went well.

@@ -161,7 +161,9 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     return commit(batch, "pinning " + text({stream, step}));
   }
 
-  Result<Buffer> get(const CheckpointKey& key) const override {
+  Result<Buffer> get(const CheckpointKey& key) const override { return front(key, UINT64_MAX); }
+
+  Result<Buffer> front(const CheckpointKey& key, uint64_t bytes_wanted) const override {
     Status valid = check_stream(key.stream);
     if (!valid.ok()) return valid.error();
     // A snapshot of the database: retention may delete the chunks while they are being read.
@@ -175,7 +177,7 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     if (!read.ok()) return to_error(read, "reading the manifest of " + text(key));
     auto manifest = SnapshotManifest::decode(bytes);
     if (!manifest.ok()) return Error{manifest.code(), text(key) + ": " + manifest.error().detail};
-    return read_chunks(options, *manifest, key);
+    return read_chunks(options, *manifest, key, bytes_wanted);
   }
 
   Result<std::vector<uint64_t>> steps(const std::string& stream) const override {
@@ -269,11 +271,14 @@ class RocksdbCheckpointStore final : public CheckpointStore {
   }
 
   Result<Buffer> read_chunks(const rocksdb::ReadOptions& options, const SnapshotManifest& manifest,
-                             const CheckpointKey& key) const {
+                             const CheckpointKey& key, uint64_t bytes) const {
     if (manifest.total_bytes > stored_bytes())
       return Error{ErrorCode::kCorruptCheckpoint, text(key) + ": larger than the whole store"};
-    MutableBuffer value = MutableBuffer::allocate(manifest.total_bytes);
-    for (size_t i = 0; i < manifest.chunk_digests.size(); ++i) {
+    const uint64_t most = bytes / manifest.chunk_bytes + 1;  // chunks
+    const uint64_t chunks = std::min<uint64_t>(most, manifest.chunk_digests.size());
+    MutableBuffer value =
+        MutableBuffer::allocate(std::min(manifest.total_bytes, chunks * manifest.chunk_bytes));
+    for (size_t i = 0; i < chunks; ++i) {
       rocksdb::PinnableSlice chunk;
       rocksdb::Status read =
           db_->Get(options, db_->DefaultColumnFamily(), chunk_key(manifest.put_id, i), &chunk);

@@ -23,7 +23,8 @@ constexpr uint64_t kMostSaveMs = 2ull * 3'600'000;  // whatever a peer says
 constexpr size_t kMostErrorBytes = 256;             // likewise
 
 routing::CommitAnswer answer_of(const proto::CommitStepReply& reply) {
-  return {Step(reply.step()), reply.checksum(), reply.changed_at_rest()};
+  return {Step(reply.step()), reply.checksum(), reply.changed_at_rest(),
+          routing::History(reply.history())};
 }
 
 proto::RegisterPeerReply::Verdict verdict_of(routing::Verdict::Kind kind) {
@@ -63,6 +64,11 @@ routing::PeerReport read_report(const proto::RegisterPeer& message) {
   report.step = Step(message.step());
   report.open_step = Step(message.open_step());
   for (uint64_t step : message.snapshots()) report.snapshots.push_back(Step(step));
+  report.history = routing::History(message.history());
+  const auto known = std::min(message.snapshots_size(), message.snapshot_histories_size());
+  for (int i = 0; i < known; ++i)
+    report.snapshot_histories[Step(message.snapshots(i))] =
+        routing::History(message.snapshot_histories(i));
   for (const auto& held : message.held()) {
     report.held.emplace_back(Slot(held.slot()), Attempt(held.attempt()));
     if (held.samples() > 0)
@@ -221,6 +227,7 @@ proto::CommitStep commit_message(const routing::orders::CommitStep& order, Term 
   commit.set_gradient_norm(order.gradient_norm);
   commit.set_save_checkpoint(order.save);
   if (order.keep_step) commit.set_keep_step(order.keep_step->value());
+  commit.set_history(order.after.value());
   return commit;
 }
 

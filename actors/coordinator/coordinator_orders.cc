@@ -31,7 +31,7 @@ void CoordinatorState::obey(const Order& order) {
   else if constexpr (std::is_same_v<Order, orders::Gather>)
     gather(order.reason, schedule_->applied());
   else if constexpr (std::is_same_v<Order, orders::Open>)
-    carry_out(schedule_->open(order.step, {term, gathering_->count()}, now()));
+    carry_out(schedule_->open(order.step, order.history, {term, gathering_->count()}, now()));
   else if constexpr (std::is_same_v<Order, orders::AskToRegister>)
     mail_->tell(order.peer, write_restore(term, step(), order.reason));
   else if constexpr (std::is_same_v<Order, orders::StepDown>)

@@ -170,6 +170,8 @@ void CoordinatorRecords::write(const routing::orders::WriteAudit& line, Term ter
   closed.first_sample = line.step.value() * options_.batch;
   closed.attempts = line.attempts;
   closed.skipped = numbers_of(line.skipped);
+  closed.configuration = line.configuration;
+  closed.history = line.after.value();
   for (const auto& stage : line.stages) {
     ClosedStep::Stage one{stage.round.value(), stage.digest, {}};
     for (const auto& share : stage.members)

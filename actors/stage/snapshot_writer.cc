@@ -54,11 +54,12 @@ void SnapshotWriter::write(const FrozenState& frozen) {
   watch(writing_, limit(bytes));
   context_.self
       ->request(context_.deps.checkpointer, caf::infinite, save_atom::value, context_.stream(),
-                frozen.step.value(), frozen.state, /*replace=*/changes_)
+                frozen.step.value(), frozen.state,
+                /*replace=*/changes_ || snapshots_.is_spoiled(frozen.step))
       .then(
-          [this, bytes, began_s = context_.now_s()](uint64_t saved) {
+          [this, bytes, history = frozen.history, began_s = context_.now_s()](uint64_t saved) {
             writing_ = 0;
-            written(Step(saved), bytes, context_.now_s() - began_s);
+            written(Step(saved), history, bytes, context_.now_s() - began_s);
             carry_out(line_.written({}));
           },
           [this](const caf::error& error) {
@@ -81,12 +82,12 @@ void SnapshotWriter::watch(uint64_t write, milliseconds limit) {
   context_.self->delayed_send(context_.self, limit, run_later_atom::value, std::move(task));
 }
 
-void SnapshotWriter::written(Step step, uint64_t bytes, double took_s) {
+void SnapshotWriter::written(Step step, routing::History history, uint64_t bytes, double took_s) {
   const std::chrono::duration<double> took(took_s);
   disk_.took(bytes, std::chrono::duration_cast<routing::Time>(took));
   failed_in_a_row_ = 0;
   last_error_.clear();
-  snapshots_.saved(step);
+  snapshots_.saved(step, history);
   context_.deps.events->record(context_.deps.stage.value(), static_cast<int64_t>(step.value()),
                                records::Checkpointed{records::seconds_as_millis(took_s)});
   pin();  // it may be the one that was named while it was written
@@ -118,22 +119,41 @@ void SnapshotWriter::list() {
                 context_.stream())
       .then(
           [this](const std::vector<uint64_t>& steps) {
-            snapshots_.listed(std::vector<Step>(steps.begin(), steps.end()));
+            listed(std::vector<Step>(steps.begin(), steps.end()));
           },
           [this](const caf::error& error) {
             context_.record(records::CheckpointFailed{from_caf(error)});
           });
 }
 
+/// What an earlier process wrote says in its head of which history it is. Nothing is offered before
+/// that is known.
+void SnapshotWriter::listed(const std::vector<Step>& steps) {
+  const auto untold = snapshots_.untold(steps);
+  if (!untold) return snapshots_.listed(steps);
+  const auto told = [this, steps, step = *untold](uint64_t history) {
+    snapshots_.told(step, routing::History(history));
+    listed(steps);
+  };
+  context_.self
+      ->request(context_.deps.checkpointer, context_.deps.options.disk_limit, history_atom::value,
+                context_.stream(), untold->value())
+      .then(told, [told](const caf::error&) { told(0); });
+}
+
 void SnapshotWriter::forget_newer(Step applied) {
   line_.forget_newer(applied);
+  snapshots_.forget_newer(applied);
   caf::anon_send(context_.deps.checkpointer, forget_newer_atom::value, context_.stream(),
                  applied.value());
   list();
 }
 
 void SnapshotWriter::describe_to(proto::RegisterPeer& message) const {
-  for (Step step : snapshots_.readable()) message.add_snapshots(step.value());
+  for (Step step : snapshots_.readable()) {
+    message.add_snapshots(step.value());
+    message.add_snapshot_histories(snapshots_.history(step).value());
+  }
   message.set_failed_saves(failed_in_a_row_);
   message.set_save_error(last_error_);
 }

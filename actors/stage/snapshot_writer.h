@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "actors/stage/stage_context.h"
 #include "actors/state/state_messages.h"
@@ -49,7 +50,8 @@ class SnapshotWriter {
   void carry_out(Line::Todo todo);
   void write(const FrozenState& frozen);
   void watch(uint64_t write, std::chrono::milliseconds limit);
-  void written(Step step, uint64_t bytes, double took_s);
+  void written(Step step, routing::History history, uint64_t bytes, double took_s);
+  void listed(const std::vector<Step>& steps);
   void failed(const Error& why);
   void pin() const;
 

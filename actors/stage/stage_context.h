@@ -15,6 +15,7 @@
 #include "common/strong_id.h"
 #include "routing/membership/peer_phase.h"
 #include "routing/steps/contributions.h"
+#include "routing/steps/history.h"
 #include "swarm/train.pb.h"
 
 namespace swarm::actors {
@@ -53,6 +54,7 @@ struct StageContext {
   routing::PeerProgress at;
   routing::Contributions contributions;  ///< To the sum of the open step, or to updates.
   uint64_t checksum = 0;                 ///< Of the parameters; 0: not known.
+  routing::History history;              ///< Of the parameters; 0: not known.
   uint64_t num_parameters = 0;
   std::array<uint64_t, kTrafficClasses> bytes_sent{};
   LinkRates rates;  ///< Of the node's links.

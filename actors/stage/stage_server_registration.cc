@@ -31,6 +31,7 @@ void StageServerState::register_peer() {
   message.set_has_state(at.has_state);
   message.set_step(at.applied.value());
   message.set_checksum(context_->checksum);
+  message.set_history(context_->history.value());
   message.set_swarm_peers(swarm_peers_);
   message.set_open_step(at.open_step.value());
   message.set_foreign_term(context_->coordinator->foreign_term().value());

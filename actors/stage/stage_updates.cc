@@ -59,7 +59,7 @@ void StageContext::keep(const proto::Text& text) const { keep_text(*deps.text, t
 
 void StageContext::tell_standing() const {
   StandsAt stands;
-  if (at.has_state) stands.label = routing::StateLabel{at.applied, checksum};
+  if (at.has_state) stands.label = routing::StateLabel{at.applied, checksum, history};
   caf::anon_send(deps.state_transfer, stands_atom::value, stands);
 }
 

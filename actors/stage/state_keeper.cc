@@ -52,6 +52,7 @@ void StateKeeper::initialize() {
        in_steps = !updates_.states_change()](tensor::Stage& stage) -> Result<Loaded> {
         if (updater) updater->clear();
         stage.initialize();
+        stage.set_history(0);
         return Loaded{Step(0), checksum_of(stage, in_steps)};
       },
       [this](Result<Loaded> made, double) {
@@ -95,7 +96,8 @@ std::vector<StateHolder> StateKeeper::holders(const proto::RegisterPeerReply& ve
 
 void StateKeeper::learned(const StateLearner::Learned& state) {
   if (state.changed) {
-    loaded({state.label.step, state.label.checksum}, {Origin::Kind::kNeighbour, state.from, 0});
+    loaded({state.label.step, state.label.checksum, state.label.history},
+           {Origin::Kind::kNeighbour, state.from, 0});
     context_.record(records::Restored{"neighbours", state.from, state.bytes,
                                       records::seconds_as_millis(state.seconds)});
   }
@@ -136,7 +138,9 @@ void StateKeeper::load(const Buffer& state, const Origin& origin) {
         auto loaded = stage.load_state(state);
         if (!loaded) return loaded.error();
         stage.clear_gradients();
-        return Loaded{Step(stage.step()), checksum_of(stage, in_steps)};
+        stage.set_history(tensor::history_of(state));
+        return Loaded{Step(stage.step()), checksum_of(stage, in_steps),
+                      routing::History(stage.history())};
       },
       [this, origin, bytes = state.size()](Result<Loaded> state, double) {
         if (state) {
@@ -160,12 +164,14 @@ void StateKeeper::load(const Buffer& state, const Origin& origin) {
 void StateKeeper::loaded(const Loaded& state, const Origin& origin) {
   context_.at = {true, state.step, state.step, state.step};
   context_.checksum = state.checksum;
+  context_.history = state.history;
+  writer_.snapshots().is_at(state.step, state.history);
   context_.tell_standing();
   updates_.loaded(origin.kind == Origin::Kind::kSeed);
   context_.host->forget_answers();
   const auto& deps = context_.deps;
   deps.events->loaded({deps.stage.value(), deps.id, deps.node_name, state.step.value(),
-                       state.checksum, origin.name()});
+                       state.checksum, origin.name(), state.history.value()});
 }
 
 void StateKeeper::failed(const std::string& source, const Error& error) {
@@ -205,7 +211,7 @@ Result<FrozenState> StateKeeper::still_here(Result<FrozenState> frozen) const {
   if (!frozen) return frozen;
   const auto& at = context_.at;
   const bool same = updates_.states_change() || frozen->step == at.applied;
-  if (at.has_state && same) return frozen;
+  if (at.has_state && same) return FrozenState{frozen->state, frozen->step, context_.history};
   return Error{ErrorCode::kNotReady, "the state is being replaced", 100};
 }
 
@@ -245,13 +251,14 @@ caf::result<RangeOfState> StateKeeper::range(uint64_t first, uint64_t count) {
       [first, count](tensor::Stage& stage) -> Result<RangeOfState> {
         auto range = stage.save_range(first, count);
         if (!range) return range.error();
-        return RangeOfState{{Step(stage.step()), 0}, stage.counters(), *range};
+        return RangeOfState{{Step(stage.step())}, stage.counters(), *range};
       },
       [this, promise](Result<RangeOfState> read, double) mutable {
         if (!read) return promise.deliver(to_caf(read.error()));
         if (!context_.at.has_state || read->label.step != context_.at.applied)
           return promise.deliver(to_caf(ErrorCode::kNotReady, "the state is being replaced"));
         read->label.checksum = context_.checksum;
+        read->label.history = context_.history;
         promise.deliver(*read);
       });
   return promise;

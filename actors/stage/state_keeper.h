@@ -73,6 +73,7 @@ class StateKeeper {
   struct Loaded {
     Step step;
     uint64_t checksum = 0;
+    routing::History history{};
   };
 
   uint64_t state_bytes() const;

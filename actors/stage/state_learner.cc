@@ -16,6 +16,7 @@
 
 namespace swarm::actors {
 
+using routing::History;
 using routing::LearnAnswer;
 using routing::LearnRead;
 using routing::StateLabel;
@@ -35,6 +36,11 @@ constexpr auto kRest = std::chrono::seconds(30);
 
 uint64_t vectors_of(const StageContext& context) {
   return 1 + tensor::optimizer_info(context.deps.optimizer.kind).moments.size();
+}
+
+/// Of the source's own state.
+StateLabel newest_of(const proto::StateRangeReply& head) {
+  return {Step(head.newest_step()), head.newest_checksum(), History(head.newest_history())};
 }
 
 }  // namespace
@@ -95,7 +101,7 @@ void StateLearner::begin_with_memory(const Ptr& learning) {
   const auto& at = context_.at;
   context_.device.run<tensor::OptimizerCounters>(
       [](tensor::Stage& stage) -> Result<tensor::OptimizerCounters> { return stage.counters(); },
-      [this, learning, label = StateLabel{at.applied, context_.checksum}](
+      [this, learning, label = StateLabel{at.applied, context_.checksum, context_.history}](
           Result<tensor::OptimizerCounters> counters, double) {
         if (over(learning)) return;
         for (size_t range = 0; counters && range < learning->plan.ranges(); ++range) {
@@ -198,6 +204,7 @@ void StateLearner::ask(const Ptr& learning, const LearnRead& read) {
   if (read.label) {
     request.set_step(read.label->step.value());
     request.set_checksum(read.label->checksum);
+    request.set_history(read.label->history.value());
   }
   request_mail(context_.self, learning->sources.at(read.source).proxy,
                make_mail(std::move(request), {}, budget(*learning)),
@@ -231,8 +238,7 @@ void StateLearner::answered(const Ptr& learning, const LearnRead& read, const Re
   if (head.what() == Reply::WHAT_STATE || (mean && read.label)) return take(learning, read, *reply);
   if (head.what() != Reply::WHAT_NOTHING || !read.label)
     return failed(learning, read, {ErrorCode::kInternal, "no answer to what was asked"});
-  const StateLabel newest{Step(head.newest_step()), head.newest_checksum()};
-  learning->plan.answered(read, {LearnAnswer::What::kNothing, {}, newest}, now());
+  learning->plan.answered(read, {LearnAnswer::What::kNothing, {}, newest_of(head)}, now());
   go_on(learning);
 }
 
@@ -252,6 +258,7 @@ void StateLearner::give_up_own_state(const Ptr& learning) {
   learning->changed = true;
   context_.at = {};
   context_.checksum = 0;
+  context_.history = {};
   context_.tell_standing();
   updates_.loaded(/*from_seed=*/false);
   context_.host->forget_answers();
@@ -264,8 +271,8 @@ void StateLearner::take(const Ptr& learning, const LearnRead& read, const Mail& 
   learning->sources.at(read.source).bytes += mail.body.size();
   learning->received += mail.body.size();
   const LearnAnswer answer{mean ? LearnAnswer::What::kMean : LearnAnswer::What::kState,
-                           {Step(head.step()), head.checksum()},
-                           {Step(head.newest_step()), head.newest_checksum()},
+                           {Step(head.step()), head.checksum(), History(head.history())},
+                           newest_of(head),
                            waited(read, head)};
   learning->plan.arrived(read, answer, now());
   tensor::OptimizerCounters counters{head.updates(), head.momentum_product()};
@@ -307,6 +314,7 @@ void StateLearner::settle(const Ptr& learning, const StateLabel& label) {
       [label, counters = learning->counters.front()](tensor::Stage& stage) -> Result<uint64_t> {
         if (auto settled = stage.settle(label.step.value(), counters); !settled)
           return settled.error();
+        stage.set_history(label.history.value());
         return stage.state_checksum();
       },
       [this, learning, label](Result<uint64_t> checksum, double) {

@@ -9,7 +9,23 @@ StepCommit read_commit(const proto::CommitStep& message) {
   commit.gradient_norm = message.gradient_norm();
   commit.save = message.save_checkpoint();
   if (message.has_keep_step()) commit.keep_step = Step(message.keep_step());
+  commit.after = routing::History(message.history());
   return commit;
+}
+
+records::CommittedStep committed_line(const StepCommit& commit, uint64_t digest, uint64_t checksum,
+                                      const std::vector<routing::Contributions::Held>& held) {
+  records::CommittedStep line;
+  line.step = commit.step.value();
+  line.round = commit.round.value();
+  line.digest = digest;
+  line.checksum = checksum;
+  line.history = commit.after.value();
+  for (const auto& one : held) {
+    line.held.slots.push_back(one.slot.value());
+    line.held.attempts.push_back(one.attempt.value());
+  }
+  return line;
 }
 
 }  // namespace swarm::actors

@@ -244,11 +244,12 @@ caf::result<Mail> StepUpdates::on_commit(const Mail& mail) {
 /// update left. That reads the state once more; with more peers, or alone, nobody would learn from it.
 StepUpdates::Update StepUpdates::update_of(const RoundState& round, const Commit& commit) const {
   const double scale = tensor::clip_scale(context_.deps.optimizer, commit.gradient_norm);
-  return [mean = round.result->mean, scale, of_two = round.of_two,
-          before = context_.checksum](tensor::Stage& stage) -> Result<Applied> {
+  return [mean = round.result->mean, scale, of_two = round.of_two, before = context_.checksum,
+          after = commit.after](tensor::Stage& stage) -> Result<Applied> {
     Applied update;
     update.changed_at_rest = of_two && before != 0 && stage.state_checksum() != before;
     if (auto applied = stage.apply(mean, scale); !applied) return applied.error();
+    stage.set_history(after.value());
     update.checksum = stage.state_checksum();
     return update;
   };
@@ -274,22 +275,14 @@ void StepUpdates::committed(const Commit& commit, caf::response_promise promise,
 /// `commit`, of the average that `round` gave, is in the parameters.
 void StepUpdates::applied(const Commit& commit, const RoundState& round, const Applied& update) {
   const uint64_t checksum = update.checksum;
-  CommittedStep line;
-  line.step = commit.step.value();
+  CommittedStep line = committed_line(commit, round.result->digest, checksum, round.held);
   line.stage = context_.deps.stage.value();
-  line.round = commit.round.value();
-  line.digest = round.result->digest;
-  line.checksum = checksum;
   line.held.peer = context_.deps.id;
   line.held.node_name = context_.deps.node_name;
-  for (const auto& held : round.held) {
-    line.held.slots.push_back(held.slot.value());
-    line.held.attempts.push_back(held.attempt.value());
-  }
   context_.deps.events->committed(line);
   routing::AppliedMean mean;
-  mean.before = {commit.step, context_.checksum};
-  mean.after = {commit.step + 1, checksum};
+  mean.before = {commit.step, context_.checksum, context_.history};
+  mean.after = {commit.step + 1, checksum, commit.after};
   mean.round = commit.round;
   mean.digest = round.result->digest;
   mean.clip_scale = tensor::clip_scale(context_.deps.optimizer, commit.gradient_norm);
@@ -298,6 +291,7 @@ void StepUpdates::applied(const Commit& commit, const RoundState& round, const A
   ++context_.at.applied;
   settle_text(*context_.deps.text);
   context_.checksum = checksum;
+  context_.history = commit.after;
   last_round_ = commit.round;
   last_gradient_norm_ = commit.gradient_norm;
   changed_at_rest_ = update.changed_at_rest;
@@ -320,6 +314,7 @@ proto::CommitStepReply StepUpdates::commit_reply() const {
   reply.set_step(context_.at.applied.value());
   reply.set_checksum(context_.checksum);
   reply.set_changed_at_rest(changed_at_rest_);
+  reply.set_history(context_.history.value());
   for (uint64_t bytes : context_.bytes_sent) reply.add_bytes_sent(bytes);
   return reply;
 }

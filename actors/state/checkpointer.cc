@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "actors/net/requests.h"
+#include "tensor/core/state_format.h"
 
 namespace swarm::actors {
 namespace {
@@ -23,6 +24,12 @@ caf::result<Buffer> load(const Store& store, const std::string& stream, uint64_t
   auto state = store->get({stream, step});
   if (!state) return to_caf(state.error());
   return *state;
+}
+
+caf::result<uint64_t> history_of(const Store& store, const std::string& stream, uint64_t step) {
+  const auto front = store->front({stream, step}, tensor::kMaxHeadBytes);
+  if (!front) return to_caf(front.error());
+  return tensor::history_of(*front);
 }
 
 caf::result<void> retain(const Store& store, const std::string& prefix,
@@ -63,6 +70,9 @@ caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self, const S
         auto steps = store->steps(stream);
         if (!steps) return to_caf(steps.error());
         return *steps;
+      },
+      [store](history_atom, const std::string& stream, uint64_t step) {
+        return history_of(store, stream, step);
       },
       [store](pin_atom, const std::string& stream, uint64_t step) -> caf::result<void> {
         if (auto pinned = store->pin(stream, step); !pinned) return to_caf(pinned.error());

@@ -8,6 +8,9 @@
 ///   (load_atom, string stream, uint64 step)              Buffer          kNotFound, kIo,
 ///                                                                        kCorruptCheckpoint
 ///   (list_atom, string stream)                           vector<uint64>  kIo; newest first
+///   (history_atom, string stream, uint64 step)           uint64          kNotFound, kIo,
+///                                                                        kCorruptCheckpoint; of its
+///                                                                        StageState, by its head
 ///   (pin_atom, string stream, uint64 step)               -               kIo, kInvalidArgument;
 ///                                                                        see CheckpointStore::pin()
 ///   (forget_newer_atom, string stream, uint64 step)      -               kIo
@@ -34,6 +37,7 @@ using save_atom = caf::atom_constant<caf::atom("save")>;
 using load_atom = caf::atom_constant<caf::atom("load")>;
 using list_atom = caf::atom_constant<caf::atom("list")>;
 using forget_newer_atom = caf::atom_constant<caf::atom("forgetnew")>;
+using history_atom = caf::atom_constant<caf::atom("history")>;
 using pin_atom = caf::atom_constant<caf::atom("pin")>;
 using keep_atom = caf::atom_constant<caf::atom("keep")>;
 using retain_atom = caf::atom_constant<caf::atom("retain")>;

@@ -12,7 +12,7 @@
 namespace swarm::actors {
 namespace {
 
-constexpr uint32_t kFormat = 2;  // 1: the digest was of a range's bytes alone
+constexpr uint32_t kFormat = 3;  // 2: without histories; 1: the digest was of a range's bytes alone
 
 Error corrupt(const std::string& what) {
   return {ErrorCode::kCorruptCheckpoint, "ranges on disk: " + what};
@@ -23,9 +23,10 @@ Error corrupt(const std::string& what) {
 uint64_t digest_of(const KeptRange& range) {
   uint64_t momentum = 0;
   std::memcpy(&momentum, &range.counters.momentum_product, sizeof(momentum));
-  const std::array<uint64_t, 6> parts{range.range,
+  const std::array<uint64_t, 7> parts{range.range,
                                       range.label.step.value(),
                                       range.label.checksum,
+                                      range.label.history.value(),
                                       range.counters.updates,
                                       momentum,
                                       tensor::digest(range.bytes.data(), range.bytes.size())};
@@ -77,6 +78,7 @@ Buffer encode_kept(const RangeLayout& layout, const std::vector<KeptRange>& rang
     one->set_range(range.range);
     one->set_step(range.label.step.value());
     one->set_checksum(range.label.checksum);
+    one->set_history(range.label.history.value());
     one->set_updates(range.counters.updates);
     one->set_momentum_product(range.counters.momentum_product);
     one->set_digest(digest_of(range));
@@ -99,7 +101,7 @@ Result<std::vector<KeptRange>> decode_kept(const RangeLayout& layout, const Buff
     if (bytes > payload.size() - at) return corrupt("the block is cut short");
     KeptRange range;
     range.range = one.range();
-    range.label = {Step(one.step()), one.checksum()};
+    range.label = {Step(one.step()), one.checksum(), routing::History(one.history())};
     range.counters = {one.updates(), one.momentum_product()};
     range.bytes = payload.slice(at, bytes);
     if (digest_of(range) != one.digest()) return corrupt("a range's digest differs");

@@ -50,7 +50,8 @@ void RangeUpload::range(const proto::StateRange& request, Promise promise) {
     return;
   }
   if (!request.holds()) return give_state(request, promise);
-  const routing::StateLabel held{Step(request.step()), request.checksum()};
+  const routing::StateLabel held{Step(request.step()), request.checksum(),
+                                 routing::History(request.history())};
   if (held == *newest_ || held.step > newest_->step) {
     auto nothing = reply();
     nothing.set_what(proto::StateRangeReply::WHAT_NOTHING);
@@ -68,6 +69,7 @@ void RangeUpload::range(const proto::StateRange& request, Promise promise) {
   bring.set_what(proto::StateRangeReply::WHAT_MEAN);
   bring.set_step(mean->after.step.value());
   bring.set_checksum(mean->after.checksum);
+  bring.set_history(mean->after.history.value());
   bring.set_clip_scale(mean->clip_scale);
   bring.set_round(mean->round.value());
   bring.set_digest(mean->digest);
@@ -89,6 +91,7 @@ void RangeUpload::give_state(const proto::StateRange& request, Promise promise) 
             state.set_what(proto::StateRangeReply::WHAT_STATE);
             state.set_step(range.label.step.value());
             state.set_checksum(range.label.checksum);
+            state.set_history(range.label.history.value());
             state.set_updates(range.counters.updates);
             state.set_momentum_product(range.counters.momentum_product);
             answer(promise, std::move(state), range.range);
@@ -105,6 +108,7 @@ proto::StateRangeReply RangeUpload::reply() const {
   if (!newest_) return reply;  // it was lost meanwhile; the range is none the worse
   reply.set_newest_step(newest_->step.value());
   reply.set_newest_checksum(newest_->checksum);
+  reply.set_newest_history(newest_->history.value());
   return reply;
 }
 

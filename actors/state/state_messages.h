@@ -47,6 +47,7 @@ struct StandsAt {
 struct FrozenState {
   Buffer state;  ///< As Stage::save_state().
   Step step;
+  routing::History history{};
 };
 
 /// The StateTransfer of a neighbour.

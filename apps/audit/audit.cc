@@ -11,6 +11,7 @@
 #include "apps/audit/peer_walk.h"
 #include "apps/launch/lineage.h"
 #include "common/hex.h"
+#include "routing/steps/history.h"
 
 namespace swarm::launch {
 namespace {
@@ -19,6 +20,7 @@ using records::ClosedStep;
 using records::CommittedStep;
 using records::Event;
 using records::HeldSlots;
+using routing::History;
 
 constexpr double kClocks_s = 1.0;  ///< By how much clocks and the order of writing may differ.
 
@@ -36,7 +38,10 @@ class Auditor {
     check_complete();
     check_order();
     compare_checksums();
-    PeerWalk walk(report_, [this](const CommittedStep& done) { return in_history(done); });
+    PeerWalk walk(report_, {[this](const CommittedStep& done) { return in_history(done); },
+                            [this](const CommittedStep& done, uint64_t before) {
+                              return follows(done, before);
+                            }});
     for (const auto& [peer, lines] : peers_) walk.follow(lines);
     count();
     return std::move(report_);
@@ -90,6 +95,9 @@ class Auditor {
     if (stage.digest != done.digest)
       violation(where + " applied the average " + hex(done.digest) + ", decided was " +
                 hex(stage.digest));
+    if (!routing::goes_with(History(done.history), History(found->record.history)))
+      violation(where + " names the history " + hex(done.history) + ", decided was " +
+                hex(found->record.history));
     for (const HeldSlots& member : stage.members) {
       if (!(member.peer == done.held.peer)) continue;
       if (!same_held(member, done.held))
@@ -221,6 +229,20 @@ class Auditor {
     const auto round = round_of_.find(&done);
     return found != history_.end() && round != round_of_.end() &&
            done.stage < found->second.size() && found->second[done.stage] == round->second;
+  }
+
+  /// Nothing is committed before step 0; of a later one a history that is not known says nothing.
+  bool follows(const CommittedStep& done, uint64_t before) const {
+    const auto round = round_of_.find(&done);
+    const bool known = done.history != 0 && (before != 0 || done.step == 0);
+    if (!known || round == round_of_.end()) return true;
+    const ClosedStep& closed = round->second->record;
+    if (!closed.configuration) return true;
+    routing::CommitFacts facts{
+        Step(closed.step), {}, Step(closed.computed_on), {}, *closed.configuration};
+    for (const auto& stage : closed.stages) facts.digests.push_back(stage.digest);
+    for (const uint32_t slot : closed.skipped) facts.skips.push_back(Slot(slot));
+    return routing::history_after(History(before), facts) == History(done.history);
   }
 
   /// The coordinator saw it at once, and had those that it did not believe fetch what the others have.

@@ -13,7 +13,7 @@ void PeerWalk::follow(const std::map<size_t, PeerLine>& lines) {
 }
 
 void PeerWalk::take_load(const records::LoadedState& load) {
-  state_ = {load.step, true, {}, true};
+  state_ = {load.step, true, {}, true, load.history};
   const StageStep key(load.stage, load.step);
   const auto right = report_.checksums.find(key);
   if (right != report_.checksums.end() && right->second == load.checksum) return;
@@ -38,11 +38,15 @@ void PeerWalk::take_commit(const records::CommittedStep& done) {
   else if (state_.step != done.step)
     report_.violations.push_back(where + " committed while its state was that of " +
                                  at(state_.step));
-  const bool now = in_history_(done);
+  if (state_.known && !ask_.follows(done, state_.id))
+    report_.violations.push_back(where + " names the history " + hex(done.history) +
+                                 ", which does not follow from its own, " + hex(state_.id));
+  const bool now = ask_.in_history(done);
   if (state_.known && now && !state_.in_history)
     report_.violations.push_back(where + " went on from a state that the swarm had given up (" +
                                  state_.given_up + ")");
-  state_ = {done.step + 1, now, now ? "" : "round " + std::to_string(done.round), true};
+  state_ = {done.step + 1, now, now ? "" : "round " + std::to_string(done.round), true,
+            done.history};
 }
 
 }  // namespace swarm::launch

@@ -19,9 +19,13 @@ struct PeerLine {
 
 class PeerWalk {
  public:
+  struct Questions {
+    std::function<bool(const records::CommittedStep&)> in_history;
+    /// The history that it names is the one that its closing makes of this one.
+    std::function<bool(const records::CommittedStep&, uint64_t before)> follows;
+  };
   /// `report` (its checksums are known; violations are added) outlives this.
-  PeerWalk(AuditReport& report, std::function<bool(const records::CommittedStep&)> in_history)
-      : report_(report), in_history_(std::move(in_history)) {}
+  PeerWalk(AuditReport& report, Questions ask) : report_(report), ask_(std::move(ask)) {}
   /// `lines`: by their numbers.
   void follow(const std::map<size_t, PeerLine>& lines);
 
@@ -34,9 +38,10 @@ class PeerWalk {
     bool in_history = true;  ///< Its parameters are those of the history ...
     std::string given_up;    ///< ... or else, where they are from.
     bool known = false;
+    uint64_t id = 0;  ///< Of its history; 0: not known.
   };
   AuditReport& report_;
-  std::function<bool(const records::CommittedStep&)> in_history_;
+  Questions ask_;
   State state_;
 };
 

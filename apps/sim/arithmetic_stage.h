@@ -297,6 +297,7 @@ class ArithmeticStage : public tensor::Stage {
     state.set_format_version(1);
     state.set_stage(stage_);
     state.set_step(step_);
+    state.set_history(history());
     state.set_payload(state_.range(0, state_.size()));
     note({StageNote::What::kSaved, {}, parameters()[0], 0});
     return Buffer::from_string(state.SerializeAsString());

@@ -13,6 +13,7 @@ namespace swarm::sim {
 
 using actors::compute_atom;
 using actors::forget_newer_atom;
+using actors::history_atom;
 using actors::keep_atom;
 using actors::list_atom;
 using actors::load_atom;
@@ -94,6 +95,15 @@ caf::result<void> keep_in_time(caf::event_based_actor* self, const caf::actor& c
   return promise;
 }
 
+/// A snapshot is listed when it is durable.
+std::vector<uint64_t> durable_steps(const Disk& disk, const std::string& stream) {
+  std::vector<uint64_t> steps;
+  const auto found = disk.durable().find(stream);
+  if (found != disk.durable().end())
+    for (const auto& [step, value] : found->second) steps.insert(steps.begin(), step);
+  return steps;
+}
+
 }  // namespace
 
 caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpointer,
@@ -123,12 +133,9 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
       [=](load_atom, const std::string& stream, uint64_t step) {
         return read_later(self, checkpointer, times.read, stream, step);
       },
-      [=](list_atom, const std::string& stream) {  // a snapshot is listed when it is durable
-        std::vector<uint64_t> steps;
-        const auto found = disk->durable().find(stream);
-        if (found != disk->durable().end())
-          for (const auto& [step, value] : found->second) steps.insert(steps.begin(), step);
-        return steps;
+      [=](list_atom, const std::string& stream) { return durable_steps(*disk, stream); },
+      [=](history_atom, const std::string& stream, uint64_t step) {
+        return self->delegate(checkpointer, history_atom::value, stream, step);
       },
       [=](keep_atom, const std::string& stream, uint64_t number, const Buffer& bytes) {
         return keep_in_time(self, checkpointer, when_synced, stream, number, bytes);

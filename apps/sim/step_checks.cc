@@ -42,11 +42,27 @@ void StepChecks::event(const records::Event& event) {
 void StepChecks::closed(const std::string& node, const records::ClosedStep& step) {
   audit_.closed.push_back({step, seconds_of(swarm_), ++audit_.lines, node});
   histories().closed(step);
+  one_history(step);
   const auto was_not_finite = [](const auto& entry) { return entry.second.not_finite.found > 0; };
   if (!step.skipped.empty() &&
       std::none_of(swarm_.nodes.begin(), swarm_.nodes.end(), was_not_finite))
     report_("I1", fmt::format("step {}: slot {} is left out, but nobody found it not finite",
                               step.step, step.skipped.front()));
+}
+
+void StepChecks::one_history(const records::ClosedStep& step) {
+  if (Term(step.term) < highest_term_) return;  // its members may follow another one already
+  std::map<uint64_t, std::string> found;        // by history, a member that has it
+  for (const auto& stage : step.stages)
+    for (const records::HeldSlots& member : stage.members) {
+      const auto state = states_.find(member.peer);
+      if (state == states_.end() || state->second.step != Step(step.step)) continue;
+      if (state->second.history != 0) found.emplace(state->second.history, member.node_name);
+    }
+  if (found.size() > 1)
+    report_("I7",
+            fmt::format("{} and {} close step {} together, and have different histories of it",
+                        found.begin()->second, found.rbegin()->second, step.step));
 }
 
 void StepChecks::committed(const std::string& node, const records::CommittedStep& step) {
@@ -57,10 +73,18 @@ void StepChecks::committed(const std::string& node, const records::CommittedStep
             fmt::format("{} stage {} step {}: another checksum than a replica after the same round",
                         node, step.stage, step.step));
   reached_[{Stage(step.stage), Step(step.step + 1)}].insert(step.checksum);
+  states_[step.held.peer] = {Step(step.step + 1), step.history};
+  if (step.history == 0)
+    report_("I7", fmt::format("{} stage {} step {}: committed without a history", node, step.stage,
+                              step.step));
 }
 
 void StepChecks::loaded(const std::string& node, const records::LoadedState& state) {
   audit_.loaded.push_back({state, seconds_of(swarm_), ++audit_.lines, node});
+  states_[state.peer] = {Step(state.step), state.history};
+  if (state.history == 0 && state.step > 0)
+    report_("I7", fmt::format("{} loaded stage {} step {} from {}, without its history", node,
+                              state.stage, state.step, state.source));
   auto& reached = reached_[{Stage(state.stage), Step(state.step)}];
   if (state.source == "seed") reached.insert(state.checksum);
   if (reached.count(state.checksum) == 0)

@@ -5,7 +5,9 @@
 ///       of all stages; `swarm audit` finds nothing
 ///   I2  replicas of a stage have the same checksum after a round; only states that replicas
 ///       reached are loaded
-///   I7  no step is committed after a later one unless a recovery was logged
+///   I7  no step is committed after a later one unless a recovery was logged; peers that one
+///       coordinator closes a step with have one history, so that snapshots that are restored together
+///       do as well
 #pragma once
 
 #include <map>
@@ -38,6 +40,7 @@ class StepChecks : public ModeChecks {
 
  private:
   ExactHistories& histories();
+  void one_history(const records::ClosedStep& step);
 
   Swarm& swarm_;
   Report report_;
@@ -45,6 +48,11 @@ class StepChecks : public ModeChecks {
   /// By (stage, step, round, digest): the checksum after it.
   std::map<std::tuple<Stage, Step, Round, uint64_t>, uint64_t> rounds_;
   std::map<std::pair<Stage, Step>, std::set<uint64_t>> reached_;  ///< By (stage, step).
+  struct State {
+    Step step;
+    uint64_t history = 0;  ///< 0: not known.
+  };
+  std::map<PeerId, State> states_;  ///< As each peer said last.
   launch::AuditLog audit_;
   launch::AuditContext context_;
   std::optional<Step> last_committed_;

@@ -115,10 +115,11 @@ Admission admit_at_step(const PeerId& id, const Roster& roster, const Whereabout
   const bool there = opened_ahead || (at_step && peer.open_step == where.step);
   if (!there && !peer.commit_pending) return admit_one_elsewhere(id, roster, where, now);
   const bool member = peer.serving || peer.commit_pending;
+  if (!member && !goes_with(peer.history, where.history))
+    return {fetch_verdict(id, roster, where, kOtherHistory)};
   if (!member) {
     const Bits bits = Replicas(roster).compare(id);
-    if (bits == Bits::kOther)
-      return {fetch_verdict(id, roster, where, "other bits than its replicas have")};
+    if (bits == Bits::kOther) return {fetch_verdict(id, roster, where, kOtherBits)};
     if (bits == Bits::kNotKnown)
       return {wait_verdict(milliseconds(50), "its replicas apply an update")};
   }

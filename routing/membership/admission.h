@@ -15,6 +15,10 @@
 
 namespace swarm::routing {
 
+/// Why a peer fetches the step that it has.
+constexpr const char* kOtherBits = "other bits than its replicas have";
+constexpr const char* kOtherHistory = "another history";
+
 struct Verdict {
   enum class Kind {
     kWait,        ///< Register again after `retry_after`.
@@ -40,6 +44,7 @@ struct Whereabouts {
   bool finished = false;  ///< Training is over; nobody gathers any more.
   /// A peer that is alone with a later step is waited for so long.
   Time patience{};
+  History history{};  ///< Of the state after `applied` updates; 0: not known.
 };
 
 struct Admission {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "routing/membership/replicas.h"
 #include "routing/membership/term.h"
@@ -19,7 +20,9 @@ struct NewestCommit {
   Step step;
   double gradient_norm = 0;
   std::set<Stage> stages;  ///< That have a peer there.
-  std::set<Term> terms;    ///< Of the rounds that led there: others are of another history.
+  /// Of the rounds that led there, the last one of each, and what it led to: others are of another
+  /// history.
+  std::map<Term, std::pair<Round, History>> terms;
 };
 
 NewestCommit newest_commit(const Roster& roster) {
@@ -30,7 +33,8 @@ NewestCommit newest_commit(const Roster& roster) {
     if (!peer.has_state || peer.step != newest.step) continue;
     newest.stages.insert(peer.stage);
     if (peer.state_came) continue;
-    newest.terms.insert(term_of(peer.round));
+    auto& last = newest.terms[term_of(peer.round)];
+    last = std::max(last, std::pair(peer.round, peer.history));
     newest.gradient_norm = peer.last_gradient_norm;
   }
   return newest;
@@ -217,7 +221,9 @@ bool Gathering::half_committed(Orders& out) {
     if (peer.commit_pending || !missed || !peer.reachable) continue;
     peer.commit_pending = under_way = true;
     peer.held.clear();
-    out.push_back(orders::CommitStep{id, peer.step, peer.round, newest.gradient_norm, false});
+    orders::CommitStep commit{id, peer.step, peer.round, newest.gradient_norm};
+    commit.after = newest.terms.at(term_of(peer.round)).second;
+    out.push_back(std::move(commit));
   }
   return under_way;
 }
@@ -229,7 +235,8 @@ Result<RecoveryPlan> Gathering::plan(const Supplies& supplies) const {
 // -- loading, and the step's opening
 
 bool Gathering::arrived(const PeerId& id) const {
-  return roster_.peers().at(id).step == plan_->step;
+  const PeerFacts& peer = roster_.peers().at(id);
+  return peer.step == plan_->step && goes_with(peer.history, plan_->history);
 }
 
 Verdict Gathering::admit(const PeerId& id) {
@@ -240,8 +247,7 @@ Verdict Gathering::admit(const PeerId& id) {
   if (peer.has_state && arrived(id)) {
     const bool other = is_wrong(id, roster_) || Replicas(roster_).compare(id) == Bits::kOther;
     if (same_bits() && !peer.serving && other)
-      return fetch_verdict(id, roster_, {plan_->step, plan_->step, false, {}},
-                           "other bits than its replicas have");
+      return fetch_verdict(id, roster_, {plan_->step, plan_->step}, kOtherBits);
     peer.serving = true;
     // The ledger of the step is rebuilt from what is held when the step opens.
     return serve_verdict(plan_->step, plan_->step,
@@ -250,7 +256,8 @@ Verdict Gathering::admit(const PeerId& id) {
   const RecoveryAction* action = action_of(id);
   if (action == nullptr) return wait;  // came too late: fetches once the step is open
   Verdict load = load_verdict(peer, *action);
-  if (load.kind == Verdict::Kind::kWait) load.reason = wait.reason;
+  if (load.kind == Verdict::Kind::kFetch && peer.has_state && peer.step == load.step)
+    load.reason = kOtherHistory;
   return load;
 }
 
@@ -311,13 +318,13 @@ Orders Gathering::open(Time now) {
     waiting_for_ = *wait;
     return {};
   }
-  const Step step = plan_->step;
-  if (consent_ && !consent_->open({step, History()}, now)) {
+  const orders::Open order{plan_->step, plan_->history};
+  if (consent_ && !consent_->open({order.step, order.history}, now)) {
     waiting_for_ = "waiting until more than half have stored where the swarm goes on from";
     return {};
   }
   opened();
-  return {orders::Open{step}};
+  return {order};
 }
 
 std::optional<std::string> Gathering::awaited(Time) { return std::nullopt; }

@@ -72,34 +72,12 @@ History history_of(const PeerSupply& peer, Step step) {
   return known == peer.histories.end() ? History() : known->second;
 }
 
-bool goes_with(const PeerSupply& peer, const RecoveryPlan& plan) {
-  const History own = history_of(peer, plan.step);
-  return own == History() || plan.history == History() || own == plan.history;
+bool is_of(const PeerSupply& peer, const RecoveryPlan& plan) {
+  return goes_with(history_of(peer, plan.step), plan.history);
 }
 
 bool has(const PeerSupply& peer, Step step) {
   return (peer.has_state && peer.step == step) || has_snapshot(peer, step);
-}
-
-/// The history of `step` that every stage has: of several the one that most
-/// have, then the smallest. Nothing: each stage has the step, but of other
-/// histories.
-std::optional<History> common_history(const std::vector<PeerSupply>& peers, uint32_t num_stages,
-                                      Step step) {
-  std::map<History, size_t> known;
-  for (const PeerSupply& peer : peers)
-    if (has(peer, step) && history_of(peer, step) != History()) ++known[history_of(peer, step)];
-  if (known.empty()) return History();
-  std::optional<History> best;
-  for (const auto& [history, count] : known) {
-    std::set<Stage> stages;
-    for (const PeerSupply& peer : peers)
-      if (has(peer, step) &&
-          (history_of(peer, step) == history || history_of(peer, step) == History()))
-        stages.insert(peer.stage);
-    if (stages.size() == num_stages && (!best || count > known[*best])) best = history;
-  }
-  return best;
 }
 
 Error no_common_history(const std::vector<PeerSupply>& peers, Step step) {
@@ -120,7 +98,7 @@ std::vector<PeerId> sources(const std::vector<PeerSupply>& peers, Stage stage,
   const Step step = plan.step;
   std::set<PeerId> live, stored;
   for (const PeerSupply& peer : peers) {
-    if (peer.stage != stage || !goes_with(peer, plan)) continue;
+    if (peer.stage != stage || !is_of(peer, plan)) continue;
     if (peer.has_state && peer.step == step)
       live.insert(peer.peer);
     else if (has_snapshot(peer, step))
@@ -136,7 +114,7 @@ RecoveryAction action(const PeerSupply& peer, const std::vector<PeerSupply>& pee
                       const RecoveryPlan& plan) {
   using Kind = RecoveryAction::Kind;
   const Step step = plan.step;
-  const bool own = goes_with(peer, plan);
+  const bool own = is_of(peer, plan);
   if (own && peer.has_state && peer.step == step) return {Kind::kServe, step, {}};
   if (own && has_snapshot(peer, step)) return {Kind::kRestoreOwn, step, {}};
   auto from = sources(peers, peer.stage, plan);
@@ -151,6 +129,22 @@ bool only_the_start(const std::vector<Steps>& steps) {
 }
 
 }  // namespace
+
+std::optional<History> common_history(const std::vector<PeerSupply>& peers, uint32_t num_stages,
+                                      Step step) {
+  std::map<History, size_t> known;
+  for (const PeerSupply& peer : peers)
+    if (has(peer, step) && history_of(peer, step) != History()) ++known[history_of(peer, step)];
+  if (known.empty()) return History();
+  std::optional<History> best;
+  for (const auto& [history, count] : known) {
+    std::set<Stage> stages;
+    for (const PeerSupply& peer : peers)
+      if (has(peer, step) && goes_with(history_of(peer, step), history)) stages.insert(peer.stage);
+    if (stages.size() == num_stages && (!best || count > known[*best])) best = history;
+  }
+  return best;
+}
 
 Result<RecoveryPlan> plan_recovery(const std::vector<PeerSupply>& peers, uint32_t num_stages) {
   if (num_stages == 0) return Error{ErrorCode::kInvalidArgument, "a model has at least one stage"};
@@ -216,10 +210,16 @@ Result<RecoveryPlan> plan_asynchronous_recovery(const std::vector<PeerSupply>& p
 std::optional<Step> longer_history(const std::vector<PeerSupply>& peers, uint32_t num_stages,
                                    Step step) {
   std::map<Step, std::set<Stage>> stages;  // by step
-  for (const PeerSupply& peer : peers)
-    if (peer.has_state && peer.step > step) stages[peer.step].insert(peer.stage);
+  std::vector<PeerSupply> ahead;
+  for (const PeerSupply& peer : peers) {
+    if (!peer.has_state || peer.step <= step) continue;
+    stages[peer.step].insert(peer.stage);
+    ahead.push_back(peer);
+    ahead.back().snapshots.clear();
+  }
   for (auto it = stages.rbegin(); it != stages.rend(); ++it)
-    if (it->second.size() == num_stages) return it->first;
+    if (it->second.size() == num_stages && common_history(ahead, num_stages, it->first))
+      return it->first;
   return std::nullopt;
 }
 

@@ -49,6 +49,11 @@ struct RecoveryPlan {
   std::map<PeerId, RecoveryAction> actions;
 };
 
+/// The history of `step` that every stage has: of several the one that most have, then the smallest; 0:
+/// nobody knows any. Nothing: each stage has the step, but of other histories.
+std::optional<History> common_history(const std::vector<PeerSupply>& peers, uint32_t num_stages,
+                                      Step step);
+
 /// All stages go on from one step of one history: of two that every stage can
 /// supply the one that more peers have. While nobody has anything newer than
 /// step 0, stages without it are told to draw it from the seed. Pure. Errors:
@@ -65,8 +70,8 @@ Result<RecoveryPlan> plan_recovery(const std::vector<PeerSupply>& peers, uint32_
 Result<RecoveryPlan> plan_asynchronous_recovery(const std::vector<PeerSupply>& peers,
                                                 uint32_t num_stages);
 
-/// The newest step above `step` that some peer of every stage has in memory: a
-/// part of the swarm that was cut off has trained further. Snapshots do not
+/// The newest step above `step` that some peer of every stage has in memory, of
+/// one history: a part of the swarm that was cut off has trained further. Snapshots do not
 /// count: they may be what the swarm went back from. Pure. Requires stages
 /// below num_stages.
 std::optional<Step> longer_history(const std::vector<PeerSupply>& peers, uint32_t num_stages,

@@ -124,11 +124,15 @@ bool Roster::everywhere(Step step) const {
 
 std::optional<Step> Roster::newest_everywhere() const {
   std::map<Step, std::set<Stage>> stages;  // by step
-  for (const auto& [id, peer] : peers_)
-    if (peer.serving)
-      for (Step step : peer.snapshots) stages[step].insert(peer.stage);
+  std::vector<PeerSupply> stored;
+  for (const auto& [id, peer] : peers_) {
+    if (!peer.serving) continue;
+    for (Step step : peer.snapshots) stages[step].insert(peer.stage);
+    stored.push_back({id, peer.stage, false, {}, peer.snapshots, peer.snapshot_histories});
+  }
   for (auto it = stages.rbegin(); it != stages.rend(); ++it)
-    if (it->second.size() == num_stages_) return it->first;
+    if (it->second.size() == num_stages_ && common_history(stored, num_stages_, it->first))
+      return it->first;
   return std::nullopt;
 }
 
@@ -142,9 +146,12 @@ bool Roster::begins_to_fail(const PeerId& id) {
 
 std::vector<PeerSupply> Roster::supplies() const {
   std::vector<PeerSupply> supplies;
-  for (const auto& [id, peer] : peers_)
-    if (peer.reported)
-      supplies.push_back({id, peer.stage, peer.has_state, peer.step, peer.snapshots});
+  for (const auto& [id, peer] : peers_) {
+    if (!peer.reported) continue;
+    supplies.push_back(
+        {id, peer.stage, peer.has_state, peer.step, peer.snapshots, peer.snapshot_histories});
+    if (peer.has_state) supplies.back().histories[peer.step] = peer.history;
+  }
   return supplies;
 }
 

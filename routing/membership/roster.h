@@ -37,9 +37,11 @@ struct SaveReport {
 /// What a peer said when it registered last, corrected by what it answered since.
 struct PeerReport {
   bool has_state = false;
-  Step step;       ///< Updates applied.
-  Step open_step;  ///< Whose microbatches it serves.
+  Step step;        ///< Updates applied.
+  History history;  ///< Of its state; 0: not known.
+  Step open_step;   ///< Whose microbatches it serves.
   std::vector<Step> snapshots;
+  std::map<Step, History> snapshot_histories;  ///< As far as they are known.
   std::vector<std::pair<Slot, Attempt>> held;  ///< (slot, attempt), as last reported.
   std::vector<SlotLoss> losses;                ///< Of `held`, where it is known.
   bool has_average = false;
@@ -126,7 +128,8 @@ class Roster {
   uint32_t reported() const;
   /// Every stage has a serving peer with a durable snapshot of this step or a later one.
   bool everywhere(Step step) const;
-  /// The newest step of which every stage has a serving peer with a durable snapshot.
+  /// The newest step of which every stage has a serving peer with a durable snapshot, all of one
+  /// history.
   std::optional<Step> newest_everywhere() const;
   /// So many of a peer's snapshots have failed in a row that people should hear of it: true once,
   /// until one succeeds.

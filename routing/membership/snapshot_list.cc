@@ -5,12 +5,34 @@ namespace swarm::routing {
 void SnapshotList::listed(std::vector<Step> steps) {
   steps_ = std::move(steps);
   // Those that were pruned since need not be remembered; steps after the newest may still come.
-  if (!steps_.empty()) spoiled_.erase(spoiled_.begin(), spoiled_.lower_bound(steps_.back()));
+  if (steps_.empty()) return;
+  spoiled_.erase(spoiled_.begin(), spoiled_.lower_bound(steps_.back()));
+  histories_.erase(histories_.begin(), histories_.lower_bound(steps_.back()));
 }
 
-void SnapshotList::saved(Step step) {
+std::optional<Step> SnapshotList::untold(const std::vector<Step>& steps) const {
+  for (Step step : steps)
+    if (histories_.count(step) == 0) return step;
+  return std::nullopt;
+}
+
+void SnapshotList::saved(Step step, History history) {
   spoiled_.erase(step);
+  histories_[step] = history;
   if (steps_.empty() || steps_.front() < step) steps_.insert(steps_.begin(), step);
+}
+
+void SnapshotList::forget_newer(Step step) {
+  histories_.erase(histories_.upper_bound(step), histories_.end());
+}
+
+void SnapshotList::is_at(Step step, History history) {
+  if (!goes_with(this->history(step), history)) spoiled(step);
+}
+
+History SnapshotList::history(Step step) const {
+  const auto known = histories_.find(step);
+  return known == histories_.end() ? History() : known->second;
 }
 
 std::vector<Step> SnapshotList::readable() const {

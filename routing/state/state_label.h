@@ -5,20 +5,21 @@
 #include <tuple>
 
 #include "common/strong_id.h"
+#include "routing/steps/history.h"
 
 namespace swarm::routing {
 
-/// Two histories may have the same step; not the same checksum.
 struct StateLabel {
   Step step;              ///< Updates applied.
   uint64_t checksum = 0;  ///< Of all parameters of the stage.
+  History history{};      ///< 0: not known.
 
   friend bool operator==(const StateLabel& a, const StateLabel& b) {
-    return a.step == b.step && a.checksum == b.checksum;
+    return a.step == b.step && a.checksum == b.checksum && a.history == b.history;
   }
   friend bool operator!=(const StateLabel& a, const StateLabel& b) { return !(a == b); }
   friend bool operator<(const StateLabel& a, const StateLabel& b) {
-    return std::tie(a.step, a.checksum) < std::tie(b.step, b.checksum);
+    return std::tie(a.step, a.checksum, a.history) < std::tie(b.step, b.checksum, b.history);
   }
 };
 

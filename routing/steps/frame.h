@@ -63,6 +63,7 @@ struct Frame {
   bool over = false;  ///< Finished, and the last snapshots are durable.
   OpenStep open;
   Reign reign;
+  History history;             ///< Of the state that Schedule::applied() names.
   uint64_t rounds = 0;
   SavePolicy saves;
   Reach reach;
@@ -88,6 +89,8 @@ struct Frame {
   void want_votes(Step step);
   /// More than half have voted for the commit that leads on from `step`; if not, they are asked.
   bool agreed(Step step);
+  /// Number of the configuration that commits count in; 0: no other node need agree.
+  uint64_t configuration() const { return consent ? consent->configuration().number.value() : 0; }
   /// That commit is decided.
   void committed(History after);
   Round next_round() { return round_of(reign.term, ++rounds); }

@@ -14,6 +14,9 @@ namespace swarm::routing {
 /// 0: nothing was committed yet, or the state is older than these ids.
 using History = StrongId<struct HistoryTag, uint64_t>;
 
+/// Both may be of one history: they are equal, or one is not known.
+inline bool goes_with(History a, History b) { return a == b || a == History() || b == History(); }
+
 /// One update of the whole model.
 struct CommitFacts {
   Step step;                      ///< That it led on from: the state after it is that of step + 1.

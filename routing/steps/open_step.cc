@@ -194,4 +194,10 @@ orders::WriteAudit OpenStep::audit() const {
   return line;
 }
 
+CommitFacts OpenStep::facts(uint64_t configuration) const {
+  CommitFacts facts{step, {}, computed_on, ledger->skipped(), configuration};
+  for (const StageRound& stage : stages) facts.digests.push_back(stage.digest.value_or(0));
+  return facts;
+}
+
 }  // namespace swarm::routing

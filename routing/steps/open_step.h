@@ -12,6 +12,7 @@
 #include "common/strong_id.h"
 #include "routing/averaging/round_verdict.h"
 #include "routing/membership/roster.h"
+#include "routing/steps/history.h"
 #include "routing/steps/orders.h"
 #include "routing/steps/step_ledger.h"
 #include "routing/time.h"
@@ -88,6 +89,8 @@ struct OpenStep {
   std::vector<Share> shares(Stage stage, const std::vector<PeerId>& members,
                             const Roster& roster) const;
   orders::WriteAudit audit() const;
+  /// The update that it makes.
+  CommitFacts facts(uint64_t configuration) const;
 };
 
 }  // namespace swarm::routing

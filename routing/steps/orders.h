@@ -178,6 +178,7 @@ struct CommitStep {
   bool save = false;         ///< And to write a snapshot of step + 1.
   /// The snapshot that it may not prune, if one is known.
   std::optional<Step> keep_step{};
+  History after{};  ///< Of the state that it makes.
 };
 /// Tell all members of a stage to average; report every answer by Schedule::close_answered().
 struct CloseStep {
@@ -221,6 +222,8 @@ struct WriteAudit {
   uint32_t counted_slots = 0, attempts = 0;
   std::vector<Slot> skipped;
   std::vector<StageAverage> stages;
+  uint64_t configuration = 0;
+  History after{};  ///< Of the state that the commit makes.
 };
 /// Write the line of a step's metrics.
 struct WriteMetrics {
@@ -239,6 +242,7 @@ struct Gather {
 /// All is agreed on: Schedule::open() this step.
 struct Open {
   Step step;
+  History history{};
 };
 /// Tell a peer to register again.
 struct AskToRegister {
@@ -284,6 +288,7 @@ struct CommitAnswer {
   uint64_t checksum = 0;  ///< Of its state after it.
   /// Before it the state was another one than after the update before.
   bool changed_at_rest = false;
+  History history{};  ///< Of its state after it.
 };
 /// A member lives, but could not finish its round.
 struct RoundFailure {

@@ -51,11 +51,12 @@ Orders Schedule::done() { return std::move(frame_.orders); }
 
 Whereabouts Schedule::whereabouts() const {
   return {frame_.open.step, applied(), frame_.phase == Frame::Phase::kFinished,
-          frame_.options.ahead_patience};
+          frame_.options.ahead_patience, frame_.history};
 }
 
-Orders Schedule::open(Step step, const Reign& reign, Time now) {
+Orders Schedule::open(Step step, History history, const Reign& reign, Time now) {
   start(now);
+  frame_.history = history;
   frame_.reign = reign;
   frame_.saves.gone_back(step);
   begin(step);

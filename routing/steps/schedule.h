@@ -51,8 +51,8 @@ class Schedule {
   void ask(Consent& consent) { frame_.consent = &consent; }
 
   // -- life
-  /// The swarm is at `step`: opens it with what peers hold of it.
-  Orders open(Step step, const Reign& reign, Time now);
+  /// The swarm is at `step`, of `history`: opens it with what peers hold of it.
+  Orders open(Step step, History history, const Reign& reign, Time now);
   /// The swarm gathers, or this node coordinates no longer.
   virtual void close() { frame_.close(); }
   Orders tick(Time now);

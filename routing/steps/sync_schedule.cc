@@ -110,10 +110,15 @@ orders::CommitStep SyncSchedule::decide_commit(const OpenStep& closing) {
   commit.step = closing.step;
   commit.gradient_norm = closing.gradient_norm();
   frame_.write_metrics(closing, commit.gradient_norm);
-  frame_.order(closing.audit());  // whatever is committed has its line in the audit before
+  commit.after = history_after(frame_.history, closing.facts(frame_.configuration()));
+  frame_.history = commit.after;
+  orders::WriteAudit line = closing.audit();
+  line.configuration = frame_.configuration();
+  line.after = commit.after;
+  frame_.order(std::move(line));  // whatever is committed has its line in the audit before
   commit.save = frame_.saves.decide(closing.step + 1, frame_.roster, frame_.now);
   commit.keep_step = frame_.keep_step();
-  frame_.committed(History());
+  frame_.committed(commit.after);
   return commit;
 }
 
@@ -162,6 +167,7 @@ Orders SyncSchedule::commit_answered(const PeerId& id, const Result<CommitAnswer
 void SyncSchedule::take(const PeerId& id, const CommitAnswer& answer) {
   PeerFacts& peer = frame_.roster.peers().at(id);
   peer.step = answer.step;
+  peer.history = answer.history;
   peer.open_step = frame_.open.step;
   peer.has_average = false;
   peer.checksum = answer.checksum;

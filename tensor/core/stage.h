@@ -90,6 +90,11 @@ class Stage {
   /// Parameters in memory are those at the start of this step.
   virtual uint64_t step() const = 0;
 
+  /// What led to this state (docs/one_history.md), as its owner says after each change of it; goes into
+  /// snapshots. 0: not known.
+  void set_history(uint64_t history) { history_ = history; }
+  uint64_t history() const { return history_; }
+
   // ---- Asynchronous training (design, "Modes of training"). A stage that has none of it refuses.
 
   /// One optimizer update of this peer alone: with the gradient sum divided by `samples`, clipped
@@ -122,7 +127,8 @@ class Stage {
   /// Of all that the next update depends on: parameters, moments and counters. Reads them once.
   virtual uint64_t state_checksum() const = 0;
 
-  /// A serialized proto::StageState (head, then payload); load accepts exactly what save made.
+  /// A serialized proto::StageState (head, then payload); load accepts exactly what save made, and
+  /// leaves history() to its owner.
   virtual Buffer save_state() const = 0;
   /// All or nothing. Errors: kCorruptCheckpoint, kShapeMismatch (another model, stage or split).
   virtual Status load_state(const Buffer& state) = 0;
@@ -153,6 +159,9 @@ class Stage {
  protected:
   static Error not_asynchronous();
   static Error no_ranges();
+
+ private:
+  uint64_t history_ = 0;
 };
 
 }  // namespace swarm::tensor

@@ -12,7 +12,6 @@ namespace swarm::tensor {
 namespace {
 
 constexpr uint64_t kPayloadTag = 15 << 3 | 2;
-constexpr size_t kMaxHeadBytes = 64u << 10;
 
 Error corrupt(const std::string& text) {
   return {ErrorCode::kCorruptCheckpoint, "stage state: " + text, 0};
@@ -160,6 +159,14 @@ Result<StateView> parse_state(const Buffer& state) {
   }
   view.payload = state.slice(end.payload_start, state.size() - end.payload_start);
   return view;
+}
+
+uint64_t history_of(const Buffer& front) {
+  HeadEnd end;
+  proto::StageState head;
+  const bool read = find_payload(front, end) &&
+                    head.ParseFromArray(front.data(), static_cast<int>(end.head_bytes));
+  return read ? head.history() : 0;
 }
 
 Buffer serialize_state(const proto::StageState& head, const std::vector<PayloadPart>& parts) {

@@ -32,6 +32,11 @@ struct StateView {
 /// check_counters()). Copies nothing. Errors: kCorruptCheckpoint.
 Result<StateView> parse_state(const Buffer& state);
 
+/// No head is longer: so many of a snapshot's first bytes contain it.
+constexpr size_t kMaxHeadBytes = 64u << 10;
+/// StageState.history of a snapshot, or of its front; 0 also if that is not readable.
+uint64_t history_of(const Buffer& front);
+
 /// The optimizer's part of a head, the format version included.
 void put_optimizer(OptimizerKind kind, const OptimizerCounters& counters, proto::StageState& head);
 /// Requires a head from parse_state().

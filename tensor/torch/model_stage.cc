@@ -65,7 +65,7 @@ class TorchStage final : public ModelStage {
   Status take_average(AveragedPart part, const Buffer& average, const Buffer& sent) override {
     return parameters_.take_average(part, average, sent);
   }
-  Buffer save_state() const override { return parameters_.save_state(); }
+  Buffer save_state() const override { return parameters_.save_state(history()); }
   Status load_state(const Buffer& state) override { return parameters_.load_state(state); }
   OptimizerCounters counters() const override { return parameters_.counters(); }
   Result<Buffer> save_range(uint64_t first, uint64_t count) const override {

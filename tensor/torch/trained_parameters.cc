@@ -172,13 +172,14 @@ void TrainedParameters::add_to_moments(const float* average, const float* sent) 
 
 // ---- snapshots
 
-Buffer TrainedParameters::save_state() const {
+Buffer TrainedParameters::save_state(uint64_t history) const {
   proto::StageState head;
   head.set_stage(static_cast<uint32_t>(options_.stage));
   head.set_num_stages(static_cast<uint32_t>(options_.num_stages));
   head.set_step(step_);
   head.set_config_fingerprint(options_.config_fingerprint);
   head.set_num_parameters(size_);
+  head.set_history(history);
   put_optimizer(optimizer_->kind(), optimizer_->counters(), head);
   return serialize_state(head, {{versions_.values(), size_ * sizeof(float)},
                                 {optimizer_->moments(), optimizer_->moments_bytes()}});

@@ -51,7 +51,7 @@ class TrainedParameters {
   Status set_step(uint64_t step);
   Result<Buffer> to_average(AveragedPart part) const;
   Status take_average(AveragedPart part, const Buffer& average, const Buffer& sent);
-  Buffer save_state() const;
+  Buffer save_state(uint64_t history) const;
   Status load_state(const Buffer& state);
   const OptimizerCounters& counters() const { return optimizer_->counters(); }
   Result<Buffer> save_range(uint64_t first, uint64_t count) const;

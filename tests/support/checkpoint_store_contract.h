@@ -5,6 +5,7 @@
 ///   #include "tests/support/checkpoint_store_contract.h"
 #pragma once
 
+#include <algorithm>
 #include <boost/mpl/list.hpp>
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -37,6 +38,22 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(what_was_put_is_got, T, Implementations) {
     BOOST_REQUIRE(got.ok());
     BOOST_TEST((got->view() == content(1, size).view()));
   }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(the_front_of_a_value_is_what_it_begins_with, T, Implementations) {
+  T fixture;
+  for (size_t size : {0u, 1u, 100'000u, 1'000'000u}) {
+    CheckpointKey key{"stage/0", size};
+    const Buffer all = content(1, size);
+    BOOST_TEST(fixture.store->put(key, all, 100).ok());
+    for (size_t wanted : {0u, 1u, 65'536u, 999'999u, 2'000'000u}) {
+      auto front = fixture.store->front(key, wanted);
+      BOOST_REQUIRE(front.ok());
+      BOOST_TEST(front->size() >= std::min(size, wanted));
+      BOOST_TEST((front->view() == all.view().substr(0, front->size())));
+    }
+  }
+  BOOST_TEST(fixture.store->front({"stage/0", 7}, 1).code() == ErrorCode::kNotFound);
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(streams_are_apart, T, Implementations) {

@@ -1,11 +1,13 @@
 // One stage server within a small swarm: its life, its neighbours in the node that hang.
 #include "actors/stage/stage_server.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <caf/event_based_actor.hpp>
 
 #include "actors/net/errors.h"
 #include "actors/net/local.h"
+#include "swarm/state.pb.h"
 #include "tests/support/ids.h"
 #include "tests/support/sim_swarm.h"
 
@@ -152,6 +154,65 @@ BOOST_FIXTURE_TEST_CASE(a_slot_that_is_still_being_computed_does_not_count, OneS
   BOOST_TEST(check_parameters() == "");
   BOOST_TEST(checked == 1);
   BOOST_TEST(events->count("sum_dropped") > 0u);
+}
+
+// What a state descends from is in its snapshots, and so outlives the process.
+BOOST_FIXTURE_TEST_CASE(a_snapshot_keeps_its_history, OneStage) {
+  add({});
+  BOOST_REQUIRE(run_to_step(3));
+  kill("peer");
+  start("peer");
+  BOOST_REQUIRE(run_to_end());
+  const auto& loaded = events->loaded_states.back();
+  BOOST_TEST(loaded.source == "own_snapshot");
+  BOOST_TEST(loaded.step > 0u);
+  const auto before = std::find_if(events->committed_steps.begin(), events->committed_steps.end(),
+                                   [&](const auto& one) { return one.step + 1 == loaded.step; });
+  BOOST_REQUIRE((before != events->committed_steps.end()));
+  BOOST_TEST(loaded.history == before->history);
+  BOOST_TEST(loaded.history != 0u);
+}
+
+struct TwoPeers : OneStage {
+  TwoPeers() {
+    add({});
+    Swarm::add_peer("other", 0, {});
+    start("other");
+  }
+  /// The newest snapshot on a disk says that something else led to it.
+  uint64_t give_another_history(const std::string& name) {
+    sim::Disk& disk = *disks.at(name);
+    auto [step, value] = *disk.durable().at("stage/0").rbegin();
+    proto::StageState state;
+    state.ParseFromString(value.bytes);
+    state.set_history(state.history() + 1);
+    disk.put({"stage/0", step}, state.SerializeAsString(), 9);
+    disk.sync(disk.changes());
+    return step;
+  }
+};
+
+// The bits of the two are equal; only their histories tell them apart.
+BOOST_FIXTURE_TEST_CASE(who_has_the_step_of_another_history_fetches, TwoPeers) {
+  BOOST_REQUIRE(run_to_step(3));
+  system.advance(1s);
+  for (const char* name : {"trainer", "peer", "other"}) kill(name);
+  for (const char* name : {"peer", "other"}) {
+    auto steps = disks.at(name)->durable().at("stage/0");
+    BOOST_REQUIRE(!steps.empty());
+  }
+  const uint64_t step = give_another_history("other");
+  events->loaded_states.clear();
+  for (const char* name : {"trainer", "peer", "other"}) start(name);
+  BOOST_REQUIRE(run_to_end());
+  BOOST_TEST(check_parameters() == "");
+  BOOST_TEST(checked == 2);
+  std::map<uint64_t, std::string> from;  // by history, of the step
+  for (const auto& state : events->loaded_states)
+    if (state.step == step) from[state.history] += state.source + " ";
+  BOOST_REQUIRE(from.size() == 1u);
+  BOOST_TEST(from.begin()->second.find("own_snapshot") != std::string::npos);
+  BOOST_TEST(from.begin()->second.find("neighbours") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -12,7 +12,10 @@ namespace {
 struct Block {
   RangeLayout layout{"run", "abc", Stage(2), 25, 3, 10};
   std::vector<KeptRange> ranges{
-      {1, {Step(7), 70}, {7, 0.5}, Buffer::from_string(std::string(10 * 12, 'b'))},
+      {1,
+       {Step(7), 70, routing::History(700)},
+       {7, 0.5},
+       Buffer::from_string(std::string(10 * 12, 'b'))},
       {2, {Step(8), 80}, {8, 0.25}, Buffer::from_string(std::string(5 * 12, 'c'))}};
 
   ErrorCode code(const RangeLayout& other) {

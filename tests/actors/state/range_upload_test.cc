@@ -65,7 +65,7 @@ struct Donor {
   void update() {
     routing::AppliedMean mean;
     mean.before = *label;
-    *label = {label->step + 1, label->checksum + 10};
+    *label = {label->step + 1, label->checksum + 10, label->history + 1};
     mean.after = *label;
     mean.round = Round(label->step.value());
     mean.clip_scale = 0.25;
@@ -82,6 +82,7 @@ struct Donor {
     request.set_holds(held.has_value());
     if (held) request.set_step(held->step.value());
     if (held) request.set_checksum(held->checksum);
+    if (held) request.set_history(held->history.value());
     Ask<Mail> asked(*system, transfer, make_mail(request));
     system.run();
     return asked.answer();
@@ -135,10 +136,25 @@ BOOST_AUTO_TEST_CASE(a_range_is_brought_on_by_the_mean_of_the_update_after_its_l
   BOOST_TEST(head.what() == What::WHAT_MEAN);
   BOOST_TEST(head.step() == 8u);
   BOOST_TEST(head.checksum() == 80u);
+  BOOST_TEST(head.history() == 1u);
   BOOST_TEST(head.newest_step() == 9u);
   BOOST_TEST(head.clip_scale() == 0.25);
   BOOST_TEST(head.round() == 8u);
   BOOST_TEST((outcome.value->body.view() == numbers(8'000).slice(40, 20).view()));
+}
+
+BOOST_AUTO_TEST_CASE(equal_bits_of_another_history_are_given_anew) {
+  label->history = routing::History(5);
+  stands();
+  StateLabel held = *label;
+  BOOST_TEST(what(held) == What::WHAT_NOTHING);
+  held.history = routing::History(6);
+  const auto outcome = ask(held);
+  BOOST_REQUIRE(outcome.value);
+  const auto& head = outcome.value->as<proto::StateRangeReply>();
+  BOOST_TEST(head.what() == What::WHAT_STATE);
+  BOOST_TEST(head.history() == 5u);
+  BOOST_TEST(head.newest_history() == 5u);
 }
 
 BOOST_AUTO_TEST_CASE(a_range_that_no_kept_mean_leads_on_from_is_given_anew) {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "apps/audit/audit_run.h"
+#include "routing/steps/history.h"
 
 namespace swarm::launch {
 namespace {
@@ -118,6 +119,22 @@ struct Story {
   AuditContext context;
   double time = 1000;
 };
+
+/// All say which history they make, each from the one before.
+void name_histories(Story& story) {
+  routing::History now;
+  for (auto& line : story.log.closed) {
+    ClosedStep& closed = line.record;
+    closed.configuration = 3;
+    routing::CommitFacts facts{Step(closed.step), {}, Step(closed.computed_on), {}, 3};
+    for (const auto& stage : closed.stages) facts.digests.push_back(stage.digest);
+    for (const uint32_t slot : closed.skipped) facts.skips.push_back(Slot(slot));
+    now = routing::history_after(now, facts);
+    closed.history = now.value();
+    for (auto& done : story.log.committed)
+      if (done.record.step == closed.step) done.record.history = now.value();
+  }
+}
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -458,6 +475,32 @@ BOOST_AUTO_TEST_CASE(the_same_round_closed_with_other_slots_is_seen) {
   BOOST_TEST(spoilt([](Story& s) { s.log.closed.push_back(s.log.closed[0]); }) == "");
 }
 
+BOOST_AUTO_TEST_CASE(histories_that_lead_on_from_one_another_pass) {
+  BOOST_TEST(spoilt(name_histories) == "");
+  BOOST_TEST(spoilt([](Story& s) {  // one that does not know where its state is from
+               name_histories(s);
+               s.log.committed[0].record.history = 0;
+             }) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_commit_of_another_history_than_was_decided_is_seen) {
+  check_says("names the history 0000000000000001, decided was", [](Story& s) {
+    name_histories(s);
+    s.log.committed.back().record.history = 1;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_history_that_does_not_follow_from_the_peer_s_own_is_seen) {
+  check_says("which does not follow from its own", [](Story& s) {
+    name_histories(s);
+    s.log.closed.back().record.configuration = 4;
+  });
+  check_says("which does not follow from its own, 0000000000000005", [](Story& s) {
+    name_histories(s);
+    s.log.loaded[0].record.history = 5;
+  });
+}
+
 BOOST_AUTO_TEST_CASE(numbers_beyond_all_bounds_are_refused_at_once) {
   check_says("are not the batch of 8",
              [](Story& s) { s.log.closed[0].record.slots = 4000000000u; });
@@ -477,6 +520,7 @@ BOOST_AUTO_TEST_CASE(a_line_reads_back) {
   BOOST_TEST(add_audit_line(log, kCommitted).ok());
   const auto& done = log.committed.at(0).record;
   BOOST_TEST(done.checksum == 0xfedcba9876543210u);
+  BOOST_TEST(done.history == 0u);  // lines of before name none
   BOOST_TEST(done.round == 4294967297u);
   BOOST_TEST(done.held.peer.actor == "stage.0");
   BOOST_TEST((done.held.attempts == std::vector<uint64_t>{3, 1099511627780u}));
@@ -497,6 +541,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_line_says_what_is_wrong) {
   BOOST_TEST(why("[3,1099511627780]", "[3]") == "`slots` and `attempts` differ in length");
   BOOST_TEST(why("[3,1099511627780]", "[3,{}]") == "`attempts` is no whole number in its range");
   BOOST_TEST(why("00ff", "00f") == "`digest` is not 16 hex digits");
+  BOOST_TEST(why("\"step\"", "\"history\":7,\"step\"") == "`history` is not 16 hex digits");
   BOOST_TEST(why("/stage.0", "") == "`peer` is not NODE_ID/ACTOR");
   BOOST_TEST(why("{", "") == "is no JSON object");
 }

@@ -112,6 +112,7 @@ BOOST_AUTO_TEST_CASE(a_half_committed_step_is_finished_by_the_successor) {
   PeerReport ahead = state(5);
   ahead.round = Round((uint64_t{3} << 32) | 9);
   ahead.last_gradient_norm = 1.5;
+  ahead.history = History(70);
   PeerReport behind = state(4);
   behind.has_average = true;
   behind.round = Round((uint64_t{3} << 32) | 8);
@@ -123,7 +124,43 @@ BOOST_AUTO_TEST_CASE(a_half_committed_step_is_finished_by_the_successor) {
   BOOST_TEST(commits[0].step == Step(4));
   BOOST_TEST(commits[0].round == behind.round);
   BOOST_TEST(commits[0].gradient_norm == 1.5);
+  BOOST_TEST(commits[0].after == History(70));
   BOOST_TEST(!has<orders::CommitStep>(swarm.next()));  // its answer is waited for
+}
+
+BOOST_AUTO_TEST_CASE(the_swarm_opens_with_the_history_of_the_plan) {
+  Swarm<> swarm;
+  PeerReport most = state(5), other = state(5), unknown = state(5);
+  most.history = History(70);
+  other.history = History(71);
+  swarm.report(1, 0, most);
+  swarm.report(2, 0, most);
+  swarm.report(3, 0, other);
+  swarm.report(4, 1, unknown);
+  swarm.next();
+  BOOST_TEST((swarm.admit(1) == Told::kServe));
+  BOOST_TEST((swarm.admit(4) == Told::kServe));
+  const Verdict told = swarm.gathering.admit(peer(3));
+  BOOST_TEST((told.kind == Told::kFetch));
+  BOOST_TEST(told.reason == kOtherHistory);
+  BOOST_TEST((told.sources == std::vector{peer(1), peer(2)}));
+  const auto opened = all_of<orders::Open>(swarm.next());
+  BOOST_REQUIRE(opened.size() == 1u);
+  BOOST_TEST(opened[0].history == History(70));
+}
+
+BOOST_AUTO_TEST_CASE(a_snapshot_of_another_history_is_not_read) {
+  Swarm<> swarm;
+  PeerReport one = stored({4}), two = stored({4, 6}), other = stored({4});
+  one.snapshot_histories[Step(4)] = two.snapshot_histories[Step(4)] = History(70);
+  other.snapshot_histories[Step(4)] = History(71);
+  swarm.report(1, 0, one);
+  swarm.report(2, 1, two);
+  swarm.report(3, 1, other);
+  swarm.next();
+  BOOST_TEST((swarm.admit(1) == Told::kRestoreOwn));
+  BOOST_TEST((swarm.admit(2) == Told::kRestoreOwn));
+  BOOST_TEST((swarm.admit(3) == Told::kFetch));
 }
 
 BOOST_AUTO_TEST_CASE(an_average_of_another_history_is_not_committed) {

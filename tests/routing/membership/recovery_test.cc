@@ -129,6 +129,16 @@ BOOST_AUTO_TEST_CASE(a_longer_history_has_a_peer_of_every_stage_at_one_step) {
   BOOST_TEST(longer_history(peers, 2, Step(7)).value_or(Step()) == Step(9));
 }
 
+// It could not be gone on from, and the swarm would gather for it again and again.
+BOOST_AUTO_TEST_CASE(a_step_that_stages_have_of_different_histories_is_no_longer_history) {
+  std::vector<PeerSupply> peers = {supply(1, 0, true, 9, {}), supply(2, 1, true, 9, {})};
+  peers[0].histories[Step(9)] = History(1);
+  peers[1].histories[Step(9)] = History(2);
+  BOOST_TEST(!longer_history(peers, 2, Step(7)));
+  peers[1].histories[Step(9)] = History(1);
+  BOOST_TEST(longer_history(peers, 2, Step(7)).value_or(Step()) == Step(9));
+}
+
 BOOST_AUTO_TEST_CASE(asynchronous_stages_go_on_each_from_its_own) {
   auto plan = plan_asynchronous_recovery(
       {supply(1, 0, true, 9, {6}), supply(2, 0, true, 8, {}), supply(3, 0, true, 5, {}),

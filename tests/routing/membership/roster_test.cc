@@ -58,6 +58,18 @@ BOOST_AUTO_TEST_CASE(a_step_is_durable_everywhere_when_some_peer_of_each_stage_h
   BOOST_TEST(!roster.newest_everywhere().has_value());
 }
 
+BOOST_AUTO_TEST_CASE(snapshots_of_two_histories_are_no_step_that_is_durable_everywhere) {
+  Roster roster(2);
+  auto& one = serve(roster, 1, 0, at(9));
+  auto& two = serve(roster, 2, 1, at(9));
+  one.snapshots = two.snapshots = {Step(8), Step(4)};
+  one.snapshot_histories = {{Step(8), History(1)}, {Step(4), History(3)}};
+  two.snapshot_histories = {{Step(8), History(2)}};
+  BOOST_TEST((roster.newest_everywhere() == Step(4)));
+  two.snapshot_histories[Step(8)] = History(1);
+  BOOST_TEST((roster.newest_everywhere() == Step(8)));
+}
+
 BOOST_AUTO_TEST_CASE(that_snapshots_fail_again_and_again_is_told_once) {
   Roster roster(1);
   PeerReport report = at(4);

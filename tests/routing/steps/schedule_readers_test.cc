@@ -101,11 +101,13 @@ BOOST_FIXTURE_TEST_CASE(it_is_asked_again_and_may_come_back, World) {
   members_of_next_round();
   facts(2).step = facts(2).open_step = schedule.frame().open.step;
   facts(2).checksum = facts(1).checksum;
+  facts(2).history = facts(1).history;
   BOOST_TEST((registers(2).kind == Verdict::Kind::kFetch));  // it brought nothing before
   for (int i = 0; i < 10 * Readers::kAskAgain && schedule.frame().readers.reads(peer(2)); ++i)
     members_of_next_round();
   facts(2).step = facts(2).open_step = schedule.frame().open.step;
   facts(2).checksum = facts(1).checksum;
+  facts(2).history = facts(1).history;
   BOOST_TEST((registers(2).kind == Verdict::Kind::kServe));
   BOOST_TEST(!facts(2).set_aside);
   for (int i = 0; i < 10; ++i) BOOST_TEST(members_of_next_round() == 2u);

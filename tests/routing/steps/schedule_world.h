@@ -37,6 +37,8 @@ struct ScheduleWorld {
     options.ahead_patience = std::chrono::seconds(3);
     return options;
   }
+  routing::History history;  ///< That open() says.
+
   static Stage stage_of(uint32_t n) { return Stage(n <= 2 ? 0 : 1); }
 
   routing::PeerFacts& facts(uint32_t n) { return roster.peers().at(peer(n)); }
@@ -53,7 +55,7 @@ struct ScheduleWorld {
     for (auto& [id, peer] : roster.peers()) peer.step = peer.open_step = Step(step);
   }
   routing::Orders open(uint64_t step, uint64_t gathering = 1) {
-    return schedule.open(Step(step), {Term(3), gathering}, now);
+    return schedule.open(Step(step), history, {Term(3), gathering}, now);
   }
   routing::Orders tick(routing::Time later = std::chrono::milliseconds(100)) {
     return schedule.tick(now += later);
@@ -90,7 +92,9 @@ struct ScheduleWorld {
   routing::Orders closed(const routing::orders::CloseStep& close, const PeerId& member,
                          uint64_t digest = 5) {
     routing::CloseAnswer answer{false, 9.0, digest, {}, {}};
-    if (close.commit) answer.committed = routing::CommitAnswer{close.commit->step + 1, 8};
+    if (close.commit)
+      answer.committed =
+          routing::CommitAnswer{close.commit->step + 1, 8, false, close.commit->after};
     return schedule.close_answered({close.stage, close.round, close.step, member}, answer, now);
   }
   routing::Orders close_failed(const routing::orders::CloseStep& close, const PeerId& member,
@@ -120,7 +124,8 @@ struct ScheduleWorld {
     routing::Orders all;
     for (const auto& commit : all_of<routing::orders::CommitStep>(orders))
       append(all,
-             schedule.commit_answered(commit.peer, routing::CommitAnswer{commit.step + 1, 8}, now));
+             schedule.commit_answered(
+                 commit.peer, routing::CommitAnswer{commit.step + 1, 8, false, commit.after}, now));
     return all;
   }
   routing::Orders lose(uint32_t n) {

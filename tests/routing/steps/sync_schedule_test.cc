@@ -29,6 +29,37 @@ std::vector<std::pair<Slot, Attempt>> first_slots(uint32_t count) {
   return held;
 }
 
+/// The history that closing step 0 leads to. `slot`: left out, as two peers found it not finite.
+History after_step_0(History before, std::optional<uint32_t> slot = {}, uint64_t digest = 5) {
+  World world;
+  world.history = before;
+  world.open(0);
+  Orders filled;
+  for (int tries = 0; tries < 2; ++tries)
+    for (const auto& [lease, avoid] : world.schedule.lease(peer(50, "trainer"), 64, 1e9).slots) {
+      if (!slot || lease.slot != Slot(*slot)) {
+        World::append(filled, world.carry(Step(0), lease));
+        continue;
+      }
+      SlotReport report;
+      report.what = SlotReport::What::kNonFinite;
+      report.slot = lease.slot;
+      report.attempt = lease.attempt;
+      report.where = {Stage(1), peer(tries == 0 ? 3 : 4), false, Attempt()};
+      World::append(filled, world.schedule.slot_reported(report, world.now).value());
+    }
+  Orders averaged;
+  for (const auto& close : all_of<orders::CloseStep>(filled))
+    for (const auto& member : close.members)
+      World::append(averaged, world.closed(close, member.peer, digest));
+  const auto commits = all_of<orders::CommitStep>(averaged);
+  BOOST_REQUIRE(commits.size() == 4u);
+  for (const auto& commit : commits) BOOST_TEST(commit.after == commits[0].after);
+  BOOST_TEST(all_of<orders::WriteAudit>(averaged).at(0).after == commits[0].after);
+  BOOST_TEST(world.schedule.frame().history == commits[0].after);
+  return commits[0].after;
+}
+
 /// Through the whole last step, up to the last snapshot.
 Orders reach_the_end(World& world) {
   world.all_at(9);
@@ -396,6 +427,44 @@ BOOST_AUTO_TEST_CASE(a_slot_that_is_not_finite_on_two_nodes_is_left_out_by_every
   BOOST_REQUIRE(skipped.ok());
   BOOST_TEST(noted<facts::SlotSkipped>(*skipped).size() == 1u);
   BOOST_TEST(close_of(*skipped, 0).samples == 6u);
+}
+
+BOOST_AUTO_TEST_CASE(a_commit_names_the_history_that_it_makes) {
+  const History after = after_step_0(History());
+  BOOST_TEST(after != History());
+  BOOST_TEST(after == after_step_0(History()));
+  BOOST_TEST(after != after_step_0(History(), 1));
+  BOOST_TEST(after_step_0(History(), 1) != after_step_0(History(), 2));
+  BOOST_TEST(after != after_step_0(History(), {}, /*digest=*/6));
+  BOOST_TEST(after != after_step_0(History(77)));  // that the gathering went on from
+}
+
+BOOST_AUTO_TEST_CASE(every_commit_goes_on_from_the_one_before) {
+  World world;
+  world.open(0);
+  Orders orders = world.close_all(world.carry_all());
+  const History first = all_of<orders::CommitStep>(orders).at(0).after;
+  Orders full = world.commit_all(orders);
+  BOOST_TEST(world.facts(1).history == first);
+  World::append(full, world.carry_all());
+  orders = world.close_all(full);
+  const CommitFacts second{Step(1), {5, 5}, Step(1), {}, 0};
+  BOOST_TEST(all_of<orders::CommitStep>(orders).at(0).after == history_after(first, second));
+}
+
+BOOST_AUTO_TEST_CASE(who_has_the_open_step_of_another_history_fetches_it) {
+  World world;
+  world.history = History(1);
+  world.open(0);
+  world.facts(2).serving = false;
+  for (const auto& [own, kind] : {std::pair(2, Verdict::Kind::kFetch),
+                                  {1, Verdict::Kind::kServe},
+                                  {0, Verdict::Kind::kServe}}) {
+    Orders orders;
+    world.facts(2).serving = false;
+    world.facts(2).history = History(static_cast<uint64_t>(own));
+    BOOST_TEST((world.schedule.admit(peer(2), orders, world.now).kind == kind));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_step_whose_every_slot_is_skipped_is_said_once_and_never_closed) {

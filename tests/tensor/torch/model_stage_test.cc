@@ -415,6 +415,17 @@ BOOST_AUTO_TEST_CASE(a_restored_stage_goes_on_bit_for_bit) {
   for (size_t i = 0; i < 2; ++i) BOOST_TEST(original[i]->checksum() == restored[i]->checksum());
 }
 
+BOOST_AUTO_TEST_CASE(a_state_names_its_history) {
+  Stages stages = pipeline(stage_options(0, 2));
+  BOOST_TEST(history_of(stages[0]->save_state()) == 0u);
+  stages[0]->set_history(77);
+  const Buffer state = stages[0]->save_state();
+  BOOST_TEST(history_of(state) == 77u);
+  BOOST_TEST(history_of(state.slice(0, kMaxHeadBytes < state.size() ? kMaxHeadBytes : 200)) == 77u);
+  BOOST_TEST(history_of(state.slice(0, 3)) == 0u);
+  BOOST_TEST(stages[1]->load_state(state).code() == ErrorCode::kShapeMismatch);
+}
+
 BOOST_AUTO_TEST_CASE(damaged_and_foreign_states_are_refused_and_change_nothing) {
   Stages stages = pipeline(stage_options(0, 2));
   Stage& stage = *stages[0];
