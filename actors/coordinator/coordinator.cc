@@ -47,7 +47,7 @@ void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
   deps_ = std::move(deps);
   install_default_handlers(self_);
   roster_.emplace(deps_.num_stages);
-  auto parts = make_parts(deps_, *roster_);
+  auto parts = make_parts(deps_, *roster_, consent_);
   schedule_ = std::move(parts.schedule);
   gathering_ = std::move(parts.gathering);
   const auto& training = deps_.training;
@@ -56,12 +56,14 @@ void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
                                 training.microbatch, static_cast<uint64_t>(deps_.sequence),
                                 parts.open_together},
       deps_.events, book_);
-  schedule_->ask(consent_);
-  gathering_->ask(consent_);
   const bool goes_on = training.partition == PartitionPolicy::kContinue;
   watch_ = std::make_unique<routing::ConsentWatch>(
       goes_on ? std::optional<routing::Time>(training.continue_after) : std::nullopt);
-  quorum_ = std::make_unique<QuorumMail>(self_, deps_.links, consent_, [this] { may_go_on(); });
+  quorum_ = std::make_unique<QuorumMail>(self_, deps_.links, consent_, [this] {
+    if (!active()) return;
+    const bool gathers = schedule_->frame().phase == Phase::kClosed;
+    carry_out(gathers ? gathering_->next(now()) : schedule_->tick(now()));
+  });
   leases_ = std::make_unique<LeaseCounter>(self_);
   mail_ = std::make_unique<StepMail>(self_, book_, training.microbatch, mail_hooks());
   office_ = std::make_unique<OfficeMail>(
@@ -101,7 +103,10 @@ caf::result<Mail> CoordinatorState::on_mail(const Mail& mail) {
     case proto::KIND_SAVE_CHECKPOINT:
       return on_save();
     case proto::KIND_GO_ON:
-      return on_go_on();
+      if (!consent_.force())
+        return to_caf(ErrorCode::kNotReady, "nothing waits: more than half of the swarm is here");
+      raise_term(office_->office().term());
+      return make_mail(proto::Ack());
     default:
       return to_caf(ErrorCode::kInvalidArgument,
                     std::string("a coordinator takes no ") + kind_name(mail.kind));

@@ -41,9 +41,11 @@ routing::GatheringOptions gathering_options(const CoordinatorDeps& deps) {
 
 }  // namespace
 
-CoordinatorParts make_parts(const CoordinatorDeps& deps, routing::Roster& roster) {
-  const auto steps = schedule_options(deps);
-  const auto gathers = gathering_options(deps);
+CoordinatorParts make_parts(const CoordinatorDeps& deps, routing::Roster& roster,
+                            routing::Consent& consent) {
+  auto steps = schedule_options(deps);
+  auto gathers = gathering_options(deps);
+  steps.consent = gathers.consent = &consent;
   if (deps.training.asynchronous())
     return {std::make_unique<routing::AsyncSchedule>(steps, roster),
             std::make_unique<routing::GatheringByPeriod>(gathers, roster), kOpenPeriods};

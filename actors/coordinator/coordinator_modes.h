@@ -19,6 +19,7 @@ struct CoordinatorParts {
 };
 
 /// `roster` outlives both.
-CoordinatorParts make_parts(const CoordinatorDeps& deps, routing::Roster& roster);
+CoordinatorParts make_parts(const CoordinatorDeps& deps, routing::Roster& roster,
+                            routing::Consent& consent);
 
 }  // namespace swarm::actors

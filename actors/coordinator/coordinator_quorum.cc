@@ -8,15 +8,6 @@ namespace swarm::actors {
 
 using Ruling = routing::ConsentWatch::Ruling;
 
-/// Something that was waited for has come.
-void CoordinatorState::may_go_on() {
-  if (!active()) return;
-  if (schedule_->frame().phase == routing::Frame::Phase::kClosed)
-    carry_out(gathering_->next(now()));
-  else
-    carry_out(schedule_->tick(now()));
-}
-
 /// False: this coordinator leads no more.
 bool CoordinatorState::still_agreed() {
   const Term ours = office_->office().term();
@@ -31,13 +22,6 @@ bool CoordinatorState::still_agreed() {
   if (ruling.kind == Ruling::Kind::kNewTerm) raise_term(routing::within_jump(ruling.above, ours));
   quorum_->send();
   return true;
-}
-
-caf::result<Mail> CoordinatorState::on_go_on() {
-  if (!consent_.force())
-    return to_caf(ErrorCode::kNotReady, "nothing waits: more than half of the swarm is here");
-  raise_term(office_->office().term());
-  return make_mail(proto::Ack());
 }
 
 }  // namespace swarm::actors

@@ -63,8 +63,6 @@ class CoordinatorState {
   void peer_gone(const PeerId& id, const std::string& reason);
 
   // coordinator_quorum.cc
-  caf::result<Mail> on_go_on();
-  void may_go_on();
   bool still_agreed();
 
   // coordinator_orders.cc

@@ -12,6 +12,19 @@ bool most_of(const Voters& list, const Voters& there) {
   return list.empty() || count(list, there).most();
 }
 
+VoterAsk ask_to_store(VoterAsk asks, const Configuration& from, const Configuration& to) {
+  asks.what = VoterAsk::What::kStore;
+  asks.decided = from;
+  asks.next = to;
+  return asks;
+}
+
+std::vector<VoterAnswer> values(const std::map<std::string, VoterAnswer>& answers) {
+  std::vector<VoterAnswer> all;
+  for (const auto& [node, answer] : answers) all.push_back(answer);
+  return all;
+}
+
 }  // namespace
 
 // -- who is here
@@ -89,15 +102,9 @@ std::string Consent::waits_for() const {
   return "waiting for the answers of more than half";
 }
 
-std::vector<VoterAnswer> Consent::answers() const {
-  std::vector<VoterAnswer> all;
-  for (const auto& [node, answer] : answers_) all.push_back(answer);
-  return all;
-}
-
 void Consent::judge_answers() {
   if (change_) return;  // asked for under this ballot: nothing else may be
-  ruling_ = judge(answers());
+  ruling_ = judge(values(answers_));
   if (ruling_.kind == Ruling::Kind::kFinish)
     change_ = Change{ruling_.decided, ruling_.unfinished, {}};
 }
@@ -162,50 +169,37 @@ const Change* Consent::change() const {
   return change_ ? &*change_ : nullptr;
 }
 
-VoterAsk Consent::ask(VoterAsk::What what, const std::string& node, const Present& voter) const {
-  VoterAsk one;
-  one.what = what;
-  one.voter = node;
-  one.process = voter.process;
-  one.ballot = ballot_;
-  return one;
-}
-
-VoterAsk Consent::store(const Configuration& from, const Configuration& to, const std::string& node,
-                        const Present& voter) const {
-  VoterAsk one = ask(VoterAsk::What::kStore, node, voter);
-  one.decided = from;
-  one.next = to;
-  return one;
-}
-
 std::optional<VoterAsk> Consent::next_ask(const std::string& node, const Present& voter) const {
+  VoterAsk asks;
+  asks.voter = node;
+  asks.process = voter.process;
+  asks.ballot = ballot_;
   if (state_ == State::kOff) return std::nullopt;
-  if (state_ == State::kReigns) return ask_of_reign(node, voter);
-  if (state_ == State::kAsks && answers_.count(node) == 0)
-    return ask(VoterAsk::What::kPromise, node, voter);
+  if (state_ == State::kReigns) return ask_of_reign(std::move(asks), voter);
+  if (state_ == State::kAsks && answers_.count(node) == 0) return asks;
   if (!change_ || change_->stored.count(node) != 0) return std::nullopt;
-  return store(change_->from, change_->to, node, voter);
+  return ask_to_store(std::move(asks), change_->from, change_->to);
 }
 
-std::optional<VoterAsk> Consent::ask_of_reign(const std::string& node, const Present& voter) const {
+std::optional<VoterAsk> Consent::ask_of_reign(VoterAsk asks, const Present& voter) const {
   const Configuration& decided = assembly_->configuration();
   if (const auto& change = assembly_->change()) {
-    if (change->stored.count(node) != 0) return std::nullopt;
-    return store(change->from, change->to, node, voter);
+    if (change->stored.count(asks.voter) != 0) return std::nullopt;
+    return ask_to_store(std::move(asks), change->from, change->to);
   }
-  if (decided.voters.count(node) == 0) return std::nullopt;
+  if (decided.voters.count(asks.voter) == 0) return std::nullopt;
+  if (voter.knows < decided.number && voter.stored < decided.number)
+    return ask_to_store(std::move(asks), before_, decided);
   if (voter.knows < decided.number) {
-    if (voter.stored < decided.number) return store(before_, decided, node, voter);
-    VoterAsk holds = ask(VoterAsk::What::kLearn, node, voter);
-    holds.decided = decided;
-    return holds;
+    asks.what = VoterAsk::What::kLearn;
+    asks.decided = decided;
+    return asks;
   }
-  if (!votes_wanted_ || assembly_->has_vote(node)) return std::nullopt;
-  VoterAsk vote = ask(VoterAsk::What::kVote, node, voter);
-  vote.number = decided.number;
-  vote.place = assembly_->place();
-  return vote;
+  if (!votes_wanted_ || assembly_->has_vote(asks.voter)) return std::nullopt;
+  asks.what = VoterAsk::What::kVote;
+  asks.number = decided.number;
+  asks.place = assembly_->place();
+  return asks;
 }
 
 std::vector<VoterAsk> Consent::due(Time now) {
@@ -280,7 +274,7 @@ bool Consent::stored(const std::string& node, ConfigurationNumber number) {
   change_.reset();
   changes_since_.reset();
   if (state_ == State::kAsks) {
-    for (const VoterAnswer& answer : after(held, answers())) answers_[answer.voter] = answer;
+    for (const VoterAnswer& answer : after(held, values(answers_))) answers_[answer.voter] = answer;
     judge_answers();
     return true;
   }

@@ -112,13 +112,9 @@ class Consent {
   enum class State { kOff, kAsks, kStores, kReigns };
 
   std::optional<VoterAsk> next_ask(const std::string& node, const Present& voter) const;
-  std::optional<VoterAsk> ask_of_reign(const std::string& node, const Present& voter) const;
-  VoterAsk ask(VoterAsk::What what, const std::string& node, const Present& voter) const;
-  VoterAsk store(const Configuration& from, const Configuration& to, const std::string& node,
-                 const Present& voter) const;
+  std::optional<VoterAsk> ask_of_reign(VoterAsk asks, const Present& voter) const;
   bool take(const VoterAsk& ask, Present& voter, const VoterAnswer& answer);
   bool stored(const std::string& node, ConfigurationNumber number);
-  std::vector<VoterAnswer> answers() const;
   void judge_answers();
   bool all_answered() const;
   bool ready() const;

@@ -101,7 +101,7 @@ Orders Gathering::make_plan(Time now) {
   Orders out;
   const Supplies supplies = roster_.supplies();
   auto wait = unreported(now);
-  if (!wait) wait = consent_ ? unanswered(supplies, now) : too_few(supplies, now);
+  if (!wait) wait = options_.consent ? unanswered(supplies, now) : too_few(supplies, now);
   if (!wait) wait = not_yet(supplies, now);
   if (wait) {
     waiting_for_ = *wait;
@@ -156,7 +156,7 @@ std::optional<std::string> Gathering::too_few(const Supplies& supplies, Time now
 /// More than half of all that have a vote are to be here, for however long it takes.
 std::optional<std::string> Gathering::unanswered(const Supplies& supplies, Time now) {
   (void)too_few(supplies, now);  // counts of how many peers there were
-  std::string wait = consent_->waits_for();
+  std::string wait = options_.consent->waits_for();
   return wait.empty() ? std::nullopt : std::make_optional(std::move(wait));
 }
 
@@ -319,7 +319,7 @@ Orders Gathering::open(Time now) {
     return {};
   }
   const orders::Open order{plan_->step, plan_->history};
-  if (consent_ && !consent_->open({order.step, order.history}, now)) {
+  if (options_.consent && !options_.consent->open({order.step, order.history}, now)) {
     waiting_for_ = "waiting until more than half have stored where the swarm goes on from";
     return {};
   }

@@ -35,6 +35,9 @@ struct GatheringOptions {
   /// both parts do apart is done twice. Then it goes on, since the others may be gone for good.
   /// Four times as long as a link may be silent.
   Time minority_patience = std::chrono::seconds(20);
+  /// Nothing is planned or opened without it, and minority_patience says nothing; it outlives the
+  /// gathering. Null: no other node need agree.
+  Consent* consent = nullptr;
 };
 
 /// All peers go on from one step. GatheringByPeriod below is for those at their own pace.
@@ -42,9 +45,6 @@ class Gathering {
  public:
   Gathering(const GatheringOptions& options, Roster& roster) : options_(options), roster_(roster) {}
   virtual ~Gathering() = default;
-  /// Nothing is planned or opened without it; it outlives this. Without: no other node need agree.
-  void ask(Consent& consent) { consent_ = &consent; }
-
   /// The swarm gathers because of `reason`. `applied`: the updates that it has applied, if this
   /// coordinator led it until now. Nobody serves from now on; all are asked to register. While it
   /// gathers already, the first `applied` stands.
@@ -89,7 +89,6 @@ class Gathering {
   Roster& roster_;
   std::optional<RecoveryPlan> plan_;
   Time since_{};
-  Consent* consent_ = nullptr;
 
  private:
   Orders make_plan(Time now);

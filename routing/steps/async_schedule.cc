@@ -43,7 +43,7 @@ void AsyncSchedule::begin(Step step) {
   }
   frame_.enter(step, step);
   frame_.open.ledger = frame_.make_ledger(step);
-  frame_.want_votes(step);
+  frame_.agreement.want(step);
   frame_.order(orders::ServeLeases{});
   advance();
 }
@@ -80,7 +80,7 @@ void AsyncSchedule::advance() {
     return;
   }
   while (frame_.open.ledger && frame_.open.ledger->full()) {
-    if (frame_.diverged() || !frame_.agreed(frame_.open.step)) return;
+    if (frame_.diverged() || !frame_.agreement.reached(frame_.open.step)) return;
     const bool last = frame_.open.step + 1 == Step(frame_.options.steps);
     if (last && averaging()) return;  // the last round is for all of it
     close_period();
@@ -98,7 +98,7 @@ void AsyncSchedule::close_period() {
   OpenStep& open = frame_.open;
   const Step period = open.step, next = period + 1;
   open.closed_at = frame_.now;
-  frame_.committed(History());
+  frame_.agreement.committed(History(), frame_.now);
   frame_.write_metrics(open, std::nullopt);
   open.ledger.reset();
   open.opened_at = frame_.now;
@@ -111,7 +111,7 @@ void AsyncSchedule::close_period() {
   open.step = open.computed_on = next;
   open.ledger = std::move(ahead_.front());
   ahead_.pop_front();
-  frame_.want_votes(next);
+  frame_.agreement.want(next);
   frame_.order(orders::ServeLeases{});
 }
 

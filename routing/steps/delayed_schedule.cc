@@ -63,7 +63,7 @@ bool DelayedSchedule::hold_back() {
                                    [](const auto& one) { return one.at == At::kFilling; });
   if (!filling || (is_dry_run() && !pending_)) return false;
   if (!open.ledger->full() || (pending_ && !pending_->all_averaged())) return true;
-  if (pending_ && !frame_.agreed(pending_->step)) return true;
+  if (pending_ && !frame_.agreement.reached(pending_->step)) return true;
   for (Stage stage; stage.value() < open.stages.size(); ++stage)
     if (still_commits(stage)) return true;
   for (Stage stage; stage.value() < open.stages.size(); ++stage)

@@ -27,19 +27,6 @@ void Frame::close() {
   open.stages.clear();
 }
 
-void Frame::want_votes(Step step) {
-  if (consent) consent->want_votes(step);
-}
-
-bool Frame::agreed(Step step) {
-  want_votes(step);
-  return !consent || consent->may_commit(step);
-}
-
-void Frame::committed(History after) {
-  if (consent) consent->commit(after, now);
-}
-
 std::unique_ptr<StepLedger> Frame::make_ledger(Step step) const {
   // Nothing is left to train: the final validation.
   const bool last = step.value() >= options.steps;

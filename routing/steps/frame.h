@@ -16,11 +16,11 @@
 #include "routing/averaging/reach.h"
 #include "routing/averaging/readers.h"
 #include "routing/membership/admission.h"
-#include "routing/membership/consent.h"
 #include "routing/membership/latecomers.h"
 #include "routing/membership/replicas.h"
 #include "routing/membership/roster.h"
 #include "routing/membership/term.h"
+#include "routing/steps/agreement.h"
 #include "routing/steps/open_step.h"
 #include "routing/steps/orders.h"
 #include "routing/steps/repairs.h"
@@ -43,6 +43,8 @@ struct ScheduleOptions {
   uint64_t average_every = 1;  ///< Periods.
   bool background_averaging = false;
   uint64_t open_periods = 8;  ///< That overlap, at most.
+  /// Nothing is committed without it; it outlives the schedule. Null: no other node need agree.
+  Consent* consent = nullptr;
 };
 
 /// Of the coordinator that leads; rounds and attempts carry it.
@@ -55,7 +57,10 @@ struct Frame {
   enum class Phase { kClosed, kOpen, kFinished };
 
   Frame(const ScheduleOptions& of_options, Roster& of_roster)
-      : options(of_options), roster(of_roster), saves(of_options.save) {}
+      : options(of_options),
+        roster(of_roster),
+        saves(of_options.save),
+        agreement{of_options.consent} {}
 
   const ScheduleOptions options;
   Roster& roster;
@@ -63,15 +68,15 @@ struct Frame {
   bool over = false;  ///< Finished, and the last snapshots are durable.
   OpenStep open;
   Reign reign;
-  History history;             ///< Of the state that Schedule::applied() names.
+  History history;  ///< Of the state that Schedule::applied() names.
   uint64_t rounds = 0;
   SavePolicy saves;
   Reach reach;
   Readers readers;
   Latecomers latecomers;
   Repairs repairs;
-  Consent* consent = nullptr;  ///< Without: no other node need agree to a commit.
-  Time now{};                  ///< Of the call under way.
+  Agreement agreement;
+  Time now{};  ///< Of the call under way.
   Orders orders;
 
   bool is_open() const { return phase == Phase::kOpen; }
@@ -85,14 +90,6 @@ struct Frame {
   void close();
   /// The snapshot that no peer may prune, if one is known.
   std::optional<Step> keep_step() const { return saves.keep(roster); }
-  /// Its votes are asked for.
-  void want_votes(Step step);
-  /// More than half have voted for the commit that leads on from `step`; if not, they are asked.
-  bool agreed(Step step);
-  /// Number of the configuration that commits count in; 0: no other node need agree.
-  uint64_t configuration() const { return consent ? consent->configuration().number.value() : 0; }
-  /// That commit is decided.
-  void committed(History after);
   Round next_round() { return round_of(reign.term, ++rounds); }
   std::unique_ptr<StepLedger> make_ledger(Step step) const;
   /// Begins `step`, without a ledger.

@@ -47,9 +47,6 @@ class Schedule {
  public:
   Schedule(const ScheduleOptions& options, Roster& roster) : frame_(options, roster) {}
   virtual ~Schedule() = default;
-  /// No commit, and no end of a period, without it; it outlives this.
-  void ask(Consent& consent) { frame_.consent = &consent; }
-
   // -- life
   /// The swarm is at `step`, of `history`: opens it with what peers hold of it.
   Orders open(Step step, History history, const Reign& reign, Time now);

@@ -48,7 +48,7 @@ void SyncSchedule::advance() {
   for (Stage stage; stage.value() < open.stages.size(); ++stage)
     if (open.stages[stage.value()].at == At::kFilling && open.ledger->stage_full(stage))
       start_round(stage);
-  if (open.all_averaged() && open.ledger->full() && frame_.agreed(open.step)) commit();
+  if (open.all_averaged() && open.ledger->full() && frame_.agreement.reached(open.step)) commit();
 }
 
 bool SyncSchedule::still_commits(Stage stage) const {
@@ -76,7 +76,7 @@ void SyncSchedule::start_round(Stage stage) {
 void SyncSchedule::send_close(Stage stage, bool go_on, const orders::CommitStep* commit,
                               std::vector<Relay> relays) {
   OpenStep& open = frame_.open;
-  frame_.want_votes(open.step);  // while they average
+  frame_.agreement.want(open.step);  // while they average
   orders::CloseStep close;
   close.stage = stage;
   close.step = open.step;
@@ -110,15 +110,15 @@ orders::CommitStep SyncSchedule::decide_commit(const OpenStep& closing) {
   commit.step = closing.step;
   commit.gradient_norm = closing.gradient_norm();
   frame_.write_metrics(closing, commit.gradient_norm);
-  commit.after = history_after(frame_.history, closing.facts(frame_.configuration()));
+  commit.after = history_after(frame_.history, closing.facts(frame_.agreement.configuration()));
   frame_.history = commit.after;
   orders::WriteAudit line = closing.audit();
-  line.configuration = frame_.configuration();
+  line.configuration = frame_.agreement.configuration();
   line.after = commit.after;
   frame_.order(std::move(line));  // whatever is committed has its line in the audit before
   commit.save = frame_.saves.decide(closing.step + 1, frame_.roster, frame_.now);
   commit.keep_step = frame_.keep_step();
-  frame_.committed(commit.after);
+  frame_.agreement.committed(commit.after, frame_.now);
   return commit;
 }
 
