@@ -15,6 +15,7 @@
 #include "apps/sim/deterministic_system.h"
 #include "apps/sim/disk.h"
 #include "apps/sim/machines.h"
+#include "apps/sim/voter_on_disk.h"
 #include "tests/support/memory_network.h"
 
 namespace swarm {
@@ -73,6 +74,11 @@ struct FramedSwarm {
     context.dht =
         system.own(actors::spawn_dht_node(*system, {context.node, context.endpoint, context.links,
                                                     options.dht, options.run_id, join}));
+    context.voter_disk = std::make_shared<sim::VoterOnDisk>(std::make_shared<sim::Disk>(),
+                                                            std::make_shared<bool>(true));
+    const auto memory = std::make_shared<actors::VoterMemory>();
+    for (const auto& [role, actor] : actors::spawn_voter_role(context, 0, memory))
+      system.own(actor);
     return context;
   }
 

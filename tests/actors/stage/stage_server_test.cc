@@ -17,9 +17,10 @@ namespace {
 using namespace std::chrono_literals;
 
 struct OneStage : testing::SimSwarm {
-  /// `slots`: of a step; 0: as many as usual.
-  explicit OneStage(uint32_t slots = 0) {
+  /// `slots`: of a step, `steps`: of the run; 0: as many as usual.
+  explicit OneStage(uint32_t slots = 0, uint32_t steps = 0) {
     num_stages = 1;
+    if (steps > 0) training.steps = steps;
     if (slots > 0) training.batch = slots * training.microbatch;
     add_trainer("trainer");
   }
@@ -174,7 +175,7 @@ BOOST_FIXTURE_TEST_CASE(a_snapshot_keeps_its_history, OneStage) {
 }
 
 struct TwoPeers : OneStage {
-  TwoPeers() {
+  TwoPeers() : OneStage(0, 300) {  // they are killed on their way
     add({});
     Swarm::add_peer("other", 0, {});
     start("other");
