@@ -44,9 +44,9 @@ class CheckpointStore {
   /// The snapshot of this key. Errors: kNotFound, kCorruptCheckpoint (a checksum differs), kIo.
   virtual Result<Buffer> get(const CheckpointKey& key) const = 0;
 
-  /// The first `bytes` of it at least, or all if it is shorter; what comes behind is neither read nor
-  /// verified. Errors: as get().
-  virtual Result<Buffer> front(const CheckpointKey& key, uint64_t bytes) const = 0;
+  /// The first `bytes` of it at least, or all if it is shorter; what comes behind need neither be read
+  /// nor verified. Errors: as get().
+  virtual Result<Buffer> front(const CheckpointKey& key, uint64_t) const { return get(key); }
 
   /// Steps of complete snapshots of the stream, newest first (checksums not yet verified).
   virtual Result<std::vector<uint64_t>> steps(const std::string& stream) const = 0;

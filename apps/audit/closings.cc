@@ -42,9 +42,10 @@ Closings::Closings(const AuditLog& log, const AuditContext& context,
                                        context.num_stages));
     add(line, violations);
   }
+  // Configurations have one order, whoever took office first; lines of before there were any have 0.
   std::stable_sort(closings_.begin(), closings_.end(), [this](const Closed* a, const Closed* b) {
-    return std::make_pair(reigns_.at(a), order_of(a->record)) <
-           std::make_pair(reigns_.at(b), order_of(b->record));
+    return std::make_tuple(a->record.configuration, reigns_.at(a), order_of(a->record)) <
+           std::make_tuple(b->record.configuration, reigns_.at(b), order_of(b->record));
   });
 }
 

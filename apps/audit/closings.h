@@ -20,7 +20,7 @@ class Closings {
   /// `log` and `context` outlive this. Appends to `violations` what cannot be.
   Closings(const AuditLog& log, const AuditContext& context, std::vector<std::string>& violations);
 
-  /// In the order of reigns and their rounds; each once.
+  /// In the order of configurations, reigns and their rounds; each once.
   const std::vector<const Closed*>& in_order() const { return closings_; }
   const Reign& reign_of(const Closed* line) const { return reigns_.at(line); }
   /// Coordinators that there were.

@@ -89,9 +89,6 @@ class DiskStore final : public storage::CheckpointStore {
                         uint32_t keep) override;
   Status pin(const std::string& stream, uint64_t step) override;
   Result<Buffer> get(const storage::CheckpointKey& key) const override;
-  Result<Buffer> front(const storage::CheckpointKey& key, uint64_t) const override {
-    return get(key);
-  }
   Result<std::vector<uint64_t>> steps(const std::string& stream) const override;
   Status drop_newer(const std::string& stream, uint64_t step) override;
   Result<std::vector<std::string>> streams() const override;

@@ -117,7 +117,7 @@ bool Consent::open(const Place& base, Time now) {
     before_ = ruling_.decided;
   } else if (state_ == State::kReigns && !assembly_->change()) {
     before_ = assembly_->configuration();
-    next = {before_.number + 1, here(), base, base.step < assembly_->place().step};
+    next = {before_.number + 1, here(), base, base.step <= assembly_->place().step};
     assembly_.reset();
   } else {
     other_base_ = change() != nullptr && change()->to.base != base;

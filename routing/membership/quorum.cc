@@ -106,7 +106,9 @@ Configuration successor(const Ruling& ruling, const Voters& voters, const Place&
   next.number = ruling.decided.number + 1;
   next.voters = voters;
   next.base = base;
-  next.gone_back = ruling.perhaps_more || base.step < ruling.newest.step;
+  const Place& newest = ruling.newest;
+  const bool other = base.step == newest.step && base.history != newest.history;
+  next.gone_back = ruling.perhaps_more || base.step < newest.step || other;
   return next;
 }
 

@@ -65,9 +65,6 @@ class MapStore : public storage::CheckpointStore {
     if (it == values.end()) return Error{ErrorCode::kNotFound, "no snapshot"};
     return it->second;
   }
-  Result<Buffer> front(const storage::CheckpointKey& key, uint64_t) const override {
-    return get(key);
-  }
   Result<std::vector<uint64_t>> steps(const std::string&) const override {
     return std::vector<uint64_t>{};
   }

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <functional>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "apps/audit/audit_run.h"
 #include "routing/steps/history.h"
@@ -134,6 +137,15 @@ void name_histories(Story& story) {
     for (auto& done : story.log.committed)
       if (done.record.step == closed.step) done.record.history = now.value();
   }
+}
+
+/// "n" has taken office before "m".
+void context_of_two(Story& story) {
+  story.event(records::CoordinatorActive{2});
+  story.time += 10;
+  story.event(records::CoordinatorActive{3});
+  story.context.events.back().node = "m";
+  story.time += 10;
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -428,6 +440,22 @@ BOOST_AUTO_TEST_CASE(terms_that_start_again_do_not_mix_up_the_order) {
   story.event(records::RunFinished{});
   BOOST_TEST(story.violation() == "");
   BOOST_TEST(story.report().totals.given_up == 1u);
+}
+
+// One that waits in a minority has taken office before the one whose work it goes on from later.
+BOOST_AUTO_TEST_CASE(configurations_tell_the_order_not_who_took_office_first) {
+  Story story;
+  context_of_two(story);
+  for (const auto& [step, node, term] :
+       std::vector<std::tuple<uint64_t, std::string, uint64_t>>{{0, "m", 3}, {1, "n", 2}}) {
+    ClosedStep& closed = story.close(step, 1 + step);
+    closed.term = term;
+    closed.configuration = 1 + step;
+    story.log.closed.back().node = node;
+    story.commit_all(ClosedStep(closed));
+  }
+  story.event(records::RunFinished{});
+  BOOST_TEST(story.violation() == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_that_keeps_a_given_up_state_is_seen) {

@@ -91,6 +91,7 @@ BOOST_AUTO_TEST_CASE(who_began_anew_counts_and_knows_nothing) {
 BOOST_AUTO_TEST_CASE(a_base_that_is_older_than_the_newest_place_is_a_going_back) {
   const auto ruling = judge({answer("a", kFive, 7), answer("b", kFive, 7), answer("c", kFive, 7)});
   BOOST_TEST(successor(ruling, {"a", "b", "c"}, {Step(5), History(5)}).gone_back);
+  BOOST_TEST(successor(ruling, {"a", "b", "c"}, {ruling.newest.step, History(99)}).gone_back);
 }
 
 BOOST_AUTO_TEST_CASE(a_change_that_may_hold_is_finished_first) {

@@ -423,7 +423,7 @@ BOOST_AUTO_TEST_CASE(a_state_names_its_history) {
   BOOST_TEST(history_of(state) == 77u);
   BOOST_TEST(history_of(state.slice(0, kMaxHeadBytes < state.size() ? kMaxHeadBytes : 200)) == 77u);
   BOOST_TEST(history_of(state.slice(0, 3)) == 0u);
-  BOOST_TEST(stages[1]->load_state(state).code() == ErrorCode::kShapeMismatch);
+  BOOST_TEST((stages[1]->load_state(state).code() == ErrorCode::kShapeMismatch));
 }
 
 BOOST_AUTO_TEST_CASE(damaged_and_foreign_states_are_refused_and_change_nothing) {

@@ -1,0 +1,250 @@
+/// Many orders of events, drawn from seeds: mail that is lost, late or overtaken, voters that die and come
+/// back from their disks, coordinators that see some of them only and know nothing of one another.
+#include <boost/test/unit_test.hpp>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "routing/membership/consent.h"
+
+namespace swarm::routing {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kVoters = 5, kCoordinators = 3, kRuns = 3'000, kEvents = 1'000;
+constexpr int kOnTheWay = 12;  // what is older is lost
+
+/// Without one, parts that begin apart are swarms of their own.
+const Voters kFile{"a", "b", "c", "d", "e"};
+
+NodeId process(int voter, int life) {
+  NodeId id;
+  id.bytes[0] = static_cast<uint8_t>(voter + 1);
+  id.bytes[1] = static_cast<uint8_t>(life);
+  return id;
+}
+
+/// Everything that was ever decided, by anybody.
+struct Decided {
+  std::map<uint64_t, Configuration> held;                     // by number
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> commits;  // (number, step) -> history
+  std::string wrong;
+
+  void holds(const Configuration& one) {
+    const auto [known, is_new] = held.emplace(one.number.value(), one);
+    if (!is_new && known->second != one) wrong = "two configurations of one number hold";
+  }
+  void committed(uint64_t number, uint64_t step, uint64_t history) {
+    if (!commits.emplace(std::pair(number, step), history).second)
+      wrong = "a step was committed twice in one number";
+  }
+  /// Nothing that was committed is lost unsaid; what follows on a base is that base.
+  void check_bases() {
+    for (const auto& [number, next] : held)
+      for (const auto& [at, history] : commits) {
+        if (at.first + 1 != number || next.gone_back) continue;
+        if (at.second >= next.base.step.value()) wrong = "a commit was lost unsaid";
+        if (at.second + 1 == next.base.step.value() && history != next.base.history.value())
+          wrong = "a configuration begins with another history";
+      }
+  }
+};
+
+class Orders {
+ public:
+  explicit Orders(uint64_t seed) : random_(seed) {
+    for (int i = 0; i < kVoters; ++i) {
+      voters_.emplace_back(name(i), std::nullopt, kFile);
+      lives_.push_back(0);
+    }
+    for (int i = 0; i < kCoordinators; ++i) coordinators_.emplace_back();
+    begin(0);
+  }
+
+  void run() {
+    for (int event = 0; event < kEvents && decided.wrong.empty(); ++event) one_event();
+    decided.check_bases();
+  }
+
+  Decided decided;
+  size_t changes() const { return decided.held.size(); }
+
+ private:
+  struct Asked {
+    int coordinator;
+    VoterAsk ask;
+  };
+  struct Answered {
+    int coordinator;
+    VoterAsk ask;
+    VoterReply reply;
+  };
+
+  static std::string name(int voter) { return std::string(1, static_cast<char>('a' + voter)); }
+  int below(int limit) { return static_cast<int>(random_() % static_cast<uint64_t>(limit)); }
+
+  void one_event() {
+    if (below(150) == 0) return begin(lead_ = below(kCoordinators));
+    const int who = below(10) < 8 ? lead_ : below(kCoordinators);
+    switch (const int what = below(100); what) {
+      case 0:
+      case 1:
+      case 2:
+        return come(who, below(kVoters));
+      case 3:
+        return coordinators_[static_cast<size_t>(who)].gone(process(below(kVoters), lives_[0]));
+      case 4:
+        return crash(below(kVoters));
+      case 5:
+        return leave(who, below(kVoters));
+      default:
+        if (what < 25) return tick(who);
+        if (what < 57) return ask_one();
+        if (what < 89) return answer_one();
+        if (what < 94) return open(who);
+        return commit(who);
+    }
+  }
+
+  void begin(int who) {
+    coordinators_[static_cast<size_t>(who)].begin(
+        {Term(static_cast<uint64_t>(++term_)), process(100 + who, 0)});
+    told_[who].clear();
+    for (int voter = 0; voter < kVoters; ++voter)
+      if (below(5) != 0) come(who, voter);
+  }
+  void come(int who, int voter) {
+    auto& consent = coordinators_[static_cast<size_t>(who)];
+    const NodeId id = process(voter, lives_[static_cast<size_t>(voter)]);
+    consent.came(name(voter), id);
+    if (below(4) != 0) consent.takes_part(id);
+  }
+  void leave(int who, int voter) {
+    coordinators_[static_cast<size_t>(who)].gone(
+        process(voter, lives_[static_cast<size_t>(voter)]));
+  }
+  void crash(int voter) {
+    const auto at = static_cast<size_t>(voter);
+    const VoterRecord record = voters_[at].record();
+    voters_[at] = Voter(name(voter), record, kFile);
+    ++lives_[at];
+    for (int who = 0; who < kCoordinators; ++who)
+      if (below(2) == 0) come(who, voter);
+  }
+  void tick(int who) {
+    now_ += milliseconds(below(700));
+    for (auto& ask : coordinators_[static_cast<size_t>(who)].due(now_))
+      asked_.push_back({who, ask});
+  }
+  template <class Mail>
+  std::optional<Mail> take(std::vector<Mail>& mail) {
+    if (mail.empty()) return std::nullopt;
+    const auto at =
+        below(3) != 0 ? mail.begin() : mail.begin() + below(static_cast<int>(mail.size()));
+    Mail one = *at;
+    if (below(12) != 0) mail.erase(at);  // else it comes again
+    if (below(10) == 0) return std::nullopt;
+    return one;
+  }
+  void ask_one() {
+    const auto one = take(asked_);
+    if (!one) return;
+    const int voter = one->ask.voter.front() - 'a';
+    if (one->ask.process != process(voter, lives_[static_cast<size_t>(voter)])) return;
+    Voter& asked = voters_[static_cast<size_t>(voter)];
+    const VoterAsk& ask = one->ask;
+    using What = VoterAsk::What;
+    Status taken;
+    if (ask.what == What::kPromise) taken = asked.promise(ask.ballot);
+    if (ask.what == What::kStore) taken = asked.store(ask.ballot, ask.decided, ask.next);
+    if (ask.what == What::kLearn) asked.learn(ask.decided);
+    if (ask.what == What::kVote) {
+      taken = asked.apply(ask.ballot, ask.number, ask.place);
+      if (taken.ok()) taken = asked.vote(ask.ballot, ask.number, ask.place.step);
+    }
+    answered_.push_back({one->coordinator, ask, {taken.ok(), asked.answer()}});
+  }
+  void answer_one() {
+    const auto one = take(answered_);
+    if (!one) return;
+    auto& consent = coordinators_[static_cast<size_t>(one->coordinator)];
+    consent.answered(one->ask, one->reply, now_);
+    told_[one->coordinator].push_back(one->reply.voter);
+    note(consent);
+  }
+  void note(const Consent& consent) {
+    if (consent.reigns()) decided.holds(consent.configuration());
+  }
+  /// Where peers say that they are: the newest place that a coordinator was told of; now and then an
+  /// older one, as stages may have lost what led there.
+  void open(int who) {
+    auto& consent = coordinators_[static_cast<size_t>(who)];
+    if (!consent.waits_for().empty()) return;
+    Place base = consent.reigns() ? last_[who] : Place();
+    for (const VoterAnswer& answer : told_[who]) {
+      const auto later = [&base](const Place& one) {
+        if (base.step < one.step) base = one;
+      };
+      if (!consent.reigns() || below(8) == 0) later(answer.record.decided.base);
+      if (!consent.reigns() && answer.mark && answer.mark->number == newest(told_[who]))
+        later(answer.mark->place);
+    }
+    if (below(12) == 0 && base.step.value() > 0) base = {Step(base.step.value() - 1), History(7)};
+    if (consent.open(base, now_)) last_[who] = base;
+    note(consent);
+  }
+  static ConfigurationNumber newest(const std::vector<VoterAnswer>& answers) {
+    ConfigurationNumber number;
+    for (const auto& one : answers) number = std::max(number, one.record.decided.number);
+    return number;
+  }
+  void commit(int who) {
+    auto& consent = coordinators_[static_cast<size_t>(who)];
+    const Step step = last_[who].step;
+    consent.want_votes(step);
+    if (!consent.may_commit(step)) return;
+    const History after(++histories_);
+    decided.committed(consent.configuration().number.value(), step.value(), after.value());
+    consent.commit(after, now_);
+    last_[who] = {step + 1, after};
+  }
+
+  std::mt19937_64 random_;
+  std::vector<Voter> voters_;
+  std::vector<int> lives_;
+  std::vector<Consent> coordinators_;
+  std::map<int, std::vector<VoterAnswer>> told_;
+  std::map<int, Place> last_;
+  std::vector<Asked> asked_;
+  std::vector<Answered> answered_;
+  Time now_ = std::chrono::seconds(1'000);
+  int term_ = 0, lead_ = 0;  // who is the busiest
+  uint64_t histories_ = 1'000;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(consent_in_any_order)
+
+BOOST_AUTO_TEST_CASE(no_order_of_events_makes_two_histories) {
+  size_t configurations = 0, commits = 0;
+  for (uint64_t seed = 1; seed <= kRuns; ++seed) {
+    Orders orders(seed);
+    orders.run();
+    BOOST_TEST(orders.decided.wrong == "", "seed " << seed << ": " << orders.decided.wrong);
+    configurations += orders.changes();
+    commits += orders.decided.commits.size();
+  }
+  BOOST_TEST_MESSAGE(configurations << " configurations, " << commits << " commits");
+  BOOST_TEST(configurations > 2u * kRuns);  // they do get somewhere
+  BOOST_TEST(commits > 1u * kRuns);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace swarm::routing
