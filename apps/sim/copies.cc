@@ -54,4 +54,12 @@ std::optional<int> lost_stage(const Swarm& swarm, const std::set<std::string>& g
   return *left.begin();
 }
 
+size_t votes_lost(const Swarm& swarm, const std::set<std::string>& gone) {
+  return static_cast<size_t>(
+      std::count_if(swarm.nodes.begin(), swarm.nodes.end(), [&](const auto& node) {
+        const auto disk = swarm.disks.find(node.first);
+        return gone.count(node.first) != 0 || disk == swarm.disks.end() || !disk->second->kept();
+      }));
+}
+
 }  // namespace swarm::sim

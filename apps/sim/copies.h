@@ -20,5 +20,8 @@ std::map<int, std::set<uint64_t>> copies(const Swarm& swarm,
 /// any more; or there is no step that every stage has, and with their disks there would be one.
 /// Nothing if the swarm could go on: then it is stuck.
 std::optional<int> lost_stage(const Swarm& swarm, const std::set<std::string>& gone);
+/// Nodes whose voters are gone for good, or have lost their disks and have stored nothing since: with
+/// half of them nobody can tell a swarm that may go on from one that is cut off.
+size_t votes_lost(const Swarm& swarm, const std::set<std::string>& gone);
 
 }  // namespace swarm::sim

@@ -34,6 +34,9 @@ constexpr uint64_t kIdleDraws = 0x1d1e;
 /// durable in every stage.
 constexpr uint64_t kKeepDraws = 0x6ee9, kKeepDrawnFrom = 6'500'000;
 constexpr uint64_t kFewestKept = 1, kMostKept = 3;
+/// Numbers of nodes, likewise: from this seed on up to 12, and in every 50th run up to 64.
+constexpr uint64_t kNodesDraws = 0x40de, kNodesDrawnFrom = 7'400'000, kManyEvery = 50;
+constexpr uint64_t kFewestNodes = 5, kMostNodesOften = 12, kMostNodesSeldom = 64;
 /// Of large swarms.
 constexpr uint32_t kNodesPerTrainer = 12, kLargeStages = 8;
 /// Of some 40 numbers, as 4,096 are of 20,000.
@@ -105,8 +108,7 @@ class Simulation {
 
   void draw_swarm() {
     auto& training = swarm_.training;
-    uint32_t nodes =
-        options_.nodes != 0 ? options_.nodes : 5 + static_cast<uint32_t>(random_.below(7));
+    const uint32_t nodes = options_.nodes != 0 ? options_.nodes : draw_nodes();
     uint32_t trainers = std::min<uint32_t>(2 + static_cast<uint32_t>(random_.below(2)), nodes - 2);
     const bool large = options_.stages != 0 || nodes > kLargeSwarm;
     if (large) trainers = std::max(trainers, nodes / kNodesPerTrainer);
@@ -150,6 +152,16 @@ class Simulation {
                          to_string(options_.profile), trainers, peers, swarm_.num_stages,
                          training.steps));
     if (options_.asynchronous) draw_asynchronous();
+  }
+
+  uint32_t draw_nodes() {
+    const auto nodes = static_cast<uint32_t>(kFewestNodes + random_.below(7));
+    if (options_.seed < kNodesDrawnFrom) return nodes;
+    Random random(options_.seed ^ kNodesDraws);
+    const bool many = options_.seed % kManyEvery == 0;
+    const uint64_t fewest = many ? kMostNodesOften + 1 : kFewestNodes;
+    const uint64_t most = many ? kMostNodesSeldom : kMostNodesOften;
+    return static_cast<uint32_t>(fewest + random.below(most - fewest + 1));
   }
 
   uint32_t draw_keep() {
@@ -293,6 +305,12 @@ class Simulation {
     gone.insert(disks_lost_.begin(), disks_lost_.end());
     if (const auto stage = lost_stage(swarm_, gone)) {
       lost_stage_ = fmt::format("stage {} is lost for good: {}", *stage, checks_.unsettled());
+      return log("-", "LOST " + lost_stage_);
+    }
+    const size_t without = votes_lost(swarm_, faults_->gone());
+    if (2 * without >= swarm_.nodes.size()) {
+      lost_stage_ = fmt::format("{} of {} votes are lost for good: {}", without,
+                                swarm_.nodes.size(), checks_.unsettled());
       return log("-", "LOST " + lost_stage_);
     }
     checks_.report("liveness", std::string(complaint) +
