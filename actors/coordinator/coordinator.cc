@@ -103,7 +103,7 @@ caf::result<Mail> CoordinatorState::on_mail(const Mail& mail) {
     case proto::KIND_SAVE_CHECKPOINT:
       return on_save();
     case proto::KIND_GO_ON:
-      if (!consent_.force())
+      if (!consent_.force(now()))
         return to_caf(ErrorCode::kNotReady, "nothing waits: more than half of the swarm is here");
       raise_term(office_->office().term());
       return make_mail(proto::Ack());
@@ -122,7 +122,8 @@ void CoordinatorState::on_tick() {
   const auto& ledger = schedule_->frame().open.ledger;
   records_->watch(step(), ledger ? ledger->slots_done() : 0, now());
   const bool gathers = schedule_->frame().phase == Phase::kClosed;
-  if (office_->hands_over(gathers ? roster_->silent_stage() : std::nullopt)) return;
+  const auto missing = gathers ? roster_->silent_stage() : std::nullopt;
+  if (office_->hands_over(missing, phase().find("minority") == 0)) return;
   if (gathers)
     carry_out(gathering_->next(now()));
   else
@@ -206,7 +207,7 @@ caf::result<Mail> CoordinatorState::on_lease(const Mail& mail) {
                            trainer->node_name, {text.fingerprint}, other_text(text, text_.text())});
     return write_leases({}, office_->office().term(), step(), false, text_.text());
   }
-  consent_.takes_part(trainer->id.node);
+  consent_.attendance().takes_part(trainer->id.node);
   if (roster_->add_trainer(trainer->id))
     records_->record(step(), records::TrainerJoined{trainer->node_name});
   records_->traffic().report(trainer->id.node,

@@ -37,7 +37,9 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
   if (roster_->begins_to_fail(address.id))
     records_->snapshots_fail(*roster_->find(address.id), step());
   auto verdict = admit(address.id);
-  if (verdict.kind == routing::Verdict::Kind::kServe) consent_.takes_part(address.id.node);
+  const bool serves = verdict.kind == routing::Verdict::Kind::kServe;
+  if (serves || schedule_->frame().readers.reads(address.id))
+    consent_.attendance().takes_part(address.id.node);
   verdict.keep_step = schedule_->frame().saves.known();
   const Term term = office_->office().term();
   return write_verdict(verdict, book_, term, routing::attempt_base(term, gathering_->count()),

@@ -10,6 +10,9 @@ using Ruling = routing::ConsentWatch::Ruling;
 
 /// False: this coordinator leads no more.
 bool CoordinatorState::still_agreed() {
+  quorum_->send();
+  if (schedule_->frame().phase == routing::Frame::Phase::kFinished)
+    return true;  // nothing is committed
   const Term ours = office_->office().term();
   std::vector<routing::Fact> notes;
   const Ruling ruling = watch_->rule(consent_, ours, now(), notes);
@@ -20,7 +23,6 @@ bool CoordinatorState::still_agreed() {
     return false;
   }
   if (ruling.kind == Ruling::Kind::kNewTerm) raise_term(routing::within_jump(ruling.above, ours));
-  quorum_->send();
   return true;
 }
 

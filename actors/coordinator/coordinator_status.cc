@@ -17,7 +17,8 @@ LeaseCounter::Stamp CoordinatorState::stamp() const {
 
 std::string CoordinatorState::phase() const {
   if (!active()) return "standby";
-  if (const auto few = consent_.minority(now())) return "minority: " + few->text();
+  const auto few = consent_.minority(now());
+  if (few && schedule_->frame().phase != Frame::Phase::kFinished) return "minority: " + few->text();
   switch (schedule_->frame().phase) {
     case Frame::Phase::kOpen:
       return "open";

@@ -75,11 +75,14 @@ void OfficeMail::hold_election() {
             [this](const caf::error&) { office_.in_vain(); });
 }
 
-bool OfficeMail::hands_over(std::optional<Stage> missing) {
-  if (!tenure_.gives_way({missing, office_.rivals(), office_.vain()}, now())) return false;
+bool OfficeMail::hands_over(std::optional<Stage> missing, bool minority) {
+  if (!tenure_.gives_way({missing, minority, office_.rivals(), office_.vain()}, now()))
+    return false;
   tenure_.reset();
   hooks_.step_down(
-      fmt::format("no peer of stage {} reaches this node; another trainer is to try", *missing));
+      missing ? fmt::format("no peer of stage {} reaches this node; another trainer is to try",
+                            *missing)
+              : "fewer than half of the swarm reach this node; another trainer is to try");
   office_.resign();
   publish();
   return true;

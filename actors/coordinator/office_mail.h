@@ -35,8 +35,9 @@ class OfficeMail {
   /// Asks the DHT if it is time to; call on every tick.
   void hold_election();
   /// Call on every tick while this node leads. `missing`: while the swarm gathers, a stage that nobody
-  /// has registered of. True: it has handed over, another node is to try.
-  bool hands_over(std::optional<Stage> missing);
+  /// has registered of. `minority`: fewer voters than needed are here. True: it has handed over, another
+  /// node is to try.
+  bool hands_over(std::optional<Stage> missing, bool minority);
   /// Tells everybody at once; after every change of the term.
   void publish();
   /// The link to a node is gone.

@@ -70,7 +70,7 @@ void QuorumMail::send() {
 }
 
 void QuorumMail::gone(const NodeId& node) {
-  consent_.gone(node);
+  consent_.attendance().gone(node);
   voters_.erase(node);
   endpoints_.erase(node);
 }
@@ -100,6 +100,8 @@ void QuorumMail::ask(const caf::actor& voter, const routing::VoterAsk& one) {
 }
 
 void QuorumMail::answered(const routing::VoterAsk& one, const Result<routing::VoterReply>& reply) {
+  if (!reply)
+    voters_.erase(one.process);  // an actor of this node that was started again has another handle
   if (consent_.answered(one, reply, now())) advanced_();
   send();
 }

@@ -24,6 +24,7 @@ Result<routing::VoterRecord> read_fields(const Message& message) {
   auto decided = from_proto(message.decided());
   if (!decided) return decided.error();
   routing::VoterRecord record{*promised, *decided, std::nullopt};
+  record.since = routing::ConfigurationNumber(message.since());
   if (!message.has_proposal()) return record;
   auto ballot = from_proto(message.proposal_ballot());
   if (!ballot) return ballot.error();
@@ -40,6 +41,7 @@ template <class Message>
 void write_fields(const routing::VoterRecord& record, Message& message) {
   *message.mutable_promised() = to_proto(record.promised);
   *message.mutable_decided() = to_proto(record.decided);
+  message.set_since(record.since.value());
   if (!record.proposal) return;
   *message.mutable_proposal_ballot() = to_proto(record.proposal->ballot);
   *message.mutable_proposal() = to_proto(record.proposal->next);

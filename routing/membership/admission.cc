@@ -23,7 +23,7 @@ Admission admit_one_ahead(const PeerId& id, const Roster& roster, const Whereabo
   const PeerFacts& peer = roster.peers().at(id);
   const std::string reason = fmt::format("it is ahead, at step {}", peer.step);
   const auto longer = longer_history(roster.supplies(), roster.num_stages(), where.applied);
-  if (longer)
+  if (longer && where.longer_may_lead)
     return {wait_verdict(milliseconds(100), reason), Then::kGather,
             fmt::format("others have trained on to step {}", *longer)};
   if (now - peer.ahead_since.value_or(now) > where.patience)

@@ -45,6 +45,9 @@ struct Whereabouts {
   /// A peer that is alone with a later step is waited for so long.
   Time patience{};
   History history{};  ///< Of the state after `applied` updates; 0: not known.
+  /// Those with later steps may have trained apart, and theirs is the history that stays. False: more
+  /// than half agree to each commit, so it is not.
+  bool longer_may_lead = true;
 };
 
 struct Admission {

@@ -41,7 +41,8 @@ class Assembly {
   /// more: it is asked for again in the new number. Requires no change under way.
   void begin_change(const Voters& voters);
   /// A voter has stored the change. True: now it holds, and configuration() is the new one.
-  bool stored(const std::string& voter, ConfigurationNumber number);
+  /// `blank`: it had lost what it stored before.
+  bool stored(const std::string& voter, ConfigurationNumber number, bool blank = false);
 
  private:
   Configuration decided_;

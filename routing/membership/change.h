@@ -12,8 +12,14 @@ namespace swarm::routing {
 struct Change {
   Configuration from, to;
   Voters stored;  ///< Who says that it is on its disk.
+  /// Of those, who had lost what they stored before: of the list that knew it they do not count.
+  Voters blank{};
 
-  Count old_count() const { return count(from.voters, stored); }
+  Count old_count() const {
+    Voters knowing = stored;
+    for (const std::string& node : blank) knowing.erase(node);
+    return count(from.voters, knowing);
+  }
   Count new_count() const { return count(to.voters, stored); }
   /// Stored by more than half of both. Where nobody voted before, of the new one; one that is forced, by
   /// all of the new one.

@@ -12,11 +12,21 @@ bool most_of(const Voters& list, const Voters& there) {
   return list.empty() || count(list, there).most();
 }
 
+/// A voter shows nothing stored, though it had to have stored something.
+bool has_lost(const std::string& blank, const Configuration& before, const Voters& stored) {
+  return before.voters.count(blank) != 0 || stored.count(blank) != 0;
+}
+
 VoterAsk ask_to_store(VoterAsk asks, const Configuration& from, const Configuration& to) {
   asks.what = VoterAsk::What::kStore;
   asks.decided = from;
   asks.next = to;
   return asks;
+}
+
+bool all_in(const Voters& voters, const std::map<std::string, VoterAnswer>& answers) {
+  return std::all_of(voters.begin(), voters.end(),
+                     [&answers](const auto& voter) { return answers.count(voter) != 0; });
 }
 
 std::vector<VoterAnswer> values(const std::map<std::string, VoterAnswer>& answers) {
@@ -30,28 +40,18 @@ std::vector<VoterAnswer> values(const std::map<std::string, VoterAnswer>& answer
 // -- who is here
 
 void Consent::came(const std::string& node, const NodeId& process) {
-  Present& voter = present_[node];
-  if (voter.process == process) return;
-  voter = Present{};
-  voter.process = process;
+  if (!attendance_.came(node, process)) return;
   answers_.erase(node);
   if (assembly_) assembly_->came(node, process);
 }
 
-void Consent::takes_part(const NodeId& process) {
-  for (auto& [node, voter] : present_)
-    if (voter.process == process) voter.takes_part = true;
-}
-
-void Consent::gone(const NodeId& process) {
-  for (auto it = present_.begin(); it != present_.end();)
-    it = it->second.process == process ? present_.erase(it) : std::next(it);
-}
-
-Voters Consent::here() const {
-  Voters all;
-  for (const auto& [node, voter] : present_) all.insert(node);
-  return all;
+Voters Consent::list(const Configuration& decided) const {
+  Voters voters;
+  for (const std::string& node : attendance_.here(now_))
+    if (decided.number.value() == 0 || decided.voters.count(node) != 0 ||
+        attendance_.nodes().at(node).takes_part)
+      voters.insert(node);
+  return voters;
 }
 
 // -- gathering
@@ -61,80 +61,89 @@ void Consent::begin(const Ballot& ballot) {
   ballot_ = ballot;
   answers_.clear();
   ruling_ = Ruling();
+  known_ = Configuration();
   change_.reset();
   assembly_.reset();
   changes_since_.reset();
+  away_since_.reset();
   outranked_.reset();
   votes_wanted_ = other_base_ = false;
-  for (auto& [node, voter] : present_) {
-    const NodeId process = voter.process;
-    voter = Present{};
-    voter.process = process;
-  }
+  attendance_.forget_answers();
 }
 
 void Consent::stop() {
   begin(Ballot());
   state_ = State::kOff;
   forced_ = false;
-  present_.clear();
+  attendance_.clear();
   lacks_since_.reset();
-}
-
-bool Consent::all_answered() const {
-  return std::all_of(present_.begin(), present_.end(),
-                     [this](const auto& one) { return answers_.count(one.first) != 0; });
 }
 
 bool Consent::ready() const {
   if (answers_.empty() || change_) return false;
-  if (forced_) return all_answered();
+  if (forced_) return all_in(attendance_.here(now_), answers_);
   // Where nobody knows of anything yet, somebody who has not answered may.
-  if (ruling_.kind == Ruling::Kind::kFound) return all_answered();
+  if (ruling_.kind == Ruling::Kind::kFound) return all_in(attendance_.here(now_), answers_);
   return ruling_.kind == Ruling::Kind::kGoOn;
 }
 
 std::string Consent::waits_for() const {
   if (state_ != State::kAsks || ready()) return "";
   if (change_) return "waiting until more than half have stored a change that was under way";
-  const bool few = ruling_.kind == Ruling::Kind::kWait && all_answered();
+  const bool few = ruling_.kind == Ruling::Kind::kWait && all_in(attendance_.here(now_), answers_);
   if (few && !answers_.empty()) return "minority: " + ruling_.count.text();
   return "waiting for the answers of more than half";
 }
 
 void Consent::judge_answers() {
-  if (change_) return;  // asked for under this ballot: nothing else may be
+  const auto knows_more = [this](const auto& one) {
+    return one.second.record.decided.number >= change_->to.number;
+  };
+  if (change_ && std::none_of(answers_.begin(), answers_.end(), knows_more))
+    return;  // asked for under this ballot: nothing else may be
+  change_.reset();
   ruling_ = judge(values(answers_));
   if (ruling_.kind == Ruling::Kind::kFinish)
     change_ = Change{ruling_.decided, ruling_.unfinished, {}};
 }
 
 bool Consent::open(const Place& base, Time now) {
+  now_ = now;
   if (state_ == State::kReigns && !assembly_->change() && assembly_->place() == base) return true;
   Configuration next;
   if (state_ == State::kAsks && ready()) {
-    next = successor(ruling_, here(), base);
     before_ = ruling_.decided;
+    next = successor(ruling_, list(before_), base);
+    next.forced = forced_ && !most_of(before_.voters, attendance_.here(now_));
+    next.gone_back |= next.forced;
   } else if (state_ == State::kReigns && !assembly_->change()) {
     before_ = assembly_->configuration();
-    next = {before_.number + 1, here(), base, base.step <= assembly_->place().step};
+    next = {before_.number + 1, list(before_), base, /*gone_back=*/true};
     assembly_.reset();
   } else {
     other_base_ = change() != nullptr && change()->to.base != base;
     return false;
   }
-  next.forced = forced_;
-  next.gone_back |= forced_;
   change_ = Change{before_, next, {}};
   changes_since_ = now;
   state_ = State::kStores;
   return false;
 }
 
-bool Consent::force() {
-  if (!lacks() || forced_) return false;
+bool Consent::force(Time now) {
+  if (!minority(now)) return false;
   forced_ = true;
   return true;
+}
+
+std::optional<Step> Consent::newest_possible() const {
+  if (assembly_) return assembly_->place().step;
+  if (state_ != State::kAsks || ruling_.kind != Ruling::Kind::kGoOn) return std::nullopt;
+  Voters remember;
+  for (const auto& [node, answer] : answers_)
+    if (answer.remembers) remember.insert(node);
+  if (!most_of(ruling_.decided.voters, remember)) return std::nullopt;
+  return ruling_.newest.step + 1;
 }
 
 // -- leading
@@ -149,17 +158,24 @@ bool Consent::may_commit(Step step) const {
 
 void Consent::commit(History after, Time now) {
   SWARM_CHECK(assembly_ && assembly_->may_commit());
+  now_ = now;
   assembly_->commit(after);
   votes_wanted_ = false;
+  change_list();
+}
+
+/// Asks for a change if the list is to be another one, or somebody on it has lost what it stored.
+void Consent::change_list() {
   const Configuration& decided = assembly_->configuration();
-  const Voters there = here();
-  Voters list;
-  for (const auto& [node, voter] : present_)
-    if (voter.takes_part || decided.voters.count(node) != 0) list.insert(node);
-  if (list == decided.voters || !most_of(decided.voters, there)) return;
+  const Voters next = list(decided), blank = attendance_.blank();
+  const bool lost = std::any_of(blank.begin(), blank.end(), [this](const auto& node) {
+    return has_lost(node, before_, stored_);
+  });
+  if (next == decided.voters && !lost) return;
+  if (!most_of(decided.voters, attendance_.here(now_))) return;
   before_ = decided;
-  assembly_->begin_change(list);
-  changes_since_ = now;
+  assembly_->begin_change(next);
+  changes_since_ = now_;
 }
 
 // -- mail
@@ -169,25 +185,28 @@ const Change* Consent::change() const {
   return change_ ? &*change_ : nullptr;
 }
 
-std::optional<VoterAsk> Consent::next_ask(const std::string& node, const Present& voter) const {
+std::optional<VoterAsk> Consent::next_ask(const std::string& node,
+                                          const Attendance::Node& voter) const {
   VoterAsk asks;
   asks.voter = node;
   asks.process = voter.process;
   asks.ballot = ballot_;
   if (state_ == State::kOff) return std::nullopt;
+  if (!voter.seen) return asks;  // what it has is looked at before anything is stored over it
   if (state_ == State::kReigns) return ask_of_reign(std::move(asks), voter);
   if (state_ == State::kAsks && answers_.count(node) == 0) return asks;
   if (!change_ || change_->stored.count(node) != 0) return std::nullopt;
   return ask_to_store(std::move(asks), change_->from, change_->to);
 }
 
-std::optional<VoterAsk> Consent::ask_of_reign(VoterAsk asks, const Present& voter) const {
+std::optional<VoterAsk> Consent::ask_of_reign(VoterAsk asks, const Attendance::Node& voter) const {
   const Configuration& decided = assembly_->configuration();
   if (const auto& change = assembly_->change()) {
     if (change->stored.count(asks.voter) != 0) return std::nullopt;
     return ask_to_store(std::move(asks), change->from, change->to);
   }
   if (decided.voters.count(asks.voter) == 0) return std::nullopt;
+  if (voter.blank && has_lost(asks.voter, before_, stored_)) return std::nullopt;
   if (voter.knows < decided.number && voter.stored < decided.number)
     return ask_to_store(std::move(asks), before_, decided);
   if (voter.knows < decided.number) {
@@ -203,74 +222,86 @@ std::optional<VoterAsk> Consent::ask_of_reign(VoterAsk asks, const Present& vote
 }
 
 std::vector<VoterAsk> Consent::due(Time now) {
+  now_ = now;
   if (!lacks())
     lacks_since_.reset();
   else if (!lacks_since_)
     lacks_since_ = now;
+  const bool away = assembly_ && !assembly_->change() && !missing().empty();
+  if (!away)
+    away_since_.reset();
+  else if (!away_since_)
+    away_since_ = now;
+  if (away && now - *away_since_ >= kPatience) change_list();
   std::vector<VoterAsk> asks;
   if (outranked_) return asks;
-  for (auto& [node, voter] : present_) {
+  for (auto& [node, voter] : attendance_.nodes()) {
     if (now < voter.not_before) continue;
     auto one = next_ask(node, voter);
     if (!one) continue;
-    voter.not_before = now + kRetry;
+    voter.not_before = now + Attendance::kRetry;
     asks.push_back(std::move(*one));
   }
   return asks;
 }
 
 bool Consent::answered(const VoterAsk& ask, const Result<VoterReply>& reply, Time now) {
-  const auto found = present_.find(ask.voter);
-  if (found == present_.end() || found->second.process != ask.process || ask.ballot != ballot_)
-    return false;
-  Present& voter = found->second;
-  if (!reply) {
-    voter.not_before = now + kRetry;
+  now_ = now;
+  Attendance::Node* voter = attendance_.find(ask.voter, ask.process);
+  if (voter == nullptr || ask.ballot != ballot_) return false;
+  if (!reply || reply->voter.voter != ask.voter) {
+    attendance_.failed(*voter, now);
     return false;
   }
-  const VoterRecord& record = reply->voter.record;
-  // Who refuses and has said nothing new would refuse again.
-  const bool news = reply->taken || voter.knows != record.decided.number;
-  voter.not_before = news ? Time() : now + kRetry;
-  voter.knows = record.decided.number;
-  if (ballot_ < record.promised) {
-    outranked_ = record.promised.term;
+  const VoterAnswer& answer = reply->voter;
+  attendance_.answered(*voter, answer, reply->taken, now);
+  if (known_.number < answer.record.decided.number) known_ = answer.record.decided;
+  if (ballot_ < answer.record.promised) {
+    outranked_ = answer.record.promised.term;
     return true;
   }
-  return reply->taken && take(ask, voter, reply->voter);
-}
-
-bool Consent::take(const VoterAsk& ask, Present& voter, const VoterAnswer& answer) {
-  using What = VoterAsk::What;
-  switch (ask.what) {
-    case What::kPromise:
-      if (state_ != State::kAsks) return false;
-      answers_[ask.voter] = answer;
-      judge_answers();
-      return true;
-    case What::kStore:
-      voter.stored = ask.next.number;
-      return stored(ask.voter, ask.next.number);
-    case What::kLearn:
-      return true;
-    case What::kVote:
-      if (assembly_) assembly_->voted(ask.voter, ask.process, ask.number, ask.place.step);
-      return assembly_ && assembly_->may_commit();
+  if (state_ == State::kAsks && answers_.count(ask.voter) != 0) {
+    answers_[ask.voter] = answer;
+    judge_answers();
   }
-  return false;
+  if (!reply->taken || ask.what == VoterAsk::What::kLearn) return reply->taken;
+  if (ask.what == VoterAsk::What::kStore) {
+    voter->stored = ask.next.number;
+    const bool new_to_it = ask.decided.number.value() > 0 && ask.decided.number < answer.record.since;
+    return stored(ask.voter, ask.next.number, voter->blank || new_to_it);
+  }
+  if (ask.what == VoterAsk::What::kVote) {
+    if (assembly_) assembly_->voted(ask.voter, ask.process, ask.number, ask.place.step);
+    return assembly_ && assembly_->may_commit();
+  }
+  if (state_ != State::kAsks) return false;
+  answers_[ask.voter] = answer;
+  judge_answers();
+  return true;
 }
 
 /// True: what was asked for holds now.
-bool Consent::stored(const std::string& node, ConfigurationNumber number) {
+bool Consent::stored(const std::string& node, ConfigurationNumber number, bool blank) {
   if (assembly_) {
-    if (!assembly_->stored(node, number)) return true;  // it may be voted with
-    changes_since_.reset();
+    if (const auto& change = assembly_->change()) {
+      Voters all = change->stored;
+      all.insert(node);
+      if (!assembly_->stored(node, number, blank)) return false;
+      stored_ = all;
+      changes_since_.reset();
+    } else if (number == assembly_->configuration().number) {
+      stored_.insert(node);  // late: it may vote now
+    }
+    attendance_.stored(stored_);
     return true;
   }
   if (!change_ || change_->to.number != number) return false;
   change_->stored.insert(node);
+  if (blank) change_->blank.insert(node);
   if (!change_->holds()) return false;
   const Configuration held = change_->to;
+  stored_ = change_->stored;
+  attendance_.stored(stored_);
   change_.reset();
   changes_since_.reset();
   if (state_ == State::kAsks) {
@@ -279,7 +310,7 @@ bool Consent::stored(const std::string& node, ConfigurationNumber number) {
     return true;
   }
   assembly_.emplace(held);
-  for (const auto& [name, voter] : present_) assembly_->came(name, voter.process);
+  for (const auto& [name, voter] : attendance_.nodes()) assembly_->came(name, voter.process);
   state_ = State::kReigns;
   forced_ = votes_wanted_ = false;
   return true;
@@ -289,11 +320,12 @@ bool Consent::stored(const std::string& node, ConfigurationNumber number) {
 
 std::optional<Count> Consent::lacks() const {
   if (state_ == State::kOff) return std::nullopt;
-  const Voters there = here();
-  if (const Change* change = this->change(); change != nullptr && !change->to.forced) {
+  const Voters there = attendance_.here(now_);
+  if (const Change* change = this->change(); change != nullptr) {
+    const Count all = count(change->to.voters, there);
+    if (change->to.forced) return all.missing.empty() ? std::nullopt : std::make_optional(all);
     if (!most_of(change->from.voters, there)) return count(change->from.voters, there);
-    if (!most_of(change->to.voters, there)) return count(change->to.voters, there);
-    return std::nullopt;
+    return all.most() ? std::nullopt : std::make_optional(all);
   }
   if (assembly_) {
     const Voters& list = assembly_->configuration().voters;
@@ -308,12 +340,16 @@ std::optional<Count> Consent::minority(Time now) const {
   return lacks();
 }
 
+bool Consent::may_outrank() const { return most_of(known_.voters, attendance_.here(now_)); }
+
 bool Consent::stuck(Time now) const {
   if (other_base_) return true;
   const Change* change = this->change();
   if (change == nullptr || !changes_since_ || now - *changes_since_ < kPatience) return false;
-  const Voters there = here();
-  return most_of(change->from.voters, there) && !count(change->to.voters, there).most();
+  const Voters there = attendance_.here(now);
+  const Count all = count(change->to.voters, there);
+  return most_of(change->from.voters, there) &&
+         !(change->to.forced ? all.missing.empty() : all.most());
 }
 
 const Configuration& Consent::configuration() const {

@@ -17,6 +17,7 @@
 #include "common/ids.h"
 #include "common/result.h"
 #include "routing/membership/assembly.h"
+#include "routing/membership/attendance.h"
 #include "routing/membership/change.h"
 #include "routing/membership/configuration.h"
 #include "routing/membership/quorum.h"
@@ -47,18 +48,15 @@ struct VoterReply {
 
 class Consent {
  public:
-  /// A voter that has not answered, or has failed to, is asked again after this.
-  static constexpr Time kRetry = std::chrono::seconds(1);
-  /// Fewer than needed are here for so long: people hear of it; and a change that cannot hold any more
-  /// is given up for another ballot.
-  static constexpr Time kPatience = std::chrono::seconds(5);
+  /// Fewer than needed are here for so long: people hear of it; a change that cannot hold any more is
+  /// given up for another ballot; and who has been away for so long while one step goes on leaves the list.
+  static constexpr Time kPatience = Attendance::kPatience;
 
   // -- who is here
   /// A process of this node has registered a peer or asked for leases.
   void came(const std::string& node, const NodeId& process);
-  /// It serves a stage or trains: it gets a vote with the next change.
-  void takes_part(const NodeId& process);
-  void gone(const NodeId& process);
+  /// Who takes part gets a vote with the next change; who is gone loses it.
+  Attendance& attendance() { return attendance_; }
 
   // -- gathering
   /// This coordinator gathers under a ballot of its own that it has not used before.
@@ -70,8 +68,11 @@ class Consent {
   /// The swarm is to go on from `base`. True: a configuration that begins there holds, commits may
   /// follow. Ask again after the next answer.
   bool open(const Place& base, Time now);
-  /// Somebody has decided that this part goes on without the others: true if that changes anything.
-  bool force();
+  /// Somebody has decided that this part goes on without the others: the next ballot is for that. False:
+  /// nothing waits for them.
+  bool force(Time now);
+  /// No state of a later step is of this history; none: nobody knows.
+  std::optional<Step> newest_possible() const;
 
   // -- leading
   /// The open step is about to be done: its votes are asked for.
@@ -89,6 +90,9 @@ class Consent {
   // -- questions
   /// A voter follows a higher ballot: this one can do nothing more.
   std::optional<Term> outranked() const { return outranked_; }
+  /// More than half of the newest list that anybody here knows are here: a higher ballot may lead on. Else
+  /// another coordinator has them, perhaps.
+  bool may_outrank() const;
   /// What was asked for cannot hold any more, but something else might, under a new ballot.
   bool stuck(Time now) const;
   /// Too few are here, and have been for kPatience.
@@ -99,40 +103,36 @@ class Consent {
   /// The one that configuration() follows on, where that was made by this coordinator.
   const Configuration& before() const { return before_; }
   /// Voters of configuration() that are not here.
-  Voters missing() const { return count(configuration().voters, here()).missing; }
+  Voters missing() const { return count(configuration().voters, attendance_.here(now_)).missing; }
 
  private:
-  struct Present {
-    NodeId process;
-    bool takes_part = false;
-    Time not_before{};
-    ConfigurationNumber knows;   ///< That it holds, by its last answer.
-    ConfigurationNumber stored;  ///< Proposed, and stored by it under this ballot.
-  };
   enum class State { kOff, kAsks, kStores, kReigns };
 
-  std::optional<VoterAsk> next_ask(const std::string& node, const Present& voter) const;
-  std::optional<VoterAsk> ask_of_reign(VoterAsk asks, const Present& voter) const;
-  bool take(const VoterAsk& ask, Present& voter, const VoterAnswer& answer);
-  bool stored(const std::string& node, ConfigurationNumber number);
+  std::optional<VoterAsk> next_ask(const std::string& node, const Attendance::Node& voter) const;
+  std::optional<VoterAsk> ask_of_reign(VoterAsk asks, const Attendance::Node& voter) const;
+  bool stored(const std::string& node, ConfigurationNumber number, bool blank);
   void judge_answers();
-  bool all_answered() const;
   bool ready() const;
   const Change* change() const;
-  Voters here() const;
+  /// Those here that had a vote or take part; of a swarm that begins, all of them.
+  Voters list(const Configuration& decided) const;
+  void change_list();
   /// Fewer of the lists than needed are here.
   std::optional<Count> lacks() const;
 
   State state_ = State::kOff;
   Ballot ballot_;
-  std::map<std::string, Present> present_;
+  Attendance attendance_;
   std::map<std::string, VoterAnswer> answers_;  ///< Promises under `ballot_`.
   Ruling ruling_;
   std::optional<Change> change_;  ///< To be finished (kAsks), or that this one wants (kStores).
   std::optional<Assembly> assembly_;
   Configuration before_;  ///< The one that the assembly's follows on.
+  Voters stored_;         ///< Who has stored the assembly's.
   bool votes_wanted_ = false, other_base_ = false, forced_ = false;
-  std::optional<Time> changes_since_, lacks_since_;
+  Time now_{};           ///< Of the latest call that told it.
+  Configuration known_;  ///< The newest that somebody here says holds.
+  std::optional<Time> changes_since_, lacks_since_, away_since_;
   std::optional<Term> outranked_;
 };
 

@@ -23,13 +23,14 @@ ConsentWatch::Ruling ConsentWatch::rule(Consent& consent, Term ours, Time now,
   if (const auto seen = consent.outranked()) {
     if (consent.reigns()) return {Ruling::Kind::kStepDown, *seen};
     if (!outranked_at_) outranked_at_ = now;
-    if (now - *outranked_at_ < kBeforeRaise) return {};
+    const Time pause = consent.may_outrank() ? kBeforeRaise : kBeforeRaiseOfFew;
+    if (now - *outranked_at_ < pause) return {};
     outranked_at_.reset();
     return {Ruling::Kind::kNewTerm, *seen};
   }
   outranked_at_.reset();
   const bool waited = few_since_ && continue_after_ && now - *few_since_ >= *continue_after_;
-  if (consent.stuck(now) || (waited && consent.force())) return {Ruling::Kind::kNewTerm, ours};
+  if (consent.stuck(now) || (waited && consent.force(now))) return {Ruling::Kind::kNewTerm, ours};
   return {};
 }
 

@@ -19,6 +19,8 @@ class ConsentWatch {
  public:
   /// Two coordinators that gather hear of each other meanwhile, and one steps down.
   static constexpr Time kBeforeRaise = std::chrono::seconds(1);
+  /// Likewise where fewer than half are here: whoever has the others leads, perhaps.
+  static constexpr Time kBeforeRaiseOfFew = std::chrono::seconds(10);
 
   struct Ruling {
     enum class Kind { kNothing, kStepDown, kNewTerm };

@@ -99,7 +99,7 @@ Orders Gathering::next(Time now) {
 
 Orders Gathering::make_plan(Time now) {
   Orders out;
-  const Supplies supplies = roster_.supplies();
+  const Supplies supplies = possible_supplies();
   auto wait = unreported(now);
   if (!wait) wait = options_.consent ? unanswered(supplies, now) : too_few(supplies, now);
   if (!wait) wait = not_yet(supplies, now);
@@ -158,6 +158,21 @@ std::optional<std::string> Gathering::unanswered(const Supplies& supplies, Time 
   (void)too_few(supplies, now);  // counts of how many peers there were
   std::string wait = options_.consent->waits_for();
   return wait.empty() ? std::nullopt : std::make_optional(std::move(wait));
+}
+
+/// Without the states of a history that was given up: they are of later steps than the swarm has come to.
+Gathering::Supplies Gathering::possible_supplies() const {
+  Supplies supplies = roster_.supplies();
+  const auto newest =
+      options_.consent && same_bits() ? options_.consent->newest_possible() : std::optional<Step>();
+  if (!newest) return supplies;
+  for (PeerSupply& peer : supplies) {
+    peer.has_state &= peer.step <= *newest;
+    const auto later = [&](Step step) { return *newest < step; };
+    peer.snapshots.erase(std::remove_if(peer.snapshots.begin(), peer.snapshots.end(), later),
+                         peer.snapshots.end());
+  }
+  return supplies;
 }
 
 std::optional<std::string> Gathering::not_yet(const Supplies& supplies, Time now) const {

@@ -96,6 +96,7 @@ class Gathering {
   std::optional<std::string> unreported(Time now) const;
   std::optional<std::string> too_few(const Supplies& supplies, Time now);
   std::optional<std::string> unanswered(const Supplies& supplies, Time now);
+  Supplies possible_supplies() const;
   std::optional<std::string> not_yet(const Supplies& supplies, Time now) const;
   std::optional<facts::Recovered> recovery(size_t present) const;
   std::vector<PeerId> sources_of(const RecoveryAction& action, bool in_memory) const;

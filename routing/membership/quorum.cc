@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace swarm::routing {
 namespace {
 
 using Answers = std::vector<VoterAnswer>;
 
+/// Of two of one number, which parts that were forced to go on may have, the one that was not forced.
 const Configuration& newest_decided(const Answers& answers) {
   return std::max_element(answers.begin(), answers.end(),
                           [](const auto& a, const auto& b) {
-                            return a.record.decided.number < b.record.decided.number;
+                            const auto &x = a.record.decided, &y = b.record.decided;
+                            return std::pair(x.number, !x.forced) < std::pair(y.number, !y.forced);
                           })
       ->record.decided;
 }
@@ -31,7 +34,8 @@ std::optional<Proposal> newest_proposal(const Answers& answers, const Configurat
 Voters counting(const Answers& answers, const Configuration& decided) {
   Voters there;
   for (const VoterAnswer& one : answers)
-    if (decided.number.value() == 0 || one.recorded()) there.insert(one.voter);
+    if (decided.number.value() == 0 || (one.recorded() && one.record.since <= decided.number))
+      there.insert(one.voter);
   return there;
 }
 
@@ -62,6 +66,9 @@ void find_newest(const Answers& answers, Ruling& ruling) {
     if (one.remembers && !voted) know.insert(one.voter);
   }
   ruling.perhaps_more = 2 * count(decided.voters, know).missing.size() > decided.voters.size();
+  for (const VoterAnswer& one : answers)  // of a part that was forced to go on
+    ruling.perhaps_more |=
+        one.record.decided.number == decided.number && one.record.decided != decided;
 }
 
 }  // namespace
@@ -106,9 +113,7 @@ Configuration successor(const Ruling& ruling, const Voters& voters, const Place&
   next.number = ruling.decided.number + 1;
   next.voters = voters;
   next.base = base;
-  const Place& newest = ruling.newest;
-  const bool other = base.step == newest.step && base.history != newest.history;
-  next.gone_back = ruling.perhaps_more || base.step < newest.step || other;
+  next.gone_back = ruling.perhaps_more || base != ruling.newest;
   return next;
 }
 

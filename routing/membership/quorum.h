@@ -35,8 +35,7 @@ Ruling judge(const std::vector<VoterAnswer>& answers);
 /// The change that kFinish asked for holds now: what the answers would be after it, to be judged again.
 std::vector<VoterAnswer> after(const Configuration& finished, std::vector<VoterAnswer> answers);
 
-/// What to ask for after kGoOn: `voters` go on from `base`, which may be older than ruling.newest, or the
-/// same step of another history.
+/// What to ask for after kGoOn: `voters` go on from `base`, which may be another place than ruling.newest.
 Configuration successor(const Ruling& ruling, const Voters& voters, const Place& base);
 
 }  // namespace swarm::routing

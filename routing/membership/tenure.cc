@@ -11,7 +11,7 @@ Time Tenure::patience(const Facts& facts) {
 }
 
 bool Tenure::gives_way(const Facts& facts, Time now) {
-  if (!facts.missing || facts.rivals == 0) {
+  if ((!facts.missing && !facts.minority) || facts.rivals == 0) {
     since_.reset();
     return false;
   }

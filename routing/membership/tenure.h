@@ -22,6 +22,7 @@ class Tenure {
 
   struct Facts {
     std::optional<Stage> missing;  ///< While the swarm gathers: no peer of it has registered.
+    bool minority = false;         ///< Fewer voters than needed are here.
     size_t rivals = 0;             ///< Other candidates that live.
     uint32_t vain = 0;             ///< Reigns in a row, this one included, that opened no step.
   };

@@ -39,7 +39,9 @@ Status Voter::store(const Ballot& ballot, const Configuration& decided, const Co
   if (decided.number < record_.decided.number)
     return Error{ErrorCode::kStaleTerm, fmt::format("configuration {} holds already, {} is over",
                                                     record_.decided.number, next.number)};
+  const bool is_first = record_.decided.number.value() == 0 && !record_.proposal;
   learn(decided);
+  if (is_first) record_.since = next.number;
   record_.promised = ballot;
   record_.proposal = Proposal{ballot, next};
   return {};
@@ -47,6 +49,7 @@ Status Voter::store(const Ballot& ballot, const Configuration& decided, const Co
 
 bool Voter::learn(const Configuration& decided) {
   if (decided.number <= record_.decided.number) return false;
+  if (record_.decided.number.value() == 0 && !record_.proposal) record_.since = decided.number + 1;
   record_.decided = decided;
   record_.proposal.reset();  // its number is that of `decided` or lower
   return true;

@@ -27,6 +27,9 @@ struct VoterRecord {
   Configuration decided;
   /// Of number decided.number + 1.
   std::optional<Proposal> proposal;
+  /// The first number that this disk has stored. Of lists before it says nothing: it is new, or has lost
+  /// what it knew.
+  ConfigurationNumber since;
 };
 
 /// In memory: where the voter is in the history, as the coordinator of `number` told it.

@@ -50,8 +50,12 @@ void Schedule::start(Time now) {
 Orders Schedule::done() { return std::move(frame_.orders); }
 
 Whereabouts Schedule::whereabouts() const {
-  return {frame_.open.step, applied(), frame_.phase == Frame::Phase::kFinished,
-          frame_.options.ahead_patience, frame_.history};
+  return {frame_.open.step,
+          applied(),
+          frame_.phase == Frame::Phase::kFinished,
+          frame_.options.ahead_patience,
+          frame_.history,
+          frame_.agreement.consent == nullptr};
 }
 
 Orders Schedule::open(Step step, History history, const Reign& reign, Time now) {

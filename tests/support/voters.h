@@ -73,14 +73,14 @@ struct VotersOfSwarm {
 inline void come(routing::Consent& consent, const std::string& names) {
   for (const char name : names) {
     consent.came(std::string(1, name), process_of(std::string(1, name)));
-    consent.takes_part(process_of(std::string(1, name)));
+    consent.attendance().takes_part(process_of(std::string(1, name)));
   }
 }
 
 inline void leave(routing::Consent& consent, VotersOfSwarm& swarm, const std::string& names) {
   for (const char name : names) {
     swarm.away.insert(std::string(1, name));
-    consent.gone(process_of(std::string(1, name)));
+    consent.attendance().gone(process_of(std::string(1, name)));
   }
 }
 

@@ -97,7 +97,8 @@ class Orders {
       case 2:
         return come(who, below(kVoters));
       case 3:
-        return coordinators_[static_cast<size_t>(who)].gone(process(below(kVoters), lives_[0]));
+        return coordinators_[static_cast<size_t>(who)].attendance().gone(
+            process(below(kVoters), lives_[0]));
       case 4:
         return crash(below(kVoters));
       case 5:
@@ -122,16 +123,19 @@ class Orders {
     auto& consent = coordinators_[static_cast<size_t>(who)];
     const NodeId id = process(voter, lives_[static_cast<size_t>(voter)]);
     consent.came(name(voter), id);
-    if (below(4) != 0) consent.takes_part(id);
+    if (below(4) != 0) consent.attendance().takes_part(id);
   }
   void leave(int who, int voter) {
-    coordinators_[static_cast<size_t>(who)].gone(
+    coordinators_[static_cast<size_t>(who)].attendance().gone(
         process(voter, lives_[static_cast<size_t>(voter)]));
   }
   void crash(int voter) {
     const auto at = static_cast<size_t>(voter);
     const VoterRecord record = voters_[at].record();
-    voters_[at] = Voter(name(voter), record, kFile);
+    // A disk that is lost before anything was decided cannot be told from a new one.
+    const bool lost = !one_lost_ && below(5) == 0 && record.decided.number.value() > 0;
+    one_lost_ |= lost;  // of a list of two or three no more may be
+    voters_[at] = Voter(name(voter), lost ? std::nullopt : std::optional(record), kFile);
     ++lives_[at];
     for (int who = 0; who < kCoordinators; ++who)
       if (below(2) == 0) come(who, voter);
@@ -224,6 +228,7 @@ class Orders {
   std::vector<Answered> answered_;
   Time now_ = std::chrono::seconds(1'000);
   int term_ = 0, lead_ = 0;  // who is the busiest
+  bool one_lost_ = false;
   uint64_t histories_ = 1'000;
 };
 
@@ -242,7 +247,7 @@ BOOST_AUTO_TEST_CASE(no_order_of_events_makes_two_histories) {
   }
   BOOST_TEST_MESSAGE(configurations << " configurations, " << commits << " commits");
   BOOST_TEST(configurations > 2u * kRuns);  // they do get somewhere
-  BOOST_TEST(commits > 1u * kRuns);
+  BOOST_TEST(2u * commits > kRuns);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(who_comes_has_a_vote_once_it_takes_part) {
   one.came("d", process_of("d"));
   commit(one, swarm, 0);
   BOOST_TEST(list(one) == "abc");
-  one.takes_part(process_of("d"));
+  one.attendance().takes_part(process_of("d"));
   commit(one, swarm, 1);
   BOOST_TEST(list(one) == "abcd");
   BOOST_TEST(swarm.voters.at("d").record().decided.number.value() == 2u);
@@ -226,7 +226,10 @@ BOOST_AUTO_TEST_CASE(a_part_that_is_told_to_goes_on_without_the_others_who_join_
   lead(one, swarm, "abcd");
   commit(one, swarm, 0);
   leave(one, swarm, "cd");
-  BOOST_TEST(one.force());
+  BOOST_TEST(!one.force(swarm.now));  // not before people could see it
+  swarm.pass(one, seconds(1));
+  swarm.pass(one, seconds(6));
+  BOOST_TEST(one.force(swarm.now));
   one.begin(ballot(2));
   swarm.talk(one);
   BOOST_TEST(one.waits_for() == "");
@@ -244,11 +247,111 @@ BOOST_AUTO_TEST_CASE(a_part_that_is_told_to_goes_on_without_the_others_who_join_
   BOOST_TEST(swarm.voters.at("c").record().decided.number == one.configuration().number);
 }
 
+// A voter with an empty disk took what it was asked, and counted for the list that it had forgotten.
+BOOST_AUTO_TEST_CASE(who_has_lost_its_disk_has_no_vote_until_a_change_that_others_carry) {
+  Swarm swarm("abc");
+  Consent one;
+  lead(one, swarm, "abc");
+  commit(one, swarm, 0);
+  swarm.away = {"b"};
+  swarm.voters.erase("c");
+  swarm.add("c");  // empty
+  one.came("c", process_of("c", 1));
+  one.attendance().takes_part(process_of("c", 1));
+  one.attendance().gone(process_of("b"));
+  one.want_votes(Step(1));
+  swarm.pass(one, seconds(10));
+  BOOST_TEST(!one.may_commit(Step(1)));  // a alone of those that know it
+  BOOST_TEST(!swarm.voters.at("c").answer().recorded());
+  swarm.away.clear();
+  come(one, "b");
+  commit(one, swarm, 1);
+  BOOST_TEST(swarm.voters.at("c").answer().recorded());
+  commit(one, swarm, 2);
+}
+
+// Nothing was changed but with a commit, so a long step could lose one after another until too few were left.
+BOOST_AUTO_TEST_CASE(who_is_away_for_long_leaves_the_list_in_the_middle_of_a_step) {
+  Swarm swarm("abcde");
+  Consent one;
+  lead(one, swarm, "abcde");
+  commit(one, swarm, 0);
+  for (const char* lost : {"e", "d", "c"}) {
+    leave(one, swarm, lost);
+    swarm.pass(one, seconds(1));
+    swarm.pass(one, seconds(6));
+  }
+  BOOST_TEST(list(one) == "ab");
+  one.want_votes(Step(1));
+  swarm.talk(one);
+  BOOST_TEST(one.may_commit(Step(1)));
+}
+
+// Its node is here, so nobody counted it as missing.
+BOOST_AUTO_TEST_CASE(a_voter_that_fails_to_answer_counts_as_away_after_a_while) {
+  Swarm swarm("abc");
+  Consent one;
+  lead(one, swarm, "abc");
+  swarm.away = {"b", "c"};  // their disks fail; their links are up
+  one.want_votes(Step(0));
+  for (int i = 0; i < 14; ++i) swarm.pass(one, seconds(1));
+  BOOST_REQUIRE(one.minority(swarm.now).has_value());
+  BOOST_TEST(one.minority(swarm.now)->text() == "have 1 of 3, missing b, c");
+}
+
+BOOST_AUTO_TEST_CASE(a_change_that_is_known_to_hold_need_not_be_finished) {
+  Swarm swarm("abcde");
+  Consent one;
+  lead(one, swarm, "abcde");
+  leave(one, swarm, "e");
+  one.want_votes(Step(0));
+  swarm.talk(one);
+  one.commit(History(), swarm.now);
+  for (const char* voter : {"a", "b", "c", "d"}) {  // stored by all, learned by d only
+    const auto asks = one.due(swarm.now);
+    for (const VoterAsk& ask : asks)
+      if (ask.what == VoterAsk::What::kStore) one.answered(ask, swarm.reach(ask), swarm.now);
+    (void)voter;
+  }
+  swarm.voters.at("d").learn(one.configuration());
+  BOOST_REQUIRE_EQUAL(list(one), "abcd");
+  Consent next;
+  come(next, "abd");
+  next.begin(ballot(2));
+  auto asks = next.due(swarm.now);
+  for (const VoterAsk& ask : asks)
+    if (ask.voter != "d") next.answered(ask, swarm.reach(ask), swarm.now);
+  BOOST_TEST(next.waits_for() != "");
+  for (const VoterAsk& ask : asks)
+    if (ask.voter == "d") next.answered(ask, swarm.reach(ask), swarm.now);
+  BOOST_TEST(next.waits_for() == "");
+}
+
+BOOST_AUTO_TEST_CASE(states_of_later_steps_than_can_be_are_of_another_history) {
+  Swarm swarm("abc");
+  Consent one;
+  BOOST_TEST(!one.newest_possible().has_value());
+  lead(one, swarm, "abc", 5);
+  commit(one, swarm, 5);
+  BOOST_TEST(one.newest_possible()->value() == 6u);
+  Consent next;
+  come(next, "abc");
+  next.begin(ballot(2));
+  swarm.talk(next);
+  BOOST_TEST(next.newest_possible()->value() == 6u);  // voted for at 5: it may count
+  for (const char* voter : {"a", "b"}) swarm.restart(voter);
+  Consent after;
+  come(after, "abc");
+  after.begin(ballot(3));
+  swarm.talk(after);
+  BOOST_TEST(!after.newest_possible().has_value());  // most have forgotten
+}
+
 BOOST_AUTO_TEST_CASE(nothing_is_forced_where_nothing_waits) {
   Swarm swarm("abc");
   Consent one;
   lead(one, swarm, "abc");
-  BOOST_TEST(!one.force());
+  BOOST_TEST(!one.force(swarm.now));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

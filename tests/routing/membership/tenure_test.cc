@@ -10,7 +10,9 @@ namespace {
 
 constexpr Time kStart = 1'000s;
 
-Tenure::Facts missing(size_t rivals = 1, uint32_t vain = 1) { return {Stage(2), rivals, vain}; }
+Tenure::Facts missing(size_t rivals = 1, uint32_t vain = 1) {
+  return {Stage(2), false, rivals, vain};
+}
 
 }  // namespace
 
@@ -26,7 +28,7 @@ BOOST_AUTO_TEST_CASE(a_stage_that_is_not_heard_for_ten_seconds_ends_it) {
 BOOST_AUTO_TEST_CASE(a_stage_that_is_heard_again_begins_the_wait_anew) {
   Tenure tenure;
   tenure.gives_way(missing(), kStart);
-  BOOST_TEST(!tenure.gives_way({std::nullopt, 1, 1}, kStart + 9s));
+  BOOST_TEST(!tenure.gives_way({std::nullopt, false, 1, 1}, kStart + 9s));
   BOOST_TEST(!tenure.gives_way(missing(), kStart + 11s));
   BOOST_TEST(tenure.gives_way(missing(), kStart + 21s));
 }

@@ -1,0 +1,58 @@
+/// Which nodes with a vote are here, as a coordinator sees it, and what each has answered under the
+/// present ballot. State of a Consent; pure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "common/ids.h"
+#include "routing/membership/configuration.h"
+#include "routing/membership/voter.h"
+#include "routing/time.h"
+
+namespace swarm::routing {
+
+class Attendance {
+ public:
+  /// A voter that has not answered, or has failed to, is asked again after this.
+  static constexpr Time kRetry = std::chrono::seconds(1);
+  /// One that has failed to for so long, though its node is here, counts as away.
+  static constexpr Time kPatience = std::chrono::seconds(5);
+
+  struct Node {
+    NodeId process;
+    bool takes_part = false;  ///< It serves a stage or trains.
+    bool seen = false;        ///< It has answered under this ballot.
+    bool blank = false;       ///< It has stored no configuration yet, or has lost what it stored.
+    Time not_before{};        ///< The next question.
+    std::optional<Time> fails_since;
+    ConfigurationNumber knows;   ///< That it holds, by its last answer.
+    ConfigurationNumber stored;  ///< Proposed, and stored by it under this ballot.
+  };
+
+  /// True: another process than before, or none was here.
+  bool came(const std::string& node, const NodeId& process);
+  void takes_part(const NodeId& process);
+  void gone(const NodeId& process);
+  void clear() { nodes_.clear(); }
+  /// What was answered was under another ballot.
+  void forget_answers();
+
+  void failed(Node& node, Time now) const;
+  void answered(Node& node, const VoterAnswer& answer, bool taken, Time now) const;
+  /// They have stored a configuration that holds now.
+  void stored(const Voters& voters);
+
+  Node* find(const std::string& node, const NodeId& process);
+  std::map<std::string, Node>& nodes() { return nodes_; }
+  const std::map<std::string, Node>& nodes() const { return nodes_; }
+  /// Those that answer, or may yet.
+  Voters here(Time now) const;
+  Voters blank() const;
+
+ private:
+  std::map<std::string, Node> nodes_;
+};
+
+}  // namespace swarm::routing
