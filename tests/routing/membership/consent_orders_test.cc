@@ -1,5 +1,6 @@
 /// Many orders of events, drawn from seeds: mail that is lost, late or overtaken, voters that die and come
 /// back from their disks, coordinators that see some of them only and know nothing of one another.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <map>
 #include <optional>
@@ -132,8 +133,11 @@ class Orders {
   void crash(int voter) {
     const auto at = static_cast<size_t>(voter);
     const VoterRecord record = voters_[at].record();
-    // A disk that is lost before anything was decided cannot be told from a new one.
-    const bool lost = !one_lost_ && below(5) == 0 && record.decided.number.value() > 0;
+    // A disk that is lost before all know that anything was decided cannot be told from a new one.
+    const bool begun = std::all_of(voters_.begin(), voters_.end(), [](const Voter& one) {
+      return one.record().decided.number.value() > 0;
+    });
+    const bool lost = !one_lost_ && begun && below(3) == 0;
     one_lost_ |= lost;  // of a list of two or three no more may be
     voters_[at] = Voter(name(voter), lost ? std::nullopt : std::optional(record), kFile);
     ++lives_[at];
