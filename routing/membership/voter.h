@@ -29,7 +29,7 @@ struct VoterRecord {
   std::optional<Proposal> proposal;
   /// The first number that this disk has stored. Of lists before it says nothing: it is new, or has lost
   /// what it knew.
-  ConfigurationNumber since;
+  ConfigurationNumber since{};
 };
 
 /// In memory: where the voter is in the history, as the coordinator of `number` told it.

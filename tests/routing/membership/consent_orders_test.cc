@@ -18,7 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int kVoters = 5, kCoordinators = 3, kRuns = 3'000, kEvents = 1'000;
-constexpr int kOnTheWay = 12;  // what is older is lost
+constexpr size_t kOnTheWay = 12;  // what is older is lost
 
 /// Without one, parts that begin apart are swarms of their own.
 const Voters kFile{"a", "b", "c", "d", "e"};
@@ -152,6 +152,7 @@ class Orders {
   template <class Mail>
   std::optional<Mail> take(std::vector<Mail>& mail) {
     if (mail.empty()) return std::nullopt;
+    if (mail.size() > kOnTheWay) mail.erase(mail.begin(), mail.end() - kOnTheWay);
     const auto at =
         below(3) != 0 ? mail.begin() : mail.begin() + below(static_cast<int>(mail.size()));
     Mail one = *at;

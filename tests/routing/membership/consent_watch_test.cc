@@ -99,12 +99,12 @@ BOOST_AUTO_TEST_CASE(a_minority_goes_on_alone_only_when_it_is_told_to_and_has_wa
 BOOST_AUTO_TEST_CASE(
     one_that_leads_steps_down_for_a_higher_ballot_one_that_gathers_raises_its_own) {
   Watched w;
-  w.swarm.voters.at("a").promise(ballot(9));
+  BOOST_REQUIRE(w.swarm.voters.at("a").promise(ballot(9)).ok());
   w.consent.want_votes(Step(0));
   BOOST_TEST((w.after(seconds(1)) == Kind::kStepDown));
 
   Watched gathers;
-  gathers.swarm.voters.at("a").promise(ballot(9));
+  BOOST_REQUIRE(gathers.swarm.voters.at("a").promise(ballot(9)).ok());
   gathers.consent.begin(ballot(2));
   BOOST_TEST((gathers.after(seconds(0)) == Kind::kNothing));  // the other may lead: it is heard of
   gathers.swarm.now += ConsentWatch::kBeforeRaise;
