@@ -267,7 +267,8 @@ bool Consent::answered(const VoterAsk& ask, const Result<VoterReply>& reply, Tim
   if (!reply->taken || ask.what == VoterAsk::What::kLearn) return reply->taken;
   if (ask.what == VoterAsk::What::kStore) {
     voter->stored = ask.next.number;
-    const bool new_to_it = ask.decided.number.value() > 0 && ask.decided.number < answer.record.since;
+    const bool new_to_it =
+        ask.decided.number.value() > 0 && ask.decided.number < answer.record.since;
     return stored(ask.voter, ask.next.number, voter->blank || new_to_it);
   }
   if (ask.what == VoterAsk::What::kVote) {

