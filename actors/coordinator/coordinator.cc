@@ -123,7 +123,8 @@ void CoordinatorState::on_tick() {
   records_->watch(step(), ledger ? ledger->slots_done() : 0, now());
   const bool gathers = schedule_->frame().phase == Phase::kClosed;
   const auto missing = gathers ? roster_->silent_stage() : std::nullopt;
-  if (office_->hands_over(missing, phase().find("minority") == 0)) return;
+  const bool finished = schedule_->frame().phase == Phase::kFinished;
+  if (office_->hands_over(missing, !finished && consent_.minority(now()))) return;
   if (gathers)
     carry_out(gathering_->next(now()));
   else
