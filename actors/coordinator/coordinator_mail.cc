@@ -192,7 +192,7 @@ Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, Term t
   reply.set_min_attempt(min_attempt.value());
   reply.set_peers(peers);
   if (text.known()) *reply.mutable_text() = to_proto(text);
-  if (verdict.keep_step) reply.set_keep_step(verdict.keep_step->value());
+  if (verdict.keep) *reply.mutable_keep() = to_proto(*verdict.keep);
   return make_mail(std::move(reply));
 }
 
@@ -226,7 +226,7 @@ proto::CommitStep commit_message(const routing::orders::CommitStep& order, Term 
   commit.set_round(order.round.value());
   commit.set_gradient_norm(order.gradient_norm);
   commit.set_save_checkpoint(order.save);
-  if (order.keep_step) commit.set_keep_step(order.keep_step->value());
+  if (order.keep) *commit.mutable_keep() = to_proto(*order.keep);
   commit.set_history(order.after.value());
   return commit;
 }
@@ -250,7 +250,7 @@ Mail write_end_period(const routing::orders::EndPeriod& order, const PeerBook& b
   message.set_term(term.value());
   message.set_period(order.period.value());
   message.set_save_checkpoint(order.save);
-  if (order.keep_step) message.set_keep_step(order.keep_step->value());
+  if (order.keep) *message.mutable_keep() = to_proto(*order.keep);
   message.set_blocking(order.blocking);
   message.set_round(order.round.value());
   if (order.round != Round()) {

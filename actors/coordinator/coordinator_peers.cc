@@ -40,7 +40,7 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
   const bool serves = verdict.kind == routing::Verdict::Kind::kServe;
   if (serves || schedule_->frame().readers.reads(address.id))
     consent_.attendance().takes_part(address.id.node);
-  verdict.keep_step = schedule_->frame().saves.known();
+  verdict.keep = schedule_->frame().saves.known();
   const Term term = office_->office().term();
   return write_verdict(verdict, book_, term, routing::attempt_base(term, gathering_->count()),
                        roster_->reported(), text_.text());

@@ -56,10 +56,10 @@ void StepMail::send(const routing::orders::CommitStep& order, Term term) {
                });
 }
 
-void StepMail::save(const PeerId& id, routing::Time limit, std::optional<Step> keep_step,
+void StepMail::save(const PeerId& id, routing::Time limit, const std::optional<KeepStep>& keep,
                     std::function<void(Result<Mail>)> done) {
   proto::SaveCheckpoint message;
-  if (keep_step) message.set_keep_step(keep_step->value());
+  if (keep) *message.mutable_keep() = to_proto(*keep);
   const std::pair key(id, ++saves_);
   saving_[key] = std::move(done);
   request_mail(self_, book_.proxy(id), make_mail(std::move(message), {}, save_budget(limit)),

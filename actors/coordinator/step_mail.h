@@ -39,8 +39,8 @@ class StepMail {
   void send(const routing::orders::AbandonRound& order, Term term);
   void send(const routing::orders::CommitStep& order, Term term);
   /// Asks a peer for a snapshot; done(reply) once it is durable, or not, or lost().
-  /// `limit`: the peer's own for its snapshot. `keep_step`: the one that it may not prune.
-  void save(const PeerId& id, routing::Time limit, std::optional<Step> keep_step,
+  /// `limit`: the peer's own for its snapshot. `keep`: the one that it may not prune.
+  void save(const PeerId& id, routing::Time limit, const std::optional<KeepStep>& keep,
             std::function<void(Result<Mail>)> done);
   /// The peer is gone, and what it was asked to save with it; its node may still be there.
   void lost(const PeerId& id, const std::string& reason);

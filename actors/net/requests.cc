@@ -35,6 +35,13 @@ Result<PeerAddress> sender_of(const Mail& mail, const proto::Peer& peer) {
   return address;
 }
 
+proto::KeepStep to_proto(const KeepStep& keep) {
+  proto::KeepStep message;
+  message.set_step(keep.step.value());
+  message.set_order(keep.order);
+  return message;
+}
+
 proto::Text to_proto(const RunText& text) {
   proto::Text message;
   message.set_fingerprint(text.fingerprint);

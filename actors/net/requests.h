@@ -7,7 +7,9 @@
 #include "actors/net/errors.h"
 #include "actors/net/mail.h"
 #include "common/ids.h"
+#include "common/keep_step.h"
 #include "common/run_text.h"
+#include "common/strong_id.h"
 #include "swarm/train.pb.h"
 
 namespace swarm::actors {
@@ -50,6 +52,11 @@ constexpr size_t kMaxReason = 512;
 proto::Text to_proto(const RunText& text);
 /// What strangers say in it is printable and cut.
 RunText from_proto(const proto::Text& text);
+
+proto::KeepStep to_proto(const KeepStep& keep);
+inline KeepStep keep_step_of(const proto::KeepStep& keep) {
+  return {Step(keep.step()), keep.order()};
+}
 
 /// What is wrong when a trainer reads `theirs`, and what to do.
 std::string other_text(const RunText& theirs, const RunText& run);

@@ -102,9 +102,12 @@ void SnapshotWriter::failed(const Error& why) {
   context_.host->register_peer();
 }
 
-void SnapshotWriter::keep(std::optional<Step> step) {
-  if (!step || keep_ == step) return;
-  keep_ = step;
+void SnapshotWriter::keep(const KeepStep& keep) {
+  const std::pair word(context_.coordinator->term(), keep.order);
+  if (word <= keep_word_) return;
+  keep_word_ = word;
+  if (keep_ == keep.step) return;
+  keep_ = keep.step;
   pin();
 }
 

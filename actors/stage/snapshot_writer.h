@@ -29,8 +29,8 @@ class SnapshotWriter {
   /// `changes`: another state of this step may differ. Errors: kNotReady, kIo, kPeerTimeout (it takes
   /// too long, and goes on), kAlreadyExists.
   void save(Step step, bool changes, Done done);
-  /// The newest that is durable in every stage; it is not pruned. Nothing: as before.
-  void keep(std::optional<Step> step);
+  /// The coordinator, that of coordinator->term(), says which is not to be pruned. An older word is heeded no more.
+  void keep(const KeepStep& keep);
 
   /// Asks the disk anew.
   void list();
@@ -61,9 +61,10 @@ class SnapshotWriter {
   bool changes_ = false;  ///< See save().
   routing::SnapshotList snapshots_;
   routing::BytePace disk_;
-  std::optional<Step> keep_;  ///< As told last.
-  uint64_t writes_ = 0;       ///< Begun.
-  uint64_t writing_ = 0;      ///< The number of the one under way; 0: none.
+  std::optional<Step> keep_;             ///< As told last.
+  std::pair<Term, uint64_t> keep_word_;  ///< Of that: whose, and which.
+  uint64_t writes_ = 0;                  ///< Begun.
+  uint64_t writing_ = 0;                 ///< The number of the one under way; 0: none.
   uint32_t failed_in_a_row_ = 0;
   std::string last_error_;
 };

@@ -11,6 +11,7 @@
 #include "actors/net/link_rates.h"
 #include "actors/stage/device.h"
 #include "actors/stage/stage_server.h"
+#include "common/keep_step.h"
 #include "common/names.h"
 #include "common/strong_id.h"
 #include "routing/membership/peer_phase.h"
@@ -31,7 +32,7 @@ class StageHost {
   /// Tells the coordinator how things are now.
   virtual void register_peer() = 0;
   /// The newest that is durable in every stage: it is not pruned.
-  virtual void keep_snapshot(Step step) = 0;
+  virtual void keep_snapshot(const KeepStep& keep) = 0;
   virtual void save_snapshot() = 0;
   /// Something to compute may have become due.
   virtual void compute_next() = 0;

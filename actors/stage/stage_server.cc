@@ -103,7 +103,7 @@ caf::result<Mail> StageServerState::on_save(const Mail& mail) {
     if (auto ruled = speaks_for(mail, coordinator.id().node); !ruled) return to_caf(ruled.error());
   if (!context_->at.has_state) return to_caf(context_->phase.refusal());
   const auto& message = mail.as<proto::SaveCheckpoint>();
-  if (message.has_keep_step()) keeper_->writer().keep(Step(message.keep_step()));
+  if (message.has_keep()) keep_snapshot(keep_step_of(message.keep()));
   auto promise = self_->make_response_promise();
   keeper_->save([promise](const Status& saved) mutable {
     if (saved)
@@ -176,7 +176,7 @@ void StageServerState::loading_is_over(const std::string& reason, milliseconds p
     register_peer();
 }
 
-void StageServerState::keep_snapshot(Step step) { keeper_->writer().keep(step); }
+void StageServerState::keep_snapshot(const KeepStep& keep) { keeper_->writer().keep(keep); }
 
 void StageServerState::save_snapshot() {
   keeper_->save([](const Status&) {});

@@ -1,5 +1,7 @@
 #include "actors/stage/step_commit.h"
 
+#include "actors/net/requests.h"
+
 namespace swarm::actors {
 
 StepCommit read_commit(const proto::CommitStep& message) {
@@ -8,7 +10,7 @@ StepCommit read_commit(const proto::CommitStep& message) {
   commit.round = Round(message.round());
   commit.gradient_norm = message.gradient_norm();
   commit.save = message.save_checkpoint();
-  if (message.has_keep_step()) commit.keep_step = Step(message.keep_step());
+  if (message.has_keep()) commit.keep = keep_step_of(message.keep());
   commit.after = routing::History(message.history());
   return commit;
 }

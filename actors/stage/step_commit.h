@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "common/keep_step.h"
 #include "common/strong_id.h"
 #include "records/audit.h"
 #include "routing/steps/contributions.h"
@@ -17,9 +18,9 @@ struct StepCommit {
   Step step;  ///< Whose average is applied.
   Round round;
   double gradient_norm = 0;
-  bool save = false;              ///< A snapshot is wanted.
-  std::optional<Step> keep_step;  ///< Whose snapshot may not be pruned.
-  routing::History after;         ///< Of the state that it makes.
+  bool save = false;             ///< A snapshot is wanted.
+  std::optional<KeepStep> keep;  ///< Whose snapshot may not be pruned.
+  routing::History after;        ///< Of the state that it makes.
 };
 
 StepCommit read_commit(const proto::CommitStep& message);

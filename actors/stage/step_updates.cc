@@ -296,7 +296,7 @@ void StepUpdates::applied(const Commit& commit, const RoundState& round, const A
   last_gradient_norm_ = commit.gradient_norm;
   changed_at_rest_ = update.changed_at_rest;
   state_came_ = false;
-  if (commit.keep_step) context_.host->keep_snapshot(*commit.keep_step);
+  if (commit.keep) context_.host->keep_snapshot(*commit.keep);
   if (commit.save) context_.host->save_snapshot();
 }
 

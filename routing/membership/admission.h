@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/keep_step.h"
 #include "common/strong_id.h"
 #include "routing/membership/roster.h"
 #include "routing/time.h"
@@ -34,7 +35,7 @@ struct Verdict {
   bool keep_held = false;  ///< kServe: what it holds counts; else it drops its sum.
   bool exact = false;      ///< kFetch: exactly `step`, from snapshots too.
   std::vector<PeerId> sources{};
-  std::optional<Step> keep_step{};  ///< The snapshot that it may not prune.
+  std::optional<KeepStep> keep{};  ///< The snapshot that it may not prune.
 };
 
 /// Where the swarm is while it trains or after the end.

@@ -151,7 +151,7 @@ void AsyncSchedule::end_period(Stage stage, Step period, bool average, bool save
   }
   message.members = frame_.roster.serving(stage);
   message.save = save;
-  message.keep_step = frame_.keep_step();
+  message.keep = frame_.keep_step();
   message.blocking =
       !frame_.options.background_averaging || period + 1 == Step(frame_.options.steps);
   if (average && busy)

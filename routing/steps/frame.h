@@ -89,7 +89,7 @@ struct Frame {
   void gather(const std::string& reason);
   void close();
   /// The snapshot that no peer may prune, if one is known.
-  std::optional<Step> keep_step() const { return saves.keep(roster); }
+  std::optional<KeepStep> keep_step() const { return saves.keep(roster); }
   Round next_round() { return round_of(reign.term, ++rounds); }
   std::unique_ptr<StepLedger> make_ledger(Step step) const;
   /// Begins `step`, without a ledger.

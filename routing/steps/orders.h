@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/keep_step.h"
 #include "common/result.h"
 #include "common/strong_id.h"
 #include "routing/averaging/reach.h"
@@ -177,7 +178,7 @@ struct CommitStep {
   double gradient_norm = 0;  ///< Of the whole model.
   bool save = false;         ///< And to write a snapshot of step + 1.
   /// The snapshot that it may not prune, if one is known.
-  std::optional<Step> keep_step{};
+  std::optional<KeepStep> keep{};
   History after{};  ///< Of the state that it makes.
 };
 /// Tell all members of a stage to average; report every answer by Schedule::close_answered().
@@ -209,7 +210,7 @@ struct EndPeriod {
   std::vector<uint32_t> part_weights{};
   uint64_t most_samples = 0;  ///< That a member can have trained on since the last average.
   bool blocking = false, save = false;
-  std::optional<Step> keep_step{};  ///< As in CommitStep.
+  std::optional<KeepStep> keep{};  ///< As in CommitStep.
 };
 /// Write the line of a step's audit: what is committed next.
 struct WriteAudit {

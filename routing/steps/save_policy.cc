@@ -23,19 +23,20 @@ void SavePolicy::asked(Step step, Time now) {
   last_at_ = now;
 }
 
-std::optional<Step> SavePolicy::keep(const Roster& roster) const {
+std::optional<KeepStep> SavePolicy::keep(const Roster& roster) const {
   const auto newest = roster.newest_everywhere();
-  return newest ? newest : kept_;
+  if (newest && (!kept_ || kept_->step != *newest)) kept_ = KeepStep{*newest, ++words_};
+  return kept_;
 }
 
 void SavePolicy::look(const Roster& roster, Time now) {
   if (looked_at_ && now - *looked_at_ < kLookEvery) return;
   looked_at_ = now;
-  kept_ = keep(roster);
+  keep(roster);
 }
 
 void SavePolicy::gone_back(Step step) {
-  if (kept_ && *kept_ > step) kept_.reset();
+  if (kept_ && kept_->step > step) kept_.reset();
 }
 
 bool SavePolicy::try_again() {

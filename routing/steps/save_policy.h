@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "common/keep_step.h"
 #include "common/strong_id.h"
 #include "routing/membership/roster.h"
 #include "routing/time.h"
@@ -38,12 +39,12 @@ class SavePolicy {
   /// What was asked for may never come.
   void forget() { last_ = Step(); }
   /// The newest step that is durable in every stage: no store may prune it. While a stage has nobody
-  /// who serves, the one that was when look() was called last.
-  std::optional<Step> keep(const Roster& roster) const;
+  /// who serves, the last one that was.
+  std::optional<KeepStep> keep(const Roster& roster) const;
   /// A peer has said what it has. Looked at ten times a second, however many peers there are.
   void look(const Roster& roster, Time now);
-  /// What keep() said when look() was called last.
-  std::optional<Step> known() const { return kept_; }
+  /// What keep() said last.
+  const std::optional<KeepStep>& known() const { return kept_; }
   /// The swarm goes on from `step`: what was durable later is of a history that was given up.
   void gone_back(Step step);
 
@@ -58,7 +59,9 @@ class SavePolicy {
   SavePolicyOptions options_;
   Step last_;  ///< Asked for last; 0: none by this coordinator.
   bool overdue_ = false;
-  std::optional<Step> kept_;
+  // What was said last, and how many words there were: each gets a number of its own.
+  mutable std::optional<KeepStep> kept_;
+  mutable uint64_t words_ = 0;
   std::optional<Time> looked_at_;
   Time last_at_{};
   int tries_ = 1;

@@ -117,7 +117,7 @@ orders::CommitStep SyncSchedule::decide_commit(const OpenStep& closing) {
   line.after = commit.after;
   frame_.order(std::move(line));  // whatever is committed has its line in the audit before
   commit.save = frame_.saves.decide(closing.step + 1, frame_.roster, frame_.now);
-  commit.keep_step = frame_.keep_step();
+  commit.keep = frame_.keep_step();
   frame_.agreement.committed(commit.after, frame_.now);
   return commit;
 }

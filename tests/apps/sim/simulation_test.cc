@@ -194,6 +194,17 @@ BOOST_AUTO_TEST_CASE(seeds_with_delayed_updates_that_once_found_something_hold) 
   check_seeds(FaultProfile::kKills, 951008, 951008, /*delayed=*/true);
 }
 
+// A coordinator that had been asleep named the newest durable step to a peer, and then the one before
+// in an answer that it had written from older knowledge: the peer, which keeps one, gave up the newer.
+BOOST_AUTO_TEST_CASE(an_older_word_on_what_may_not_be_pruned_is_not_heeded) {
+  SimulationOptions options;
+  options.seed = 6'800'038;
+  options.profile = FaultProfile::kPauses;
+  options.delayed_updates = true;
+  options.max_faults = 2;
+  BOOST_TEST(simulate(options).violations.empty());
+}
+
 BOOST_AUTO_TEST_CASE(undisturbed_swarms_end_exactly) {
   check_seeds(FaultProfile::kNone, 101, 100 + kSeeds / 2);
 }
