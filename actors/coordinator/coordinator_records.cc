@@ -92,9 +92,7 @@ struct FactWriter {
                               std::chrono::duration_cast<std::chrono::milliseconds>(f.rests),
                               f.reason});
   }
-  void operator()(const facts::RestEnds& f) const {
-    record(records::RestEnds{f.node, f.reason});
-  }
+  void operator()(const facts::RestEnds& f) const { record(records::RestEnds{f.node, f.reason}); }
   void operator()(const facts::RunsPlain& f) const {
     log_warn(fmt::format("event=runs_plain until={}", f.until));
     record(records::RunsPlain{f.until.value()});

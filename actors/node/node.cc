@@ -140,11 +140,15 @@ class RunningNode : public Node {
 
   /// Roles are spawned anew by the supervisor, which watches links and DHT too; these are not.
   void watch_actors() {
-    for (const auto& [name, actor] :
-         {std::pair("supervisor", supervisor_), {"console", console_}, {"echo", echo_},
-          {"records", joining_.records}, {"entrance", joining_.entrance},
-          {"farewell", joining_.farewell}, {"dial_back", joining_.dial_back},
-          {"call_back", joining_.call_back}, {"links_follower", follower_}})
+    for (const auto& [name, actor] : {std::pair("supervisor", supervisor_),
+                                      {"console", console_},
+                                      {"echo", echo_},
+                                      {"records", joining_.records},
+                                      {"entrance", joining_.entrance},
+                                      {"farewell", joining_.farewell},
+                                      {"dial_back", joining_.dial_back},
+                                      {"call_back", joining_.call_back},
+                                      {"links_follower", follower_}})
       if (actor)
         watch(actor, [this, name = std::string(name)](const std::string& why) {
           events_->record(-1, -1, records::ActorFailed{name, why});

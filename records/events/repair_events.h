@@ -25,7 +25,8 @@ struct SumNotFinite {
 struct PeerRests {
   static constexpr EventInfo kInfo{
       "peer_rests", Level::kError, Place::kTrouble, kRemarkable | kNeedsReason,
-      "A node fails again and again: it gets no microbatches and has no part in averages for 1, 5, then "
+      "A node fails again and again: it gets no microbatches and has no part in averages for 1, 5, "
+      "then "
       "30 minutes. Its memory, its processor or its link may be broken."};
   std::string peer;
   Millis rests{};
@@ -51,10 +52,10 @@ struct RestEnds {
 };
 
 struct RunsPlain {
-  static constexpr EventInfo kInfo{
-      "runs_plain", Level::kWarn, Place::kTrouble, kRemarkable,
-      "Peers were lost in the middle of an update twice in a few steps: delayed updates pause, so that "
-      "a loss costs microbatches and not steps."};
+  static constexpr EventInfo kInfo{"runs_plain", Level::kWarn, Place::kTrouble, kRemarkable,
+                                   "Peers were lost in the middle of an update twice in a few "
+                                   "steps: delayed updates pause, so that "
+                                   "a loss costs microbatches and not steps."};
   uint64_t until = 0;
   template <class Visitor>
   void fields(Visitor& v) {

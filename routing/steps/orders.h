@@ -155,11 +155,11 @@ using Fact =
     std::variant<facts::PeerAdmitted, facts::PeerLost, facts::Recompute, facts::LeaseExpired,
                  facts::AttemptFailed, facts::SlotSkipped, facts::Diverged, facts::MemberFailed,
                  facts::SetAside, facts::BecameReader, facts::PartsRelayed, facts::AveragesDiffer,
-                 facts::SumNotFinite, facts::PeerRests, facts::RestEnds, facts::RunsPlain, facts::StageAveraged, facts::MemberAveraged,
-                 facts::AveragingSkipped, facts::RoundAbandoned, facts::CommitFailed,
-                 facts::ReplicasCompared, facts::ReplicaReplaced, facts::Recovered, facts::Minority,
-                 facts::Quorum, facts::ConfigurationHolds, facts::CannotGoOn, facts::SaveFailed,
-                 facts::Finished>;
+                 facts::SumNotFinite, facts::PeerRests, facts::RestEnds, facts::RunsPlain,
+                 facts::StageAveraged, facts::MemberAveraged, facts::AveragingSkipped,
+                 facts::RoundAbandoned, facts::CommitFailed, facts::ReplicasCompared,
+                 facts::ReplicaReplaced, facts::Recovered, facts::Minority, facts::Quorum,
+                 facts::ConfigurationHolds, facts::CannotGoOn, facts::SaveFailed, facts::Finished>;
 
 /// What a member brings into a round: `slots` ascending, `attempts` one for each.
 struct Share {

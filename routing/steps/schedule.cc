@@ -55,6 +55,20 @@ std::optional<Verdict> rest_on(const PeerId& id, Frame& frame, const Whereabouts
   return learns.value_or(wait_verdict(std::min(*rest, kAsideRetry), reason));
 }
 
+/// Who is not to serve now, whatever its state is.
+std::optional<Verdict> refuse(const PeerId& id, Frame& frame, const Whereabouts& where) {
+  if (const auto reads = read_on(id, frame, where)) return reads;
+  if (const auto parted = frame.parted(id))
+    return wait_verdict(std::min(parted->retry_in, kAsideRetry),
+                        "it cannot reach another peer of its stage");
+  if (frame.repairs.busy(id, frame))
+    return wait_verdict(kAsideRetry, "its device does not finish its job");
+  if (const auto rests = rest_on(id, frame, where)) return rests;
+  if (frame.phase == Frame::Phase::kClosed)
+    return wait_verdict(kAsideRetry, "the swarm gathers");  // its loss was one too many
+  return std::nullopt;
+}
+
 }  // namespace
 
 void Schedule::start(Time now) {
@@ -191,29 +205,10 @@ Verdict Schedule::admit(const PeerId& id, Orders& out, Time now) {
   frame_.saves.look(frame_.roster, now);
   frame_.save_late(id);
   PeerFacts& peer = frame_.roster.peers().at(id);
-  if (const auto reads = read_on(id, frame_, whereabouts())) {
+  if (frame_.repairs.hangs(id, frame_)) member_lost(id, peer.stage);
+  if (const auto refused = refuse(id, frame_, whereabouts())) {
     out = done();
-    return *reads;
-  }
-  if (frame_.repairs.hangs(id, frame_)) {
-    member_lost(id, peer.stage);
-    if (!frame_.is_open()) {
-      out = done();
-      return wait_verdict(kAsideRetry, "its device hangs");
-    }
-  }
-  if (const auto parted = frame_.parted(id)) {
-    out = done();
-    return wait_verdict(std::min(parted->retry_in, kAsideRetry),
-                        "it cannot reach another peer of its stage");
-  }
-  if (frame_.repairs.busy(id, frame_)) {
-    out = done();
-    return wait_verdict(kAsideRetry, "its device does not finish its job");
-  }
-  if (const auto rests = rest_on(id, frame_, whereabouts())) {
-    out = done();
-    return *rests;
+    return *refused;
   }
   Admission admission = judge_admission(id);
   const Then then = admission.then;

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_peer_that_came_while_an_update_is_under_way_may_go) {
   World world;
   world.open(0);
   world.carry_all();
-  world.add(9).stage = Stage(0);
+  world.add(9);
   BOOST_TEST(!has<orders::Gather>(world.lose(9)));
 }
 
@@ -101,7 +101,7 @@ Orders collapse(World& world, uint64_t step) {
   world.schedule.close();
   for (auto& [id, peer] : world.roster.peers()) peer.commit_pending = false;  // all registered
   world.all_at(step);
-  world.add(9, step).stage = Stage(0);
+  world.add(9, step);
   world.open(step);
   return orders;
 }
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(after_two_collapses_it_runs_plain_for_a_while_and_a_loss_co
   auto options = World::standard();
   options.steps = 100;
   World world(options);
-  world.add(9).stage = Stage(0);
+  world.add(9);
   world.open(0);
   BOOST_TEST(noted<facts::RunsPlain>(collapse(world, 0)).empty());
   close_plainly(world);  // step 0, done again
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(after_two_collapses_it_runs_plain_for_a_while_and_a_loss_co
     BOOST_TEST(world.schedule.frame().open.step == Step(step));
     if (step == 5) {
       BOOST_TEST(!has<orders::Gather>(world.lose(9)));
-      world.add(9, step).stage = Stage(0);
+      world.add(9, step);
     }
     close_plainly(world);
   }
