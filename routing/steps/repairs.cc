@@ -91,7 +91,7 @@ bool Repairs::hangs(const PeerId& id, Frame& frame) {
 
 bool Repairs::busy(const PeerId& id, Frame& frame) const {
   PeerFacts& peer = frame.roster.peers().at(id);
-  if (peer.serving || !frame.is_open() || frame.nothing_to_train()) return false;
+  if (peer.serving || peer.learns() || !frame.is_open() || frame.nothing_to_train()) return false;
   const Time job = peer.device.job;
   const bool same = peer.silent_at && job > Time() && frame.now - job <= *peer.silent_at;
   if (!same) peer.silent_at.reset();

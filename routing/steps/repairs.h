@@ -35,7 +35,7 @@ class Repairs {
   // -- devices that hang
   /// A serving peer's device does not finish its job, as it says: it serves no more.
   bool hangs(const PeerId& id, Frame& frame);
-  /// One that does not serve: its device hangs, or still works on what it did when it was silent in a
+  /// One that neither serves nor learns: its device hangs, or still works on what it did when it was silent in a
   /// round. It is set aside.
   bool busy(const PeerId& id, Frame& frame) const;
 
