@@ -257,7 +257,7 @@ void SyncSchedule::judge(Stage stage, StageRound& round) {
   for (const PeerId& id : verdict.lost) {
     ledger.peer_lost(id, /*may_return=*/false);
     PeerFacts* silent = frame_.roster.find(id);
-    if (silent == nullptr) continue;
+    if (silent == nullptr || !silent->serving) continue;  // that was said
     silent->serving = false;  // if it lives it registers again, without its sum
     frame_.note(facts::PeerLost{id, "silent in a round"}, stage);
   }
@@ -281,6 +281,7 @@ void SyncSchedule::blame_silent(const StageRound& round, const std::vector<PeerI
   for (const auto& [id, answer] : round.answers)
     if (frame_.roster.find(id) == nullptr) return;
   for (const PeerId& id : silent) {
+    if (round.answers.at(id) != StageRound::Kind::kPending) continue;  // it is lost
     frame_.roster.peers().at(id).silent_at = frame_.now;
     frame_.repairs.struck(frame_, id, "it is silent in rounds", Strikes::Kind::kSilent);
   }
