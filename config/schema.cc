@@ -124,6 +124,10 @@ void add_training(ExperimentBuilder& b) {
         "depends on it: a trainer's node that is started again may have another.");
   b.add("continue_after_s", AT(base.training.continue_after), in_seconds(0.001, 1e7),
         "partition = \"continue\": for so long it waits for the rest. No part of the fingerprint.");
+  b.add("rests", AT(base.training.rests), {},
+        "A node whose device hangs, whose link flaps or that fails rounds again and again takes no "
+        "part "
+        "for 1, 5, then 30 minutes, unless its stage has nobody else. No part of the fingerprint.");
   b.section("optimizer", true);
   b.add("kind", AT(base.optimizer.kind), one_of(tensor::optimizer_names()),
         "nag: Nesterov's look-ahead on Adam's preconditioner, made for the stale gradients of "

@@ -20,6 +20,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kCommitBudget{60'000};
 constexpr uint64_t kBeyondEnd = 16;  // steps or periods that may be open when training ends
 constexpr uint64_t kMostSaveMs = 2ull * 3'600'000;  // whatever a peer says
+constexpr uint64_t kMostJobMs = 24ull * 3'600'000;  // likewise
 constexpr size_t kMostErrorBytes = 256;             // likewise
 
 routing::CommitAnswer answer_of(const proto::CommitStepReply& reply) {
@@ -58,6 +59,13 @@ routing::RoundFailure read_failure(const proto::RoundFailure& message) {
           {message.not_finite().begin(), message.not_finite().end()}};
 }
 
+routing::DeviceReport read_device(const proto::RegisterPeer& message) {
+  const auto time = [](uint64_t ms) { return milliseconds(std::min(ms, kMostJobMs)); };
+  routing::DeviceReport device{time(message.job_ms()), time(message.usual_job_ms()), {}};
+  if (message.has_since_job_ms()) device.since_job = time(message.since_job_ms());
+  return device;
+}
+
 routing::PeerReport read_report(const proto::RegisterPeer& message) {
   routing::PeerReport report;
   report.has_state = message.has_state();
@@ -88,6 +96,7 @@ routing::PeerReport read_report(const proto::RegisterPeer& message) {
   report.link = {routing::checked_rate(message.up_bytes_per_s()),
                  routing::checked_rate(message.down_bytes_per_s())};
   report.average_bytes = message.average_bytes();
+  report.device = read_device(message);
   report.saves.failed = message.failed_saves();
   report.saves.error = printable(message.save_error(), kMostErrorBytes);
   return report;

@@ -24,6 +24,8 @@ routing::ScheduleOptions schedule_options(const CoordinatorDeps& deps) {
   options.average_every = std::max(1u, training.sync_every / training.batch);
   options.background_averaging = training.background_averaging;
   options.open_periods = kOpenPeriods;
+  options.rests = training.rests;
+  options.learns_on = !training.asynchronous();
   return options;
 }
 

@@ -30,9 +30,10 @@ void CoordinatorState::obey(const Order& order) {
     records_->write(order, learners_of(*roster_), term);
   else if constexpr (std::is_same_v<Order, orders::Gather>)
     gather(order.reason, schedule_->applied());
-  else if constexpr (std::is_same_v<Order, orders::Open>)
+  else if constexpr (std::is_same_v<Order, orders::Open>) {
     carry_out(schedule_->open(order.step, order.history, {term, gathering_->count()}, now()));
-  else if constexpr (std::is_same_v<Order, orders::AskToRegister>)
+    records_->training_begins(order.step, office_->office().rivals());
+  } else if constexpr (std::is_same_v<Order, orders::AskToRegister>)
     mail_->tell(order.peer, write_restore(term, step(), order.reason));
   else if constexpr (std::is_same_v<Order, orders::StepDown>)
     step_down(order.reason);

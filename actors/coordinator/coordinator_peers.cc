@@ -20,6 +20,10 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
   if (auto own = speaks_for(mail, registration->address.id.node); !own) return to_caf(own.error());
   const Term ours = office_->office().term(), seen = registration->foreign_term;
   if (seen > ours) raise_term(routing::within_jump(seen, ours));  // the next ones lead further
+  if (message.leaves()) {
+    if (auto* leaver = roster_->find(registration->address.id)) leaver->leaves = true;
+    return make_mail(proto::RegisterPeerReply());
+  }
   text_.remember(from_proto(message.text()));
   const PeerAddress& address = registration->address;
   records_->traffic().report(address.id.node,
@@ -80,6 +84,7 @@ void CoordinatorState::peer_gone(const PeerId& id, const std::string& reason) {
   const Stage stage = peer->stage;
   const bool was_serving = peer->serving;
   records_->record(step(), records::PeerLost{book_.name(id), reason}, stage);
+  if (!peer->leaves) carry_out(schedule_->vanishes(id, now()));
   roster_->remove(id);
   book_.remove(id);
   gathering_->plan_anew();

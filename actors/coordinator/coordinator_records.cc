@@ -92,6 +92,11 @@ struct FactWriter {
                               std::chrono::duration_cast<std::chrono::milliseconds>(f.rests),
                               f.reason});
   }
+  void operator()(const facts::RestEnds& f) const { record(records::RestEnds{f.node, f.reason}); }
+  void operator()(const facts::RunsPlain& f) const {
+    log_warn(fmt::format("event=runs_plain until={}", f.until));
+    record(records::RunsPlain{f.until.value()});
+  }
   void operator()(const facts::StageAveraged& f) const {
     record(records::StageAveraged{f.peers, f.since_open, f.overlapped});
   }
@@ -217,6 +222,12 @@ void CoordinatorRecords::watch(Step step, uint32_t slots_done, routing::Time now
   const uint64_t bytes = traffic_.work_bytes();
   if (!progress_.look(step, slots_done, bytes, now)) return;
   record(step, records::StepGoesOn{slots_done, options_.batch / options_.microbatch, bytes});
+}
+
+void CoordinatorRecords::training_begins(Step step, size_t rivals) {
+  if (std::exchange(said_alone_, true) || rivals > 0) return;
+  log_warn("event=one_trainer reason=\"no other node could coordinate\"");
+  record(step, records::OneTrainer{});
 }
 
 void CoordinatorRecords::snapshots_fail(const routing::PeerFacts& peer, Step step) {

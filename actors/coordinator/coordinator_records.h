@@ -47,6 +47,8 @@ class CoordinatorRecords {
   void write(const routing::orders::WriteMetrics& line,
              std::vector<records::LearnerProgress> learners, Term term);
 
+  /// Says, the first time, that no other node could coordinate. `rivals`: those that could.
+  void training_begins(Step step, size_t rivals);
   /// People should hear that a peer's snapshots fail.
   void snapshots_fail(const routing::PeerFacts& peer, Step step);
   /// How far the open step is; says so if it takes long (StepGoesOn).
@@ -73,6 +75,7 @@ class CoordinatorRecords {
   records::TokenRate token_rate_;
   std::optional<double> last_loss_;
   double tokens_per_second_ = 0;
+  bool said_alone_ = false;
 };
 
 /// Peers that are joining, for a line of metrics.

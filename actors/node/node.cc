@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "actors/dht/dht_node.h"
 #include "actors/net/echo.h"
@@ -33,6 +34,7 @@
 #include "actors/node/node_supervisor.h"
 #include "actors/node/records_desk.h"
 #include "actors/node/roles.h"
+#include "actors/node/watch.h"
 #include "common/hangups.h"
 
 namespace swarm::actors {
@@ -103,6 +105,7 @@ class RunningNode : public Node {
     if (!options_.launched) spawn_farewell_actor();
     spawn_records_actor();
     spawn_entrance_actor();
+    watch_actors();
     return {};
   }
 
@@ -133,6 +136,25 @@ class RunningNode : public Node {
   void stop(bool failed) {
     failed_ = failed_ || failed;
     stop_ = true;
+  }
+
+  /// Roles are spawned anew by the supervisor, which watches links and DHT too; these are not.
+  void watch_actors() {
+    for (const auto& [name, actor] : {std::pair("supervisor", supervisor_),
+                                      {"console", console_},
+                                      {"echo", echo_},
+                                      {"records", joining_.records},
+                                      {"entrance", joining_.entrance},
+                                      {"farewell", joining_.farewell},
+                                      {"dial_back", joining_.dial_back},
+                                      {"call_back", joining_.call_back},
+                                      {"links_follower", follower_}})
+      if (actor)
+        watch(actor, [this, name = std::string(name)](const std::string& why) {
+          events_->record(-1, -1, records::ActorFailed{name, why});
+          log_error("event=actor_failed actor=" + name + " reason=" + why + " action=exit");
+          stop(/*failed=*/true);
+        });
   }
 
   Knock knock() const {

@@ -89,6 +89,8 @@ struct TrainingOptions {
   PartitionPolicy partition = PartitionPolicy::kWait;
   /// kContinue only. Shorter: a cut that heals later costs the work of one part.
   std::chrono::milliseconds continue_after{60'000};
+  /// A node that fails again and again takes no part for a while (routing/membership/strikes.h).
+  bool rests = true;
   /// A step runs on the parameters of the update before last while the last one is averaged
   /// (paper, delayed parameter updates).
   bool delayed_updates = false;

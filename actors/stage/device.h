@@ -3,10 +3,10 @@
 
 #include <caf/event_based_actor.hpp>
 #include <chrono>
-#include <map>
 #include <utility>
 
 #include "actors/stage/compute.h"
+#include "routing/membership/job_times.h"
 
 namespace swarm::actors {
 
@@ -21,27 +21,27 @@ class Device {
   template <class R, class Work, class Done>
   void run(Work work, Done done, int passes = 0) {
     const uint64_t job = next_job_++;
-    begun_[job] = self_->clock().now();
+    times_.begun(job, now());
     compute<R>(
         self_, compute_, std::move(work),
         [this, job, done = std::move(done)](Result<R> result, double seconds) mutable {
-          begun_.erase(job);
+          times_.done(job, now());
           done(std::move(result), seconds);
         },
         passes);
   }
 
   /// How long the oldest job has been under way, waiting for its turn included; 0 without one.
-  std::chrono::duration<double> longest_wait() const {
-    if (begun_.empty()) return {};
-    return self_->clock().now() - begun_.begin()->second;
-  }
+  routing::Time longest_wait() const { return times_.longest_wait(now()); }
+  routing::DeviceReport report() const { return times_.report(now()); }
 
  private:
+  routing::Time now() const { return self_->clock().now().time_since_epoch(); }
+
   caf::event_based_actor* self_;
   caf::actor compute_;
   uint64_t next_job_ = 1;
-  std::map<uint64_t, std::chrono::steady_clock::time_point> begun_;
+  routing::JobTimes times_;
 };
 
 }  // namespace swarm::actors

@@ -191,6 +191,7 @@ caf::result<bool> StageServerState::on_drain() {
   const At from = context_->phase.at();
   const auto leaving = context_->phase.leave(context_->at.has_state);
   if (from != At::kDraining) left(from, "the node leaves");
+  if (from == At::kServing) say_goodbye();
   if (leaving == routing::PeerPhase::Leaving::kGone) return true;
   auto promise = self_->make_response_promise();
   leaving_.push_back(promise);

@@ -10,6 +10,19 @@
 #include "common/printable.h"
 
 namespace swarm::actors {
+namespace {
+
+uint64_t millis(routing::Time time) {
+  return static_cast<uint64_t>(std::chrono::ceil<std::chrono::milliseconds>(time).count());
+}
+
+void describe_device(const routing::DeviceReport& device, proto::RegisterPeer& message) {
+  message.set_job_ms(millis(device.job));
+  message.set_usual_job_ms(millis(device.usual));
+  if (device.since_job) message.set_since_job_ms(millis(*device.since_job));
+}
+
+}  // namespace
 
 using std::chrono::milliseconds;
 
@@ -41,6 +54,7 @@ void StageServerState::register_peer() {
   message.set_up_bytes_per_s(context_->rates.best_send);
   message.set_down_bytes_per_s(context_->rates.best_receive);
   message.set_average_bytes(context_->average_bytes());
+  describe_device(context_->device.report(), message);
   for (uint64_t bytes : context_->bytes_sent) message.add_bytes_sent(bytes);
   if (const RunText text = deps.text->get(); text.known()) *message.mutable_text() = to_proto(text);
   registering_ = true;
@@ -110,6 +124,18 @@ void StageServerState::fetch(const proto::RegisterPeerReply& verdict) {
     return keeper_->learn(sources, Step(verdict.step()));
   }
   if (keeper_->fetch(verdict)) enter(At::kLoading, "fetching the state: " + verdict.reason());
+}
+
+/// Nobody is to take the end of a node that was told to leave for a failure.
+void StageServerState::say_goodbye() {
+  if (!context_->coordinator->known()) return;
+  const auto& deps = context_->deps;
+  proto::RegisterPeer message;
+  *message.mutable_peer() = to_proto(deps.id, deps.endpoint, deps.node_name);
+  message.set_stage(deps.stage.value());
+  message.set_leaves(true);
+  context_->coordinator->request(make_mail(std::move(message), {}, milliseconds(3'000)),
+                                 [](const Result<Mail>&) {});
 }
 
 void StageServerState::register_later(milliseconds pause) {

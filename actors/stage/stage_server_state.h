@@ -53,6 +53,7 @@ class StageServerState : public StageHost {
   void serve(const proto::RegisterPeerReply& verdict);
   void fetch(const proto::RegisterPeerReply& verdict);
   void loading_is_over(const std::string& reason, std::chrono::milliseconds pause);
+  void say_goodbye();
   void register_later(std::chrono::milliseconds pause);
   void announce();
   void poll_bytes_sent();

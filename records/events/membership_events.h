@@ -54,6 +54,15 @@ struct ConfigurationHolds {
   }
 };
 
-using MembershipEvents = EventList<Minority, Quorum, ConfigurationHolds>;
+struct OneTrainer {
+  static constexpr EventInfo kInfo{
+      "one_trainer", Level::kWarn, Place::kNone, kRemarkable,
+      "Training begins or goes on, and no other node could coordinate: if this one is lost the run "
+      "waits until it is back. A second node with `trainer = true` would take over."};
+  template <class Visitor>
+  void fields(Visitor&) {}
+};
+
+using MembershipEvents = EventList<Minority, Quorum, ConfigurationHolds, OneTrainer>;
 
 }  // namespace swarm::records

@@ -46,8 +46,8 @@ struct StopAsked {
 struct ActorFailed {
   static constexpr EventInfo kInfo{
       "actor_failed", Level::kError, Place::kNone, kNeedsReason,
-      "An actor of the node has ended: its role is started again; without "
-      "`links` or `dht` the process ends with an error."};
+      "An actor of the node has ended: its role is started again; one that has no role (`links`, "
+      "`dht`, `records`, ...) ends the process with an error."};
   std::string actor, reason;
   template <class Visitor>
   void fields(Visitor& v) {

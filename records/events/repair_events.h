@@ -25,8 +25,9 @@ struct SumNotFinite {
 struct PeerRests {
   static constexpr EventInfo kInfo{
       "peer_rests", Level::kError, Place::kTrouble, kRemarkable | kNeedsReason,
-      "What a node does was wrong for the second time: it takes no part for 1, 5, then 30 minutes. "
-      "Its memory or its processor may be broken."};
+      "A node fails again and again: it gets no microbatches and has no part in averages for 1, 5, "
+      "then "
+      "30 minutes. Its memory, its processor or its link may be broken."};
   std::string peer;
   Millis rests{};
   std::string reason;
@@ -35,6 +36,30 @@ struct PeerRests {
     v("peer", peer, "name of the node");
     v("rests_ms", rests, "for how long");
     v("reason", reason, "what was wrong");
+  }
+};
+
+struct RestEnds {
+  static constexpr EventInfo kInfo{"rest_ends", Level::kInfo, Place::kRecovery,
+                                   kRemarkable | kNeedsReason,
+                                   "A node that had to rest may take part again."};
+  std::string peer, reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("peer", peer, "name of the node");
+    v("reason", reason, "its time is over, or its stage has nobody else");
+  }
+};
+
+struct RunsPlain {
+  static constexpr EventInfo kInfo{"runs_plain", Level::kWarn, Place::kTrouble, kRemarkable,
+                                   "Peers were lost in the middle of an update twice in a few "
+                                   "steps: delayed updates pause, so that "
+                                   "a loss costs microbatches and not steps."};
+  uint64_t until = 0;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("until", until, "the step that goes on with them");
   }
 };
 
@@ -56,6 +81,6 @@ struct ReplicaReplaced {
   }
 };
 
-using RepairEvents = EventList<SumNotFinite, PeerRests, ReplicaReplaced>;
+using RepairEvents = EventList<SumNotFinite, PeerRests, RestEnds, RunsPlain, ReplicaReplaced>;
 
 }  // namespace swarm::records

@@ -30,6 +30,7 @@ bool Roster::report(const PeerId& id, Stage stage, const std::string& node_name,
   if (peer.commit_pending) {
     peer.snapshots = report.snapshots;
     peer.saves = report.saves;
+    peer.device = report.device;
     return is_new;
   }
   static_cast<PeerReport&>(peer) = report;
@@ -57,6 +58,15 @@ std::vector<PeerId> Roster::serving(Stage stage) const {
   for (const auto& [id, peer] : peers_)
     if (peer.serving && peer.stage == stage) found.push_back(id);
   return found;
+}
+
+bool Roster::is_spare(const PeerId& id) const {
+  const PeerFacts& own = peers_.at(id);
+  return std::any_of(peers_.begin(), peers_.end(), [&own](const auto& one) {
+    const PeerFacts& other = one.second;
+    return other.serving && other.reachable && other.stage == own.stage &&
+           other.node_name != own.node_name;
+  });
 }
 
 bool Roster::other_node_serves(Stage stage, const NodeId& node) const {
@@ -93,10 +103,11 @@ std::optional<Stage> Roster::silent_stage() const {
   return std::nullopt;
 }
 
-bool Roster::newcomers_wait() const {
-  return std::any_of(peers_.begin(), peers_.end(), [](const auto& one) {
-    return !one.second.serving && !one.second.set_aside && one.second.ready();
-  });
+std::vector<PeerId> Roster::newcomers(Step applied) const {
+  std::vector<PeerId> found;
+  for (const auto& [id, peer] : peers_)
+    if (!peer.serving && !peer.set_aside && peer.ready(applied)) found.push_back(id);
+  return found;
 }
 
 Time Roster::save_limit() const {

@@ -15,6 +15,7 @@
 #include "common/ids.h"
 #include "common/strong_id.h"
 #include "routing/averaging/part_weights.h"
+#include "routing/membership/job_times.h"
 #include "routing/membership/recovery.h"
 #include "routing/time.h"
 
@@ -54,12 +55,15 @@ struct PeerReport {
   uint64_t learned_bytes = 0, state_bytes = 0;
   double needs_bytes_per_s = 0, has_bytes_per_s = 0;  ///< Likewise, as LearnPace; 0: not known.
   SaveReport saves;
+  DeviceReport device;
   MemberLink link{};           ///< Of its node; `contributes` says nothing.
   uint64_t average_bytes = 0;  ///< That it sends of its own in a round.
 
   bool learns() const { return state_bytes > 0; }
-  /// It needs a moment to come in: it has a state, or all of one but the last updates.
-  bool ready() const { return learns() ? learned_bytes >= state_bytes : has_state; }
+  /// It has all that was applied but the last update, or all of a state but the last updates.
+  bool ready(Step applied) const {
+    return learns() ? learned_bytes >= state_bytes : has_state && step + 1 >= applied;
+  }
 };
 
 /// A checksum of the parameters that a round of averaging left.
@@ -88,6 +92,8 @@ struct PeerFacts : PeerReport {
   std::optional<RoundChecksum> after_round;
   std::optional<Time> ahead_since;  ///< It has a later step in memory than the swarm.
   std::optional<Step> fetch_from;   ///< Asynchronous: the period when it was told to fetch.
+  std::optional<Time> silent_at;    ///< In a round; until its device has another job.
+  bool leaves = false;              ///< It was told to, and says so: its end is no failure.
 };
 
 class Roster {
@@ -113,6 +119,8 @@ class Roster {
   std::vector<PeerId> peers_of(const NodeId& node) const;
 
   std::vector<PeerId> serving(Stage stage) const;
+  /// Another node serves its stage, and can be reached.
+  bool is_spare(const PeerId& id) const;
   /// One on another node than `node`.
   bool other_node_serves(Stage stage, const NodeId& node) const;
   std::vector<uint32_t> serving_by_stage() const;
@@ -121,8 +129,8 @@ class Roster {
   std::optional<Stage> unserved_stage() const;
   /// The first stage of which nobody has registered since the gathering began.
   std::optional<Stage> silent_stage() const;
-  /// Somebody is ready and does not serve.
-  bool newcomers_wait() const;
+  /// Who does not serve and needs a moment to come in: so many updates are applied.
+  std::vector<PeerId> newcomers(Step applied) const;
   /// The longest that a serving peer's snapshot may take.
   Time save_limit() const;
   uint32_t reported() const;

@@ -1,6 +1,7 @@
 #include "routing/membership/strikes.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace swarm::routing {
 namespace {
@@ -8,30 +9,103 @@ namespace {
 constexpr Time kRests[] = {std::chrono::minutes(1), std::chrono::minutes(5),
                            std::chrono::minutes(30)};
 constexpr int kMostRests = sizeof(kRests) / sizeof(kRests[0]);
-/// Nodes that had to rest are remembered for so long beyond it.
-constexpr Time kRecordKept = std::chrono::hours(2);
+constexpr int kFull = 60;  // a multiple of all limits
+constexpr size_t kMostFaults = 32;
 
 }  // namespace
 
-std::optional<Time> Strikes::strike(const NodeId& node, Time now) {
-  for (auto it = nodes_.begin(); it != nodes_.end();) {
-    const Time newest = std::max(it->second.last.value_or(Time()), it->second.rests_until);
-    it = now - newest > kRecordKept ? nodes_.erase(it) : std::next(it);
+int Strikes::limit(Kind kind) {
+  switch (kind) {
+    case Kind::kWrong:
+    case Kind::kHung:
+      return 2;
+    case Kind::kSilent:
+      return 3;
+    case Kind::kLost:
+      break;
   }
+  return 20;
+}
+
+bool Strikes::strike(const std::string& node, Kind kind, Time now) {
+  forget(now);
+  if (kind == Kind::kLost && excuse_losses(node, now)) return false;
   Record& record = nodes_[node];
-  const bool again = record.rests > 0 || (record.last && now - *record.last <= kMemory);
-  record.last = now;
-  if (!again) return std::nullopt;
+  auto& faults = record.faults;
+  if (faults.size() == kMostFaults) faults.erase(faults.begin());
+  faults.push_back({now, kind});
+  int weight = 0;
+  for (const Fault& one : faults) weight += kFull / limit(one.kind);
+  return weight >= (record.rests > 0 ? kFull / 2 : kFull);
+}
+
+/// True: another node was lost at the same time. Its loss is no strike then either.
+bool Strikes::excuse_losses(const std::string& node, Time now) {
+  const auto before = last_lost_;
+  last_lost_ = {node, now};
+  if (!before.at || before.node == node || now - *before.at > kTogether) return false;
+  const auto found = nodes_.find(before.node);
+  if (found == nodes_.end()) return true;
+  auto& faults = found->second.faults;
+  faults.erase(std::remove_if(faults.begin(), faults.end(),
+                              [&](const Fault& one) {
+                                return one.kind == Kind::kLost && one.at == *before.at;
+                              }),
+               faults.end());
+  return true;
+}
+
+Time Strikes::rest(const std::string& node, Time now) {
+  Record& record = nodes_[node];
   const Time rest = kRests[std::min(record.rests, kMostRests - 1)];
+  record.faults.clear();
   ++record.rests;
-  record.rests_until = now + rest;
+  record.resting = true;
+  record.rests_until = record.good_since = now + rest;
   return rest;
 }
 
-std::optional<Time> Strikes::rests(const NodeId& node, Time now) const {
+std::optional<Time> Strikes::rests(const std::string& node, Time now) const {
   const auto found = nodes_.find(node);
-  if (found == nodes_.end() || found->second.rests_until <= now) return std::nullopt;
+  if (found == nodes_.end() || !found->second.resting || found->second.rests_until <= now)
+    return std::nullopt;
   return found->second.rests_until - now;
+}
+
+void Strikes::call_back(const std::string& node) {
+  const auto found = nodes_.find(node);
+  if (found != nodes_.end()) found->second.resting = false;
+}
+
+std::vector<std::string> Strikes::rested(Time now) {
+  std::vector<std::string> over;
+  for (auto& [node, record] : nodes_) {
+    if (!record.resting || record.rests_until > now) continue;
+    record.resting = false;
+    over.push_back(node);
+  }
+  return over;
+}
+
+void Strikes::forget(Time now) {
+  for (auto it = nodes_.begin(); it != nodes_.end();) {
+    Record& record = it->second;
+    auto& faults = record.faults;
+    faults.erase(std::remove_if(faults.begin(), faults.end(),
+                                [&](const Fault& one) { return now - one.at > kMemory; }),
+                 faults.end());
+    for (; record.rests > 0 && now - record.good_since >= kGoodService; --record.rests)
+      record.good_since += kGoodService;
+    const bool clean = faults.empty() && record.rests == 0 && !record.resting;
+    it = clean ? nodes_.erase(it) : std::next(it);
+  }
+  if (nodes_.size() < kMost) return;
+  const auto last = [](const Record& one) {
+    return one.faults.empty() ? one.good_since : std::max(one.good_since, one.faults.back().at);
+  };
+  nodes_.erase(std::min_element(nodes_.begin(), nodes_.end(), [&](const auto& a, const auto& b) {
+    return last(a.second) < last(b.second);
+  }));
 }
 
 }  // namespace swarm::routing

@@ -16,14 +16,20 @@ void DelayedSchedule::close() {
 /// A member that holds more than counts fails an overlapped round, and the swarm goes back; done
 /// again in the same way it may fail in the same way for ever. A round on its own can be repeated.
 void DelayedSchedule::begin(Step step) {
-  if (round_failed_) alone_ = step;
-  round_failed_ = false;
+  if (collapses_) alone_ = step;
+  collapses_ = false;
   SyncSchedule::begin(step);
 }
 
-void DelayedSchedule::overlapped_round_failed() {
-  round_failed_ = true;
-  SyncSchedule::overlapped_round_failed();
+void DelayedSchedule::collapse(const std::string& reason) {
+  const Step at = frame_.open.step;
+  if (collapsed_ && at.value() < collapsed_->value() + kPlain) {
+    plain_until_ = at + kPlain;
+    frame_.note(facts::RunsPlain{plain_until_});
+  }
+  collapsed_ = at;
+  collapses_ = true;
+  SyncSchedule::collapse(reason);
 }
 
 StageRound* DelayedSchedule::find(Stage stage, Round round) {
@@ -45,16 +51,32 @@ void DelayedSchedule::judge_rounds() {
   }
 }
 
-bool DelayedSchedule::update_under_way(Stage stage) const {
-  const bool of_pending = pending_ && pending_->stages[stage.value()].at != At::kAveraged;
-  return of_pending || SyncSchedule::update_under_way(stage);
+bool DelayedSchedule::update_under_way(const PeerId& id, Stage stage) const {
+  const bool of_pending = pending_ && pending_->stages[stage.value()].misses(id);
+  return of_pending || SyncSchedule::update_under_way(id, stage);
 }
 
-/// The pipeline is to run dry: the last step, one after a failed round, two that were parted are to be
-/// tried again, or somebody needs a moment without an update under way to come in.
-bool DelayedSchedule::is_dry_run() const {
-  return frame_.open.step == alone_ || frame_.open.step + 1 == Step(frame_.options.steps) ||
-         frame_.roster.newcomers_wait() || frame_.retry_due() || frame_.readers.any_due();
+/// The pipeline is to run dry: the last step, one after collapses, two that were parted are to be tried
+/// again, or somebody needs a moment without an update under way to come in.
+bool DelayedSchedule::is_dry_run() {
+  const Step step = frame_.open.step;
+  return newcomer_due() || step == alone_ || step < plain_until_ ||
+         step + 1 == Step(frame_.options.steps) || frame_.retry_due() || frame_.readers.any_due();
+}
+
+/// Who does not come in though it has had its moment keeps nobody.
+bool DelayedSchedule::newcomer_due() {
+  const Step step = frame_.open.step;
+  std::map<PeerId, Step> awaited;
+  bool due = false;
+  for (const PeerId& id : frame_.roster.newcomers(applied())) {
+    const auto known = awaited_.find(id);
+    const Step since = known == awaited_.end() ? step : std::min(known->second, step);
+    awaited.emplace(id, since);
+    due |= (step.value() - since.value()) % kAgain < kPatience;
+  }
+  awaited_ = std::move(awaited);
+  return due;
 }
 
 bool DelayedSchedule::hold_back() {

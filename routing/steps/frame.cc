@@ -176,10 +176,14 @@ void Frame::unreached(const RoundMember& member, const std::vector<PeerId>& memb
       reach.unreached(member.peer, members[place], now);
 }
 
-std::optional<Reach::Aside> Frame::parted(const PeerId& id) const {
-  auto members = members_of(roster.peers().at(id).stage);
+/// Only those who take part in rounds must reach one another.
+std::optional<Reach::Aside> Frame::parted(const PeerId& id) {
+  PeerFacts& peer = roster.peers().at(id);
+  if (!is_open() || nothing_to_train() || peer.serving) return std::nullopt;
+  auto members = members_of(peer.stage);
   members.push_back({id, 0});
   const auto plan = reach.plan(members, now);
+  peer.set_aside = !plan.aside.empty();
   if (plan.aside.empty()) return std::nullopt;
   return plan.aside.front();
 }

@@ -39,6 +39,11 @@ struct ScheduleOptions {
   SavePolicyOptions save;
   /// A peer that is alone with a later step is waited for so long.
   Time ahead_patience{};
+  /// A node that fails again and again takes no part for a while (routing/membership/strikes.h).
+  bool rests = true;
+  /// Who does not serve learns on while others train; asynchronously it would take a whole state each
+  /// time.
+  bool learns_on = true;
   // -- asynchronous
   uint64_t average_every = 1;  ///< Periods.
   bool background_averaging = false;
@@ -114,8 +119,8 @@ struct Frame {
   /// A member of a round says whom it could not reach.
   void unreached(const RoundMember& member, const std::vector<PeerId>& members,
                  const RoundFailure& failure);
-  /// Whether a peer that is not serving would have to be set aside if it were.
-  std::optional<Reach::Aside> parted(const PeerId& id) const;
+  /// A peer that is not serving would have to be set aside if it were, and is.
+  std::optional<Reach::Aside> parted(const PeerId& id);
   /// The peer's attempts leased before do not count.
   void dropped(const PeerId& id);
   void write_metrics(const OpenStep& closing, std::optional<double> gradient_norm);

@@ -35,6 +35,11 @@ bool StageRound::any_answer() const {
 
 bool StageRound::any_pending() const { return any(answers, Kind::kPending); }
 
+bool StageRound::misses(const PeerId& id) const {
+  const auto member = answers.find(id);
+  return runs() && member != answers.end() && member->second != Kind::kAveraged;
+}
+
 bool StageRound::all_averaged() const {
   return std::all_of(answers.begin(), answers.end(),
                      [](const auto& one) { return one.second == Kind::kAveraged; });

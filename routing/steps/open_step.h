@@ -48,6 +48,8 @@ struct StageRound {
   bool runs() const { return at == At::kAveraging; }
   bool any_answer() const;
   bool any_pending() const;
+  /// It runs, and this member has not said that it has the average: the others need it.
+  bool misses(const PeerId& id) const;
   bool all_averaged() const;
   std::vector<PeerId> ids() const;
   /// As in the list that they were told.

@@ -75,11 +75,18 @@ struct SumNotFinite {
   PeerId peer, by;  ///< Whose, and who says so.
   size_t slots = 0;
 };
-/// What a node does was wrong for the second time.
+/// A node has failed too often.
 struct PeerRests {
   PeerId peer;
   Time rests{};
   std::string reason;
+};
+struct RestEnds {
+  std::string node, reason;
+};
+/// Delayed updates pause until that step.
+struct RunsPlain {
+  Step until;
 };
 struct StageAveraged {
   size_t peers = 0;
@@ -149,11 +156,11 @@ using Fact =
     std::variant<facts::PeerAdmitted, facts::PeerLost, facts::Recompute, facts::LeaseExpired,
                  facts::AttemptFailed, facts::SlotSkipped, facts::Diverged, facts::MemberFailed,
                  facts::SetAside, facts::BecameReader, facts::PartsRelayed, facts::AveragesDiffer,
-                 facts::SumNotFinite, facts::PeerRests, facts::StageAveraged, facts::MemberAveraged,
-                 facts::AveragingSkipped, facts::RoundAbandoned, facts::CommitFailed,
-                 facts::ReplicasCompared, facts::ReplicaReplaced, facts::Recovered, facts::Minority,
-                 facts::Quorum, facts::ConfigurationHolds, facts::CannotGoOn, facts::SaveFailed,
-                 facts::Finished>;
+                 facts::SumNotFinite, facts::PeerRests, facts::RestEnds, facts::RunsPlain,
+                 facts::StageAveraged, facts::MemberAveraged, facts::AveragingSkipped,
+                 facts::RoundAbandoned, facts::CommitFailed, facts::ReplicasCompared,
+                 facts::ReplicaReplaced, facts::Recovered, facts::Minority, facts::Quorum,
+                 facts::ConfigurationHolds, facts::CannotGoOn, facts::SaveFailed, facts::Finished>;
 
 /// What a member brings into a round: `slots` ascending, `attempts` one for each.
 struct Share {

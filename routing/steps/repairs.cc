@@ -1,8 +1,19 @@
 #include "routing/steps/repairs.h"
 
+#include <fmt/format.h>
+
 #include "routing/steps/frame.h"
 
 namespace swarm::routing {
+namespace {
+
+constexpr const char* kNeeded = "its stage has nobody else";
+
+int64_t seconds(Time time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+}
+
+}  // namespace
 
 void Repairs::refuse_sum(Frame& frame, const PeerId& id, const std::string& reason) {
   frame.dropped(id);
@@ -12,22 +23,81 @@ void Repairs::refuse_sum(Frame& frame, const PeerId& id, const std::string& reas
   frame.order(orders::AskToRegister{id, reason});
 }
 
-void Repairs::struck(Frame& frame, const PeerId& id, const std::string& reason) {
-  const auto rest = strikes_.strike(id.node, frame.now);
-  PeerFacts* peer = frame.roster.find(id);
-  if (!rest || peer == nullptr) return;
-  peer->set_aside = true;
+bool Repairs::strike(Frame& frame, const PeerId& id, Strikes::Kind kind,
+                     const std::string& reason) {
+  const PeerFacts* peer = frame.roster.find(id);
+  if (peer == nullptr || !frame.options.rests) return false;
+  const std::string node = peer->node_name;
+  if (!strikes_.strike(node, kind, frame.now) || strikes_.rests(node, frame.now) ||
+      !frame.roster.is_spare(id))
+    return false;
+  frame.note(facts::PeerRests{id, strikes_.rest(node, frame.now), reason}, peer->stage);
+  return true;
+}
+
+void Repairs::struck(Frame& frame, const PeerId& id, const std::string& reason,
+                     Strikes::Kind kind) {
+  if (!strike(frame, id, kind, reason)) return;
+  frame.roster.peers().at(id).set_aside = true;
   frame.send_back(id, reason);
-  frame.note(facts::PeerRests{id, *rest, reason}, peer->stage);
   if (frame.open.ledger) frame.open.ledger->peer_lost(id, /*may_return=*/false);
 }
 
-std::optional<Time> Repairs::rests(const PeerId& id, Frame& frame) const {
-  const auto rest = strikes_.rests(id.node, frame.now);
+std::optional<Time> Repairs::rests(const PeerId& id, Frame& frame) {
   PeerFacts& peer = frame.roster.peers().at(id);
+  const auto rest = strikes_.rests(peer.node_name, frame.now);
   if (!rest || !frame.is_open() || frame.nothing_to_train() || peer.serving) return std::nullopt;
+  if (!frame.roster.is_spare(id)) {
+    strikes_.call_back(peer.node_name);
+    frame.note(facts::RestEnds{peer.node_name, kNeeded}, peer.stage);
+    return std::nullopt;
+  }
   peer.set_aside = true;
   return rest;
+}
+
+void Repairs::opened(Frame& frame) {
+  if (frame.nothing_to_train()) return;
+  for (auto& [id, peer] : frame.roster.peers()) {
+    if (!peer.serving || !strikes_.rests(peer.node_name, frame.now)) continue;
+    if (frame.roster.is_spare(id)) {
+      peer.set_aside = true;
+      frame.send_back(id, "its node rests");
+      continue;
+    }
+    strikes_.call_back(peer.node_name);
+    frame.note(facts::RestEnds{peer.node_name, kNeeded}, peer.stage);
+  }
+}
+
+void Repairs::tick(Frame& frame) {
+  for (const std::string& node : strikes_.rested(frame.now))
+    frame.note(facts::RestEnds{node, "its time is over"});
+}
+
+bool Repairs::hangs(const PeerId& id, Frame& frame) {
+  PeerFacts& peer = frame.roster.peers().at(id);
+  const bool lost = peer.serving && peer.device.hangs() && frame.is_open() &&
+                    !frame.nothing_to_train() && frame.roster.is_spare(id);
+  if (!lost) return false;
+  const std::string reason =
+      fmt::format("its device hangs: it has worked on one job for {} s, others take {} s",
+                  seconds(peer.device.job), seconds(peer.device.usual));
+  strike(frame, id, Strikes::Kind::kHung, reason);
+  peer.serving = false;
+  frame.note(facts::PeerLost{id, reason}, peer.stage);
+  return true;
+}
+
+bool Repairs::busy(const PeerId& id, Frame& frame) const {
+  PeerFacts& peer = frame.roster.peers().at(id);
+  if (peer.serving || peer.learns() || !frame.is_open() || frame.nothing_to_train()) return false;
+  const Time job = peer.device.job;
+  const bool same = peer.silent_at && job > Time() && frame.now - job <= *peer.silent_at;
+  if (!same) peer.silent_at.reset();
+  if ((!same && !peer.device.hangs()) || !frame.roster.is_spare(id)) return false;
+  peer.set_aside = true;
+  return true;
 }
 
 std::vector<Replica> Repairs::replace_odd(Frame& frame, Stage stage, Step step,

@@ -1,4 +1,5 @@
-/// What a schedule does about peers whose numbers are wrong. State of a Frame, which it is given; pure.
+/// What a schedule does about peers whose numbers are wrong, that hang, or that fail again and again.
+/// State of a Frame, which it is given; pure.
 #pragma once
 
 #include <optional>
@@ -18,10 +19,26 @@ class Repairs {
  public:
   /// The peer is to drop its gradient sum: nothing of it counts.
   void refuse_sum(Frame& frame, const PeerId& id, const std::string& reason);
-  /// A peer did something wrong: the second time its node rests.
-  void struck(Frame& frame, const PeerId& id, const std::string& reason);
+  // -- nodes that rest: never the last one of a stage
+  /// Something was wrong with a peer: its node may have to rest. True: it rests from now on.
+  bool strike(Frame& frame, const PeerId& id, Strikes::Kind kind, const std::string& reason);
+  /// As strike(). A peer that rests serves no more.
+  void struck(Frame& frame, const PeerId& id, const std::string& reason,
+              Strikes::Kind kind = Strikes::Kind::kWrong);
   /// How long a peer that would serve still has to rest; it is set aside then.
-  std::optional<Time> rests(const PeerId& id, Frame& frame) const;
+  std::optional<Time> rests(const PeerId& id, Frame& frame);
+  /// A gathering takes whoever has a state: those that rest leave again.
+  void opened(Frame& frame);
+  /// Says whose rest is over.
+  void tick(Frame& frame);
+
+  // -- devices that hang
+  /// A serving peer's device does not finish its job, as it says: it serves no more.
+  bool hangs(const PeerId& id, Frame& frame);
+  /// One that neither serves nor learns: its device hangs, or still works on what it did when it was silent in a
+  /// round. It is set aside.
+  bool busy(const PeerId& id, Frame& frame) const;
+
   /// Those that are not believed are to fetch; which they are.
   std::vector<Replica> replace_odd(Frame& frame, Stage stage, Step step,
                                    const std::vector<Replica>& replicas);

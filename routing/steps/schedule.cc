@@ -25,19 +25,48 @@ SlotReport without_loss(SlotReport report) {
   return report;
 }
 
-/// A reader has the means from the others, as one that learns: it is told to fetch the next step, which
-/// they do not have yet.
-std::optional<Verdict> read_on(const PeerId& id, Frame& frame, Whereabouts where) {
+/// Has the means from the others, as one that learns: it is told to fetch the next step, which they do
+/// not have yet.
+std::optional<Verdict> learn_on(const PeerId& id, Frame& frame, Whereabouts where,
+                                const std::string& reason) {
   PeerFacts& peer = frame.roster.peers().at(id);
-  frame.readers.told(id, peer.link);
-  if (!frame.is_open() || frame.nothing_to_train() || !frame.readers.reads(id)) return std::nullopt;
+  if (!frame.is_open() || frame.nothing_to_train()) return std::nullopt;
   if (peer.has_state && peer.step > where.applied) return std::nullopt;  // of a longer history
   peer.serving = false;
   peer.set_aside = true;
   if (peer.commit_pending)
-    return wait_verdict(kReaderRetry, "it reads; an update is under way to it");
+    return wait_verdict(kReaderRetry, reason + "; an update is under way to it");
   if (peer.has_state && peer.step == where.applied) where.applied = where.applied + 1;
-  return fetch_verdict(id, frame.roster, where, "it reads");
+  return fetch_verdict(id, frame.roster, where, reason);
+}
+
+std::optional<Verdict> read_on(const PeerId& id, Frame& frame, const Whereabouts& where) {
+  frame.readers.told(id, frame.roster.peers().at(id).link);
+  if (!frame.readers.reads(id)) return std::nullopt;
+  return learn_on(id, frame, where, "it reads");
+}
+
+/// Its node has to rest: it learns meanwhile, so that it has the state if the others are lost.
+std::optional<Verdict> rest_on(const PeerId& id, Frame& frame, const Whereabouts& where) {
+  const auto rest = frame.repairs.rests(id, frame);
+  if (!rest) return std::nullopt;
+  const std::string reason = "its node rests";
+  const auto learns = frame.options.learns_on ? learn_on(id, frame, where, reason) : std::nullopt;
+  return learns.value_or(wait_verdict(std::min(*rest, kAsideRetry), reason));
+}
+
+/// Who is not to serve now, whatever its state is.
+std::optional<Verdict> refuse(const PeerId& id, Frame& frame, const Whereabouts& where) {
+  if (const auto reads = read_on(id, frame, where)) return reads;
+  if (const auto parted = frame.parted(id))
+    return wait_verdict(std::min(parted->retry_in, kAsideRetry),
+                        "it cannot reach another peer of its stage");
+  if (frame.repairs.busy(id, frame))
+    return wait_verdict(kAsideRetry, "its device does not finish its job");
+  if (const auto rests = rest_on(id, frame, where)) return rests;
+  if (frame.phase == Frame::Phase::kClosed)
+    return wait_verdict(kAsideRetry, "the swarm gathers");  // its loss was one too many
+  return std::nullopt;
 }
 
 }  // namespace
@@ -63,6 +92,8 @@ Orders Schedule::open(Step step, History history, const Reign& reign, Time now) 
   frame_.history = history;
   frame_.reign = reign;
   frame_.saves.gone_back(step);
+  frame_.open.step = step;
+  frame_.repairs.opened(frame_);
   begin(step);
   return done();
 }
@@ -74,6 +105,7 @@ Orders Schedule::tick(Time now) {
   for (StepLedger* ledger : ledgers())
     for (const SlotLease& lease : ledger->expire(now_s))
       frame_.note(facts::LeaseExpired{ledger->step(), lease.slot});
+  frame_.repairs.tick(frame_);
   judge_rounds();
   if (!frame_.is_open()) return done();
   frame_.order(orders::ServeLeases{});
@@ -167,33 +199,16 @@ Result<Orders> Schedule::slot_reported(const SlotReport& report, Time now) {
 
 // -- peers
 
-/// Only those who take part in rounds must reach one another.
-std::optional<Reach::Aside> Schedule::parted_from(const PeerId& id) {
-  PeerFacts& peer = frame_.roster.peers().at(id);
-  if (!frame_.is_open() || frame_.nothing_to_train() || peer.serving) return std::nullopt;
-  const auto parted = frame_.parted(id);
-  peer.set_aside = parted.has_value();
-  return parted;
-}
-
 Verdict Schedule::admit(const PeerId& id, Orders& out, Time now) {
   using Then = Admission::Then;
   start(now);
   frame_.saves.look(frame_.roster, now);
   frame_.save_late(id);
   PeerFacts& peer = frame_.roster.peers().at(id);
-  if (const auto reads = read_on(id, frame_, whereabouts())) {
+  if (frame_.repairs.hangs(id, frame_)) member_lost(id, peer.stage);
+  if (const auto refused = refuse(id, frame_, whereabouts())) {
     out = done();
-    return *reads;
-  }
-  if (const auto parted = parted_from(id)) {
-    out = done();
-    return wait_verdict(std::min(parted->retry_in, kAsideRetry),
-                        "it cannot reach another peer of its stage");
-  }
-  if (const auto rest = frame_.repairs.rests(id, frame_)) {
-    out = done();
-    return wait_verdict(std::min(*rest, kAsideRetry), "its node rests: what it did was wrong");
+    return *refused;
   }
   Admission admission = judge_admission(id);
   const Then then = admission.then;
@@ -218,6 +233,14 @@ Verdict Schedule::admit(const PeerId& id, Orders& out, Time now) {
   if (then == Then::kGather) frame_.gather(admission.gather_reason);
   out = done();
   return admission.verdict;
+}
+
+Orders Schedule::vanishes(const PeerId& id, Time now) {
+  start(now);
+  const PeerFacts* peer = frame_.roster.find(id);
+  if (frame_.is_open() && peer != nullptr && peer->serving)
+    frame_.repairs.strike(frame_, id, Strikes::Kind::kLost, "it is lost again and again");
+  return done();
 }
 
 Orders Schedule::peer_lost(const PeerId& id, Stage stage, bool was_serving, Time now) {

@@ -69,6 +69,8 @@ class Schedule {
   /// What a peer that has registered is told. If the orders contain Gather, what a gathering says
   /// stands instead.
   Verdict admit(const PeerId& id, Orders& out, Time now);
+  /// It is about to be taken out of the roster, and had not said that it leaves.
+  Orders vanishes(const PeerId& id, Time now);
   /// It was taken out of the roster.
   Orders peer_lost(const PeerId& id, Stage stage, bool was_serving, Time now);
   virtual Orders close_answered(const RoundMember&, const Result<CloseAnswer>&, Time) { return {}; }
@@ -104,7 +106,6 @@ class Schedule {
   /// Those of all open steps, oldest first.
   virtual std::vector<StepLedger*> ledgers();
 
-  std::optional<Reach::Aside> parted_from(const PeerId& id);
   void start(Time now);
   Orders done();
   Whereabouts whereabouts() const;

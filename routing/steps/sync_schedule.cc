@@ -158,6 +158,8 @@ Orders SyncSchedule::commit_answered(const PeerId& id, const Result<CommitAnswer
     return done();
   }
   frame_.note(facts::CommitFailed{id, answer.error()}, peer->stage);
+  if (answer.code() == ErrorCode::kPeerTimeout)
+    frame_.repairs.strike(frame_, id, Strikes::Kind::kHung, "its updates do not end");
   peer->serving = false;  // it fetches the state when it registers again
   if (frame_.is_open() && frame_.roster.serving(peer->stage).empty())
     frame_.gather(fmt::format("stage {} could not commit", peer->stage));
@@ -247,14 +249,15 @@ void SyncSchedule::judge(Stage stage, StageRound& round) {
     frame_.note(facts::StageAveraged{round.answers.size(), since_open, round.overlapped}, stage);
     return advance();
   }
-  if (round.overlapped) return overlapped_round_failed();
+  blame_silent(round, verdict.lost);
+  if (round.overlapped) return collapse("a round failed while the next step was under way");
   abandon(stage);
   StepLedger& ledger = *frame_.open.ledger;
   for (const PeerId& id : verdict.dropped) ledger.peer_lost(id, /*may_return=*/true);
   for (const PeerId& id : verdict.lost) {
     ledger.peer_lost(id, /*may_return=*/false);
     PeerFacts* silent = frame_.roster.find(id);
-    if (silent == nullptr) continue;
+    if (silent == nullptr || !silent->serving) continue;  // that was said
     silent->serving = false;  // if it lives it registers again, without its sum
     frame_.note(facts::PeerLost{id, "silent in a round"}, stage);
   }
@@ -271,6 +274,17 @@ void SyncSchedule::judge(Stage stage, StageRound& round) {
   }
   // Not from within a loop over the stages: a new round is begun by the next event or tick.
   frame_.order(orders::Later{});
+}
+
+/// Who waits for a member that is gone is not at fault.
+void SyncSchedule::blame_silent(const StageRound& round, const std::vector<PeerId>& silent) {
+  for (const auto& [id, answer] : round.answers)
+    if (frame_.roster.find(id) == nullptr) return;
+  for (const PeerId& id : silent) {
+    if (round.answers.at(id) != StageRound::Kind::kPending) continue;  // it is lost
+    frame_.roster.peers().at(id).silent_at = frame_.now;
+    frame_.repairs.struck(frame_, id, "it is silent in rounds", Strikes::Kind::kSilent);
+  }
 }
 
 /// As with microbatches: what it holds is computed again, by others where there are any; if it is not
@@ -295,9 +309,7 @@ void SyncSchedule::refuse_sum(Stage stage, const StageRound& round, const PeerId
   if (skipped) slot_was_skipped();
 }
 
-void SyncSchedule::overlapped_round_failed() {
-  frame_.gather("a round failed while the next step was under way");
-}
+void SyncSchedule::collapse(const std::string& reason) { frame_.gather(reason); }
 
 /// Back to filling: the members are told.
 void SyncSchedule::abandon(Stage stage) {
@@ -329,16 +341,16 @@ bool SyncSchedule::enter(const PeerId& id) {
   return frame_.open.enter(id, frame_.roster.peers().at(id));
 }
 
-bool SyncSchedule::update_under_way(Stage stage) const {
+bool SyncSchedule::update_under_way(const PeerId& id, Stage stage) const {
   const StageRound& round = frame_.open.stages[stage.value()];
-  return round.overlapped && round.runs();
+  return round.overlapped && round.misses(id);
 }
 
 void SyncSchedule::member_lost(const PeerId& id, Stage stage) {
-  if (update_under_way(stage))
-    return frame_.gather("a peer was lost while an update was under way");
+  if (update_under_way(id, stage)) return collapse("a peer was lost while an update was under way");
   StageRound& round = frame_.open.stages[stage.value()];
-  if (round.at == At::kAveraged) return;  // the others hold the average
+  // The others hold the average, or get what they still miss of it without this one, or fail.
+  if (round.at == At::kAveraged || (round.overlapped && round.runs())) return;
   const auto slots = frame_.open.ledger->peer_lost(id, /*may_return=*/false);
   if (!slots.empty()) frame_.note(facts::Recompute{slots.size()}, stage);
   const auto member = round.answers.find(id);

@@ -31,11 +31,11 @@ class SyncSchedule : public Schedule {
   /// Something else than closing the open step is to be done first; true: it is not to be closed.
   virtual bool hold_back() { return false; }
   /// An update of this stage is under way that a lost peer may have been needed for.
-  virtual bool update_under_way(Stage stage) const;
+  virtual bool update_under_way(const PeerId& id, Stage stage) const;
   /// The same as Schedule::round(), to be changed.
   virtual StageRound* find(Stage stage, Round round);
   /// A round that carries an update, or whose step runs on, cannot be tried again.
-  virtual void overlapped_round_failed();
+  virtual void collapse(const std::string& reason);
 
   void open_step(Step step, Step computed_on);
   /// Such a peer would refuse to close the open step.
@@ -55,6 +55,7 @@ class SyncSchedule : public Schedule {
   void commit();
   void dropped_late(const RoundMember& member, const Result<CloseAnswer>& answer);
   void abandon(Stage stage);
+  void blame_silent(const StageRound& round, const std::vector<PeerId>& silent);
   void refuse_sum(Stage stage, const StageRound& round, const PeerId& id);
   void take(const PeerId& id, const CommitAnswer& answer);
 };

@@ -58,4 +58,26 @@ BOOST_FIXTURE_TEST_CASE(a_configuration_reaches_the_records_with_who_came_and_we
   BOOST_TEST(holds->forced);
 }
 
+BOOST_FIXTURE_TEST_CASE(rests_and_pauses_reach_the_records, Written) {
+  const auto ends = write(facts::RestEnds{"s1b", "its time is over"}).as<records::RestEnds>();
+  BOOST_REQUIRE(ends.has_value());
+  BOOST_TEST(ends->peer == "s1b");
+  BOOST_TEST(ends->reason == "its time is over");
+  const auto plain = write(facts::RunsPlain{Step(37)}).as<records::RunsPlain>();
+  BOOST_REQUIRE(plain.has_value());
+  BOOST_TEST(plain->until == 37u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_node_that_coordinates_alone_says_so_once, Written) {
+  records.training_begins(Step(0), 0);
+  records.training_begins(Step(4), 0);
+  BOOST_TEST(events->count("one_trainer") == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_node_that_others_can_follow_says_nothing, Written) {
+  records.training_begins(Step(0), 1);
+  records.training_begins(Step(4), 0);  // the other one is down for a moment
+  BOOST_TEST(events->count("one_trainer") == 0u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(the_first_stage_without_a_serving_peer_is_named) {
   serve(roster, 1, 0, at(1));
   roster.report(peer(2), Stage(1), "n2", at(1));
   BOOST_TEST((roster.unserved_stage() == std::optional<Stage>(1)));
-  BOOST_TEST(roster.newcomers_wait());
+  BOOST_TEST(roster.newcomers(Step(1)).size() == 1u);
   BOOST_TEST(roster.reported() == 2u);
 }
 
@@ -169,16 +169,19 @@ BOOST_AUTO_TEST_CASE(who_learns_is_waited_for_only_when_it_misses_no_more_than_t
   serve(roster, 1, 0, at(1));
   PeerReport learner;
   roster.report(peer(2), Stage(0), "n2", learner);
-  BOOST_TEST(!roster.newcomers_wait());  // it has nothing at all
+  BOOST_TEST(roster.newcomers(Step(1)).empty());  // it has nothing at all
+  learner = at(7);
+  roster.report(peer(2), Stage(0), "n2", learner);
+  BOOST_TEST(roster.newcomers(Step(9)).empty());  // it is behind, and has not begun to learn
   learner = at(0);
   learner.state_bytes = 100;
   learner.learned_bytes = 99;
   roster.report(peer(2), Stage(0), "n2", learner);
-  BOOST_TEST(!roster.newcomers_wait());
+  BOOST_TEST(roster.newcomers(Step(1)).empty());
   learner.has_state = false;
   learner.learned_bytes = 100;
   roster.report(peer(2), Stage(0), "n2", learner);
-  BOOST_TEST(roster.newcomers_wait());
+  BOOST_TEST(roster.newcomers(Step(1)).size() == 1u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -58,6 +58,87 @@ BOOST_AUTO_TEST_CASE(a_peer_lost_while_an_update_is_under_way_makes_the_swarm_ga
   BOOST_TEST(gather_reason(world.lose(2)) == "a peer was lost while an update was under way");
 }
 
+// It was as if it were needed still, and two steps were computed again.
+BOOST_AUTO_TEST_CASE(a_peer_lost_when_it_has_its_average_costs_no_step) {
+  World world;
+  world.open(0);
+  const auto closes = all_of<orders::CloseStep>(world.carry_all());
+  world.closed(closes[0], peer(1));
+  const auto lost = world.lose(1);
+  BOOST_TEST(!has<orders::Gather>(lost));
+  world.closed(closes[0], peer(2));
+  for (uint32_t n : {3u, 4u}) world.closed(closes[1], peer(n));
+  BOOST_TEST((world.schedule.round(Stage(0), closes[0].round)->at == StageRound::At::kAveraged));
+  const auto next = world.schedule.lease(peer(50, "trainer"), 64, 1e9);
+  BOOST_TEST(next.step == Step(1));
+}
+
+BOOST_AUTO_TEST_CASE(whoever_needs_one_that_was_lost_with_its_average_makes_the_swarm_gather) {
+  World world;
+  world.open(0);
+  const auto close = all_of<orders::CloseStep>(world.carry_all())[0];
+  world.closed(close, peer(1));
+  world.lose(1);
+  BOOST_TEST(gather_reason(world.close_failed(close, peer(2), ErrorCode::kPeerTimeout)) ==
+             "a round failed while the next step was under way");
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_came_while_an_update_is_under_way_may_go) {
+  World world;
+  world.open(0);
+  world.carry_all();
+  world.add(9);
+  BOOST_TEST(!has<orders::Gather>(world.lose(9)));
+}
+
+namespace {
+
+/// The swarm collapses at `step`, which is open, and goes back to it.
+Orders collapse(World& world, uint64_t step) {
+  world.carry_all();
+  const auto orders = world.lose(9);
+  BOOST_TEST(has<orders::Gather>(orders));
+  world.schedule.close();
+  for (auto& [id, peer] : world.roster.peers()) peer.commit_pending = false;  // all registered
+  world.all_at(step);
+  world.add(9, step);
+  world.open(step);
+  return orders;
+}
+
+/// Closes the open step on its own.
+void close_plainly(World& world) {
+  const auto filled = world.carry_all();
+  const auto closes = all_of<orders::CloseStep>(filled);
+  BOOST_REQUIRE(!closes.empty());
+  BOOST_TEST(!closes[0].go_on);
+  world.commit_all(world.close_all(filled));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(after_two_collapses_it_runs_plain_for_a_while_and_a_loss_costs_slots_only) {
+  auto options = World::standard();
+  options.steps = 100;
+  World world(options);
+  world.add(9);
+  world.open(0);
+  BOOST_TEST(noted<facts::RunsPlain>(collapse(world, 0)).empty());
+  close_plainly(world);  // step 0, done again
+  const auto plain = noted<facts::RunsPlain>(collapse(world, 1));
+  BOOST_REQUIRE(plain.size() == 1u);
+  BOOST_TEST(plain[0].until == Step(2 + DelayedSchedule::kPlain));
+  for (uint64_t step = 1; step < 2 + DelayedSchedule::kPlain; ++step) {
+    BOOST_TEST(world.schedule.frame().open.step == Step(step));
+    if (step == 5) {
+      BOOST_TEST(!has<orders::Gather>(world.lose(9)));
+      world.add(9, step);
+    }
+    close_plainly(world);
+  }
+  BOOST_TEST(all_of<orders::CloseStep>(world.carry_all()).at(0).go_on);
+}
+
 BOOST_AUTO_TEST_CASE(a_round_that_fails_while_the_next_step_runs_makes_the_swarm_gather) {
   World world;
   world.open(0);
@@ -96,6 +177,27 @@ BOOST_AUTO_TEST_CASE(a_newcomer_gets_a_moment_without_an_update_under_way) {
   BOOST_REQUIRE(closes.size() == 2u);
   BOOST_TEST(!closes[0].go_on);
   BOOST_TEST(world.schedule.frame().open.step == Step(0));
+}
+
+BOOST_AUTO_TEST_CASE(who_is_behind_and_does_not_learn_keeps_nobody) {
+  World world;
+  world.all_at(5);
+  world.add(9, 3).serving = false;
+  world.open(5);
+  BOOST_TEST(all_of<orders::CloseStep>(world.carry_all()).at(0).go_on);
+}
+
+// A learner that had it all and then hung kept the pipeline dry for ever.
+BOOST_AUTO_TEST_CASE(a_newcomer_that_does_not_come_in_keeps_the_pipeline_dry_for_a_few_steps) {
+  auto options = World::standard();
+  options.steps = 100;
+  World world(options);
+  auto& learner = world.add(9);
+  learner.serving = learner.has_state = false;
+  learner.learned_bytes = learner.state_bytes = 10;
+  world.open(0);
+  for (uint64_t step = 0; step < DelayedSchedule::kPatience; ++step) close_plainly(world);
+  BOOST_TEST(all_of<orders::CloseStep>(world.carry_all()).at(0).go_on);
 }
 
 // An overlapped round that fails makes the swarm go back: a parted pair is tried in one on its own.

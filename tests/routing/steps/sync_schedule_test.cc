@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(of_two_that_cannot_reach_each_other_one_is_set_aside_and_th
   BOOST_TEST(aside[0].peer == peer(2));  // it holds nothing; 1 holds all
   BOOST_TEST(aside[0].from == peer(1));
   BOOST_TEST(!world.facts(2).serving);
-  BOOST_TEST(!world.roster.newcomers_wait());
+  BOOST_TEST(world.roster.newcomers(Step(0)).empty());
   const auto close = close_of(world.tick(), 0);
   BOOST_REQUIRE(close.members.size() == 1u);
   BOOST_TEST(close.members[0].slots.size() == 4u);

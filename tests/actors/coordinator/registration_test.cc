@@ -1,0 +1,51 @@
+// What a peer's registration says of its device.
+#include <boost/test/unit_test.hpp>
+
+#include "actors/coordinator/coordinator_mail.h"
+#include "actors/net/requests.h"
+#include "tests/support/ids.h"
+
+using namespace std::chrono_literals;
+using namespace swarm;
+using namespace swarm::actors;
+
+namespace {
+
+routing::DeviceReport read(const proto::RegisterPeer& from) {
+  proto::RegisterPeer message = from;
+  *message.mutable_peer() = to_proto(testing::peer(1), {"10.0.0.1", 100}, "n1");
+  const auto registration = read_registration(message, {1, 10});
+  BOOST_REQUIRE(registration.ok());
+  return registration->report.device;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(RegistrationTest)
+
+BOOST_AUTO_TEST_CASE(a_job_that_does_not_end_is_seen) {
+  proto::RegisterPeer message;
+  message.set_job_ms(61'000);
+  message.set_usual_job_ms(20);
+  message.set_since_job_ms(61'000);
+  const auto device = read(message);
+  BOOST_TEST((device.job == routing::Time(61s)));
+  BOOST_TEST((device.usual == routing::Time(20ms)));
+  BOOST_TEST((device.since_job == routing::Time(61s)));
+  BOOST_TEST(device.hangs());
+}
+
+BOOST_AUTO_TEST_CASE(whoever_says_nothing_of_its_device_does_not_hang) {
+  const auto device = read({});
+  BOOST_TEST(!device.hangs());
+  BOOST_TEST(!device.since_job.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(no_number_is_too_large) {
+  proto::RegisterPeer message;
+  message.set_job_ms(~uint64_t{0});
+  message.set_usual_job_ms(~uint64_t{0});
+  BOOST_TEST(!read(message).hangs());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
