@@ -141,8 +141,9 @@ const std::vector<Key<TimelineEvent>>& timeline_keys() {
           "Done when this many steps are finished; either this or at_second is given.");
     b.add("at_second", AT(at_second), in(0, 1e9),
           "Done this many seconds after training began; either this or at_step is given.");
-    b.add("action", AT(action), one_of({"kill", "start", "pause", "resume", "stop", "link", "cut",
-                                          "heal", "full_disk", "free_disk"}),
+    b.add("action", AT(action),
+          one_of({"kill", "start", "pause", "resume", "stop", "link", "cut", "heal", "full_disk",
+                  "free_disk"}),
           "What is done to the node: kill is SIGKILL, pause SIGSTOP, resume SIGCONT, stop SIGTERM; "
           "link changes what its links are made to be, as far as the keys below say; cut lets "
           "nothing pass between it and all others until heal; full_disk lets none of its writes "

@@ -246,7 +246,8 @@ std::string reference_toml() {
   out += reference_tables("paths",
                           "What the way from one node to another is made to be, beyond what its "
                           "ends are; later ones overrule earlier ones, key by key.",
-                          path_keys(), actors::PathShape{"stage0-*", "stage1-*", 1e6, 0.05, 0.01, true});
+                          path_keys(),
+                          actors::PathShape{"stage0-*", "stage1-*", 1e6, 0.05, 0.01, true});
   out += reference_tables("timeline",
                           "What `swarm run` does to a node, once; either at_step or at_second.",
                           timeline_keys(), event);

@@ -390,9 +390,10 @@ void add_chaos(ExperimentBuilder& b) {
         "A node that comes back counts as missing for this long, for spare_last.");
   b.add("targets", AT(chaos.targets), one_of({"peer", "trainer", "coordinator", "seed"}),
         "Who may be hit. coordinator: whichever trainer it is then. seed: nodes without a role.");
-  b.add("spare_last", AT(chaos.spare_last), {},
-        "Whether the last peer of a stage and the last trainer are spared, and cuts that would leave "
-        "others without a majority.");
+  b.add(
+      "spare_last", AT(chaos.spare_last), {},
+      "Whether the last peer of a stage and the last trainer are spared, and cuts that would leave "
+      "others without a majority.");
 }
 
 }  // namespace

@@ -32,12 +32,11 @@ ChaosOrder ChaosRun::order(size_t index, double now_s, const ChaosFacts& facts) 
   const std::string name = as_coordinator ? facts.coordinator : event.node;
   const auto gone = missing(now_s, facts);
   if (experiment_.find(name) == nullptr || gone.count(name) > 0 ||
-      (event.spares && spared(name, gone, facts)))
+      (event.spares && (spared(name, gone, facts) || (event.action == TimelineAction::kCut &&
+                                                      cuts_majority(experiment_, gone)))))
     return {ChaosOrder::Kind::kSpare, name, event.action, index, as_coordinator};
-  const auto back =
-      event.action == TimelineAction::kPause ? TimelineAction::kResume : TimelineAction::kStart;
   const double due_s = now_s + event.down_for_s;
-  returns_[name] = {due_s, due_s + experiment_.chaos.settle_s, back, false};
+  returns_[name] = {due_s, due_s + experiment_.chaos.settle_s, undoes(event.action), false};
   return {ChaosOrder::Kind::kHit, name, event.action, index, as_coordinator};
 }
 

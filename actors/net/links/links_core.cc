@@ -166,9 +166,9 @@ LinksCore::Dial& LinksCore::dial(const Endpoint& endpoint, std::optional<NodeId>
   Conn conn;
   conn.dialled = endpoint;
   conn.remote = endpoint.text();
-  conn.session = std::make_unique<Session>(options_, true, budget_, host_.now(), endpoint.text(),
-                                           &local_.admissions(),
-                                           Wanted{meant, judge(conns_, endpoint.text()), cuts(shaper_)});
+  conn.session = std::make_unique<Session>(
+      options_, true, budget_, host_.now(), endpoint.text(), &local_.admissions(),
+      Wanted{meant, judge(conns_, endpoint.text()), cuts(shaper_)});
   conns_.emplace(id, std::move(conn));
   shaper_.opened(id, host_.now());
   host_.open(id, endpoint);
