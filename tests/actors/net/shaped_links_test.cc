@@ -262,6 +262,7 @@ BOOST_AUTO_TEST_CASE(a_cut_link_dies_of_silence_and_no_other_can_be_made_until_i
   BOOST_TEST(again->failed);
   BOOST_TEST((swarm.system.now() - began > a.options.dial_timeout / 2));  // not refused: unheard
   BOOST_TEST(b.seen->size() == 1u);
+  BOOST_TEST(a.lost->size() + b.lost->size() == 2u);  // nor did it come up and die again
   swarm.reshape(a, {});
   swarm.reshape(b, {});
   swarm.system.advance(a.options.max_backoff);
