@@ -366,7 +366,9 @@ class Checker {
               fmt::format("expected at most training.steps = {}, found {}", e_.base.training.steps,
                           event.at_step));
       if (place.keys.count("timeline.action") == 0)
-        error(place, "timeline.action", "missing: kill, start, pause or another");
+        error(place, "timeline.action",
+              "missing: one of kill, start, pause, resume, stop, link, cut, heal, full_disk, "
+              "free_disk");
       check_link(event, place);
       if (event.action != TimelineAction::kLink && e_.find(event.node) == nullptr)
         error(place, "timeline.node", "there is no node " + quote(event.node),

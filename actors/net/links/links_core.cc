@@ -236,9 +236,8 @@ void LinksCore::tick() {
   upkeep_.tick(now);
   std::vector<ConnId> due;
   for (const auto& [id, conn] : conns_) {
-    const bool cut =
-        conn.session->state() == Session::State::kUp && shaper_.cut(conn.session->peer().name);
-    if (!conn.reading && !cut) conn.session->not_read(now);  // the silence is ours
+    const bool ours = !conn.reading && !shaper_.cut(conn.session->peer().name);
+    if (ours) conn.session->not_read(now);  // the silence
     if (conn.session->due(now) || !conn.session->output().empty() || upkeep_.may_end(conn, now))
       due.push_back(id);
   }
