@@ -210,11 +210,15 @@ class Checker {
     if (!usable("chaos")) return;
     const auto& chaos = e_.chaos;
     for (const auto& [key, every] : {std::make_pair("chaos.kill_every_s", chaos.kill_every_s),
-                                     std::make_pair("chaos.pause_every_s", chaos.pause_every_s)})
+                                     std::make_pair("chaos.pause_every_s", chaos.pause_every_s),
+                                     std::make_pair("chaos.every_s", chaos.every_s)})
       if (every != 0 && every < 0.05)
         error(key, "expected 0 or at least 0.05 s, found " + print_float(every));
-    if ((chaos.kill_every_s > 0 || chaos.pause_every_s > 0) && chaos.targets.empty())
+    const bool drawn = chaos.kill_every_s > 0 || chaos.pause_every_s > 0 || chaos.every_s > 0;
+    if (drawn && chaos.targets.empty())
       error("chaos.targets", "expected at least one of peer, trainer, coordinator, seed");
+    if (chaos.every_s > 0 && chaos.kinds.empty())
+      error("chaos.kinds", "expected at least one of kill, stop, pause, cut, full_disk");
   }
 
   void check_nodes() {
@@ -330,7 +334,7 @@ class Checker {
       if (!path.from.empty() && path.from == path.to && path.from.find('*') == std::string::npos)
         error(place, "paths.to", "the way of " + quote(path.to) + " to itself is no link");
       if (path.says_nothing())
-        error(place, "paths", "it says nothing: give bytes_per_s, delay_s or jitter_s");
+        error(place, "paths", "it says nothing: give bytes_per_s, delay_s, jitter_s or cut");
       check_rate(place, "paths.bytes_per_s", path.bytes_per_s.value_or(0));
     }
   }
@@ -362,7 +366,9 @@ class Checker {
               fmt::format("expected at most training.steps = {}, found {}", e_.base.training.steps,
                           event.at_step));
       if (place.keys.count("timeline.action") == 0)
-        error(place, "timeline.action", "missing: one of kill, start, pause, resume, stop, link");
+        error(place, "timeline.action",
+              "missing: one of kill, start, pause, resume, stop, link, cut, heal, full_disk, "
+              "free_disk");
       check_link(event, place);
       if (event.action != TimelineAction::kLink && e_.find(event.node) == nullptr)
         error(place, "timeline.node", "there is no node " + quote(event.node),

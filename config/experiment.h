@@ -62,7 +62,18 @@ struct NodeSpec {
   PreemptBy preempt_by = PreemptBy::kKill;
 };
 
-enum class TimelineAction : uint8_t { kKill, kStart, kPause, kResume, kStop, kLink };
+enum class TimelineAction : uint8_t {
+  kKill,
+  kStart,
+  kPause,
+  kResume,
+  kStop,
+  kLink,
+  kCut,
+  kHeal,
+  kFullDisk,
+  kFreeDisk
+};
 const char* to_string(TimelineAction action);
 
 /// What `swarm run` does to a node's process or links, once, when the time has come.
@@ -74,7 +85,7 @@ struct TimelineEvent {
   actors::ShapeChange link;  ///< kLink only.
 };
 
-/// Kills and pauses at random moments, which `swarm run` carries out: the same seed, the same
+/// Faults at random moments, which `swarm run` carries out: the same seed, the same
 /// schedule. All off by default.
 struct ChaosOptions {
   uint64_t seed = 1;
@@ -82,6 +93,12 @@ struct ChaosOptions {
   double restart_after_s = 3;  ///< From a kill to the start of the node.
   double pause_every_s = 0;    ///< One SIGSTOP in each such window; 0: none.
   double pause_for_s = 2;      ///< From a SIGSTOP to the SIGCONT.
+  /// One fault in the first half of each such window, so that what it costs is told from what the next
+  /// does; of `kinds`, each as often as the others. 0: none.
+  double every_s = 0;
+  std::vector<std::string> kinds = {"kill", "stop", "pause", "cut", "full_disk"};
+  double cut_for_s = 8;        ///< From a cut to its healing.
+  double full_disk_for_s = 8;  ///< How long none of a node's writes but its records succeeds.
   double start_after_s = 0;    ///< From the first closed step to the first window.
   double end_after_s = 3600;   ///< From the first closed step; nothing new is done after this.
   /// After a restart or SIGCONT a node counts as missing for this long.

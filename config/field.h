@@ -90,18 +90,18 @@ struct Field<double> {
 };
 
 /// Absent prints as nothing: the key is left out.
-template <>
-struct Field<std::optional<double>> {
-  static const Value* set(std::optional<double>& out, const Value& value, const Limits& limits) {
-    double number = 0;
-    if (const Value* bad = Field<double>::set(number, value, limits)) return bad;
-    out = number;
+template <class M>
+struct Field<std::optional<M>> {
+  static const Value* set(std::optional<M>& out, const Value& value, const Limits& limits) {
+    M read{};
+    if (const Value* bad = Field<M>::set(read, value, limits)) return bad;
+    out = read;
     return nullptr;
   }
-  static std::string print(const std::optional<double>& value, const Limits&) {
-    return value ? print_float(*value) : "";
+  static std::string print(const std::optional<M>& value, const Limits& limits) {
+    return value ? Field<M>::print(*value, limits) : "";
   }
-  static std::string expected(const Limits& limits) { return Field<double>::expected(limits); }
+  static std::string expected(const Limits& limits) { return Field<M>::expected(limits); }
 };
 
 /// A count, or "auto": whoever uses it decides by itself.

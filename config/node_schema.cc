@@ -23,6 +23,10 @@ void add_path_figures(Builder<T>& b, At at) {
   b.add(
       "jitter_s", [at](auto& x) -> auto& { return at(x).jitter_s; }, in(0, actors::kMaxLinkDelay_s),
       "Artificial: each read of it up to this much later still, in order. Left out: as before.");
+  b.add(
+      "cut", [at](auto& x) -> auto& { return at(x).cut; }, {},
+      "Artificial: whether nothing passes between the two, either way, though their connections "
+      "stay. Left out: as before.");
 }
 
 /// Of a change of links, beside its node.
@@ -30,7 +34,7 @@ template <class T, class At>
 void add_change(Builder<T>& b, At at) {
   b.add(
       "to", [at](auto& x) -> auto& { return at(x).to; }, {},
-      "link: bytes_per_s, delay_s and jitter_s of the path from node to this one change; a * "
+      "link: bytes_per_s, delay_s, jitter_s and cut of the path from node to this one change; a * "
       "stands for any letters. Empty: the node's own keys change, as in [[nodes]].");
   b.add(
       "send_bytes_per_s", [at](auto& x) -> auto& { return at(x).send_bytes_per_s; },
@@ -137,9 +141,13 @@ const std::vector<Key<TimelineEvent>>& timeline_keys() {
           "Done when this many steps are finished; either this or at_second is given.");
     b.add("at_second", AT(at_second), in(0, 1e9),
           "Done this many seconds after training began; either this or at_step is given.");
-    b.add("action", AT(action), one_of({"kill", "start", "pause", "resume", "stop", "link"}),
+    b.add("action", AT(action),
+          one_of({"kill", "start", "pause", "resume", "stop", "link", "cut", "heal", "full_disk",
+                  "free_disk"}),
           "What is done to the node: kill is SIGKILL, pause SIGSTOP, resume SIGCONT, stop SIGTERM; "
-          "link changes what its links are made to be, as far as the keys below say. Must be set.");
+          "link changes what its links are made to be, as far as the keys below say; cut lets "
+          "nothing pass between it and all others until heal; full_disk lets none of its writes "
+          "but its records succeed until free_disk. Must be set.");
     b.add(
         "node", AT(node), {},
         "Node that it is done to, by its name in [[nodes]]; with link a * stands for any letters. "

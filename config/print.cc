@@ -82,6 +82,14 @@ const char* to_string(TimelineAction action) {
       return "stop";
     case TimelineAction::kLink:
       return "link";
+    case TimelineAction::kCut:
+      return "cut";
+    case TimelineAction::kHeal:
+      return "heal";
+    case TimelineAction::kFullDisk:
+      return "full_disk";
+    case TimelineAction::kFreeDisk:
+      return "free_disk";
   }
   return "unknown";
 }
@@ -232,13 +240,14 @@ std::string reference_toml() {
   event.at_step = 30;
   event.at_second = 60;
   event.node = "stage0-1";
-  event.link = {"", "stage0-0", 1e6, 1e6, 0.05, 0.01, 1e6, 0.05, 0.01};
+  event.link = {"", "stage0-0", 1e6, 1e6, 0.05, 0.01, 1e6, 0.05, 0.01, true};
   out += reference_tables("nodes", "A process that `swarm run` starts; as many as there are.",
                           node_keys(), node);
   out += reference_tables("paths",
                           "What the way from one node to another is made to be, beyond what its "
                           "ends are; later ones overrule earlier ones, key by key.",
-                          path_keys(), actors::PathShape{"stage0-*", "stage1-*", 1e6, 0.05, 0.01});
+                          path_keys(),
+                          actors::PathShape{"stage0-*", "stage1-*", 1e6, 0.05, 0.01, true});
   out += reference_tables("timeline",
                           "What `swarm run` does to a node, once; either at_step or at_second.",
                           timeline_keys(), event);

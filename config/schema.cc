@@ -371,11 +371,20 @@ void add_chaos(ExperimentBuilder& b) {
         "One node is killed (SIGKILL) at a random moment of each such window, 0.05 or longer; 0: "
         "none.");
   b.add("restart_after_s", AT(chaos.restart_after_s), in(0, 1e6),
-        "Time from the kill to the node's next start.");
+        "Time from the kill or SIGTERM to the node's next start.");
   b.add("pause_every_s", AT(chaos.pause_every_s), in(0, 1e6),
         "One node is stopped (SIGSTOP) at a random moment of each such window, 0.05 or longer; 0: "
         "none.");
   b.add("pause_for_s", AT(chaos.pause_for_s), in(0, 1e6), "Time from SIGSTOP to SIGCONT.");
+  b.add("every_s", AT(chaos.every_s), in(0, 1e6),
+        "One fault, its kind and node drawn, at a random moment of the first half of each such "
+        "window, 0.05 or longer; 0: none.");
+  b.add("kinds", AT(chaos.kinds), one_of({"kill", "stop", "pause", "cut", "full_disk"}),
+        "Of every_s, each as often as the others: SIGKILL, SIGTERM, SIGSTOP; nothing passes "
+        "between the node and all others; none of its writes but its records succeeds (nodes with "
+        "a stage only).");
+  b.add("cut_for_s", AT(chaos.cut_for_s), in(0, 1e6), "Time from a cut to its healing.");
+  b.add("full_disk_for_s", AT(chaos.full_disk_for_s), in(0, 1e6), "How long a disk stays full.");
   b.add("start_after_s", AT(chaos.start_after_s), in(0, 1e9),
         "Time from the first finished step to the first window.");
   b.add("end_after_s", AT(chaos.end_after_s), in(0, 1e6),
@@ -385,8 +394,10 @@ void add_chaos(ExperimentBuilder& b) {
         "A node that comes back counts as missing for this long, for spare_last.");
   b.add("targets", AT(chaos.targets), one_of({"peer", "trainer", "coordinator", "seed"}),
         "Who may be hit. coordinator: whichever trainer it is then. seed: nodes without a role.");
-  b.add("spare_last", AT(chaos.spare_last), {},
-        "Whether the last peer of a stage and the last trainer are spared.");
+  b.add(
+      "spare_last", AT(chaos.spare_last), {},
+      "Whether the last peer of a stage and the last trainer are spared, and cuts that would leave "
+      "others without a majority.");
 }
 
 }  // namespace
@@ -412,7 +423,7 @@ const std::vector<Section>& sections() {
       {"estimates", "How trainers and peers judge other peers' speed and set deadlines."},
       {"wiring", "Who gets the next microbatch."},
       {"faults", "Deliberate defects."},
-      {"chaos", "Random kills and pauses by `swarm run`, on a seeded schedule."},
+      {"chaos", "Random faults by `swarm run`, on a seeded schedule."},
   };
   return all;
 }

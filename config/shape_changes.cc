@@ -43,9 +43,9 @@ std::string fault_of(const actors::ShapeChange& change) {
   if (change.node.empty()) return "node: missing: whose links change";
   if (!change.names_own() && !change.names_path())
     return "it changes nothing: give send_bytes_per_s, receive_bytes_per_s, link_delay_s or "
-           "link_jitter_s, or with `to` bytes_per_s, delay_s or jitter_s";
+           "link_jitter_s, or with `to` bytes_per_s, delay_s, jitter_s or cut";
   if (change.to.empty() && change.names_path())
-    return "bytes_per_s, delay_s and jitter_s are a path's: give `to` as well";
+    return "bytes_per_s, delay_s, jitter_s and cut are a path's: give `to` as well";
   if (!change.to.empty() && change.names_own())
     return "send_bytes_per_s, receive_bytes_per_s, link_delay_s and link_jitter_s are the node's "
            "own: leave `to` out";

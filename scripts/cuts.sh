@@ -15,8 +15,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export NETNS=cuts NETNS_PREFIX=10.203.0
-build=${BUILD:-build/release}
-net=scripts/netns.sh
+# shellcheck source=scripts/netns_lib.sh
+source scripts/netns_lib.sh
 begin_limit_s=90
 train_limit_s=60      # of a part that may train
 minority_limit_s=60   # until the other says that it waits
@@ -25,19 +25,10 @@ heal_limit_s=90
 end_limit_s=300
 steps=240
 more_steps=5
-folder=
 passed=true
-pids=()
-declare -A machine address
 
-say() { echo "cuts: $*"; }
 fail() { say "$kind: FAILED: $*"; passed=false; }
-since() { awk "BEGIN { printf \"%.1f\", $(date +%s.%N) - $1 }"; }
-
-for program in swarm swarm-compute; do
-  [[ -x $build/apps/$program ]] || { say "skipped: needs $build/apps/$program"; exit 77; }
-done
-"$net" check || exit 77
+may_run
 
 # Steps take about as long everywhere: `delay_s` is most of a microbatch.
 write_config() {
@@ -75,58 +66,14 @@ END_OF_FILE
   done
 }
 
-# Node $1 on machine $2.
-start() {
-  local join=()
-  [[ $1 == t1 ]] || join=(--join "${address[t1]}")
-  machine[$1]=$2
-  address[$1]=$NETNS_PREFIX.$2:$((7000 + ${#pids[@]}))
-  "$net" exec "$2" "$build/apps/swarm" node "$folder/config.toml" --name "$1" --listen "${address[$1]}" \
-    --run-folder "$folder/run" --key "$folder/run.key" "${join[@]}" >"$folder/$1.txt" 2>&1 &
-  pids+=($!)
-}
-
-stop_all() {
-  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
-  for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || true; done
-  pids=()
-}
-
-clean_up() {
-  stop_all
-  [[ -z $folder ]] || rm -rf "$folder"
-  "$net" down
-}
-
 # What a console on node $1 answers to $2.
 ask() {
   timeout 10 "$net" exec "${machine[$1]}" "$build/apps/swarm" console "${address[$1]}" \
-    --key "$folder/run.key" -c "$2" 2>&1 || true
+    "${key[@]}" -c "$2" 2>&1 || true
 }
 
 # The phase that node $1 hears of, "minority: have 4 of 10, missing s0a".
 phase() { ask "$1" steps | sed -nE 's/^step [0-9]+ of [0-9]+, //p' | head -n 1; }
-
-# The newest step that one of the nodes has closed as the coordinator; -1: none.
-newest_step() {
-  local files=()
-  for name in "$@"; do files+=("$folder/run/nodes/$name/metrics.jsonl"); done
-  cat "${files[@]}" 2>/dev/null | grep -oE '"step": ?[0-9]+' | grep -oE '[0-9]+' | sort -n |
-    tail -n 1 | grep . || echo -1
-}
-
-# Until one of the nodes from $3 on has closed step $1; fails after $2 s.
-wait_for_step() {
-  local step=$1 until=$((SECONDS + $2))
-  shift 2
-  while (($(newest_step "$@") < step)); do
-    ((SECONDS < until)) || return 1
-    sleep 0.2
-  done
-}
-
-# Machines $1 and $2 lose their packets to each other, without a word.
-part() { "$net" block "$1" "$2"; "$net" block "$2" "$1"; }
 
 start_all() {
   local stage
@@ -228,11 +175,7 @@ wait_for_end() {
 }
 
 examine() {
-  "$build/apps/swarm" config show "$folder/config.toml" >"$folder/run/config.toml"
-  for name in metrics events audit; do
-    cat "$folder"/run/nodes/*/"$name.jsonl" >"$folder/run/$name.jsonl" 2>/dev/null || true
-  done
-  "$build/apps/swarm" audit "$folder/run" || fail "swarm audit"
+  audit || fail "swarm audit"
   "$build/apps/swarm" verify "$folder/run" || fail "swarm verify"
 }
 
@@ -240,6 +183,7 @@ run_case() {
   passed=true
   folder=$(mktemp -d)
   mkdir "$folder/run"
+  key=(--key "$folder/run.key")
   "$build/apps/swarm" key "$folder/run.key" >/dev/null
   write_config >"$folder/config.toml"
   "$net" up 3
@@ -251,9 +195,7 @@ run_case() {
   else
     fail "training did not begin"
   fi
-  say "$kind: events: $(cat "$folder"/run/nodes/*/events.jsonl | grep -oE \
-    '"event": ?"(minority|quorum|configuration_holds|coordinator|recovered|replicas_differ)"' |
-    sort | uniq -c | tr -s ' \n' ' ')"
+  say "$kind: events: $(count_events 'minority|quorum|configuration_holds|coordinator|recovered|replicas_differ')"
   stop_all
   examine
   if $passed; then

@@ -15,20 +15,12 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export NETNS=reach NETNS_PREFIX=10.202.0
-build=${BUILD:-build/release}
-net=scripts/netns.sh
+# shellcheck source=scripts/netns_lib.sh
+source scripts/netns_lib.sh
 limit_s=30
 more_steps=5
-port=7000
-folder=
-pids=()
 
-say() { echo "reach: $*"; }
-
-for program in swarm swarm-compute; do
-  [[ -x $build/apps/$program ]] || { say "skipped: needs $build/apps/$program"; exit 77; }
-done
-"$net" check || exit 77
+may_run
 
 write_config() {
   cat <<'END'
@@ -62,58 +54,13 @@ END
   done
 }
 
-# Node $1 on machine $2.
-start() {
-  local join=()
-  [[ $1 == t1 ]] || join=(--join "$NETNS_PREFIX.1:$port")
-  "$net" exec "$2" "$build/apps/swarm" node "$folder/config.toml" --name "$1" \
-    --listen "$NETNS_PREFIX.$2:$((port + ${#pids[@]}))" --run-folder "$folder/run" "${join[@]}" \
-    >"$folder/$1.txt" 2>&1 &
-  pids+=($!)
-}
-
-stop_all() {
-  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
-  for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || true; done
-  pids=()
-}
-
-clean_up() {
-  stop_all
-  "$net" down
-  [[ -z $folder ]] || rm -rf "$folder"
-}
-
-# The newest step that any coordinator has closed; -1: none.
-newest_step() {
-  cat "$folder"/run/nodes/*/metrics.jsonl 2>/dev/null | grep -oE '"step": ?[0-9]+' |
-    grep -oE '[0-9]+' | sort -n | tail -n 1 | grep . || echo -1
-}
-
-# Until step $1 is closed; fails after $2 s.
-wait_for_step() {
-  local until=$((SECONDS + $2))
-  while (($(newest_step) < $1)); do
-    ((SECONDS < until)) || return 1
-    sleep 0.2
-  done
-}
-
 close_ways() {
   case $1 in
-    pair) "$net" block 2 3; "$net" block 3 2 ;;
+    pair) part 2 3 ;;
     oneway) "$net" block 2 3 ;;
     undialled) "$net" undial 3 ;;
-    stageless) "$net" block 1 3; "$net" block 3 1 ;;
+    stageless) part 1 3 ;;
   esac
-}
-
-audit() {
-  "$build/apps/swarm" config show "$folder/config.toml" >"$folder/run/config.toml"
-  for name in metrics events audit; do
-    cat "$folder"/run/nodes/*/"$name.jsonl" >"$folder/run/$name.jsonl" 2>/dev/null || true
-  done
-  "$build/apps/swarm" audit "$folder/run"
 }
 
 run_case() {
@@ -142,14 +89,13 @@ run_case() {
   sleep 1  # what was under way is over
   step_then=$(newest_step)
   if $passed && wait_for_step $((step_then + more_steps)) "$limit_s"; then
-    say "$1: goes on after $(awk "BEGIN { printf \"%.1f\", $(date +%s.%N) - $began }") s, at step $(newest_step)"
+    say "$1: goes on after $(since "$began") s, at step $(newest_step)"
     sleep 20  # later tries, and whatever else comes of it
   elif $passed; then
     say "$1: stands still at step $step_then for $limit_s s"
     passed=false
   fi
-  say "$1: at step $(newest_step) in the end; $(cat "$folder"/run/nodes/*/events.jsonl |
-    grep -oE '"event": ?"(set_aside|parts_relayed|stepped_down|coordinator|recovered)"' | sort | uniq -c | tr -s ' \n' ' ')"
+  say "$1: at step $(newest_step) in the end; $(count_events 'set_aside|parts_relayed|stepped_down|coordinator|recovered')"
   stop_all
   audit || passed=false
   if $passed; then

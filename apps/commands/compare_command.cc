@@ -1,10 +1,15 @@
 // `swarm compare`: a disturbed run's loss curve and speed beside undisturbed runs'.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "apps/commands/commands.h"
 #include "apps/launch/compare_runs.h"
+#include "common/numbers.h"
 
 namespace swarm::apps {
 namespace {
@@ -13,6 +18,7 @@ struct Arguments {
   std::string disturbed;
   std::vector<std::string> undisturbed;
   double min_ratio = 0;
+  std::vector<std::pair<std::string, double>> bars;
 };
 
 const char* verdict(const launch::CurveComparison& c) {
@@ -20,6 +26,25 @@ const char* verdict(const launch::CurveComparison& c) {
   if (c.steps == 0) return "NO STEP IN COMMON";
   return c.outside_widened == 0 ? "the same curve as far as it goes, but STEPS ARE MISSING"
                                 : "ANOTHER CURVE";
+}
+
+/// Prints what each kind of fault cost. False: more than its bar, or there is a bar and no such fault.
+bool within_bars(const std::vector<launch::FaultCost>& costs, const Arguments& a) {
+  bool within = true;
+  std::map<std::string, double> open(a.bars.begin(), a.bars.end());
+  if (!costs.empty())
+    std::printf("%-10s %6s %12s %10s %8s\n", "fault", "count", "lost, median", "worst", "at most");
+  for (const auto& cost : costs) {
+    const auto bar = open.find(cost.kind);
+    const bool missed = bar != open.end() && cost.median_s > bar->second;
+    std::printf("%-10s %6zu %10.2f s %8.2f s %8s%s\n", cost.kind.c_str(), cost.faults,
+                cost.median_s, cost.worst_s,
+                bar == open.end() ? "-" : fixed(bar->second, 1).c_str(), missed ? "  MISSED" : "");
+    within = within && !missed;
+    if (bar != open.end()) open.erase(bar);
+  }
+  for (const auto& bar : open) std::printf("no fault of kind %s\n", bar.first.c_str());
+  return within && open.empty();
 }
 
 int compare(const Arguments& a) {
@@ -45,8 +70,9 @@ int compare(const Arguments& a) {
               static_cast<Ull>(c.outside_widened));
   std::printf("throughput %.0f tokens/s, undisturbed %.0f (median): ratio %.3f\n",
               disturbed.tokens_per_s, c.undisturbed_tokens_per_s, c.ratio);
+  const bool within = within_bars(disturbed.costs, a);
   std::printf("%s\n", verdict(c));
-  return c.same_curve() && c.ratio >= a.min_ratio ? 0 : 1;
+  return within && c.same_curve() && c.ratio >= a.min_ratio ? 0 : 1;
 }
 
 }  // namespace
@@ -64,6 +90,10 @@ void add_compare(CLI::App& app, int& exit_code) {
                    "Exit code 1 if the disturbed run has less than this share of the others' "
                    "tokens per second")
       ->check(CLI::Range(0.0, 10.0));
+  command->add_option(
+      "--most-lost", a->bars,
+      "KIND SECONDS: exit code 1 if [chaos] faults of this kind (kill, stop, pause, "
+      "cut, full_disk) cost the disturbed run more, in the median");
   command->callback([a, &exit_code] { exit_code = compare(*a); });
 }
 

@@ -37,6 +37,43 @@ void draw_moments(const config::ChaosOptions& chaos, double every_s, TimelineAct
   }
 }
 
+TimelineAction action_of(const std::string& kind) {
+  for (const auto action : {TimelineAction::kStop, TimelineAction::kPause, TimelineAction::kCut,
+                            TimelineAction::kFullDisk})
+    if (kind == config::to_string(action)) return action;
+  return TimelineAction::kKill;
+}
+
+void draw_mix(const config::ChaosOptions& chaos, std::vector<Moment>& out) {
+  if (chaos.every_s <= 0) return;
+  SplitMix64 random(chaos.seed ^ fnv1a("every_s"));
+  std::vector<std::string> kinds = chaos.kinds;
+  size_t used = kinds.size();
+  for (double window = chaos.start_after_s; window < chaos.end_after_s; window += chaos.every_s) {
+    if (used == kinds.size()) {
+      for (size_t i = kinds.size(); i > 1; --i) std::swap(kinds[i - 1], kinds[random.next() % i]);
+      used = 0;
+    }
+    const double at_s = window + random.uniform() * chaos.every_s / 2;
+    const uint64_t draw = random.next();
+    if (at_s < chaos.end_after_s) out.push_back({at_s, action_of(kinds[used]), draw});
+    ++used;
+  }
+}
+
+double down_for_s(const config::ChaosOptions& chaos, TimelineAction action) {
+  switch (action) {
+    case TimelineAction::kPause:
+      return chaos.pause_for_s;
+    case TimelineAction::kCut:
+      return chaos.cut_for_s;
+    case TimelineAction::kFullDisk:
+      return chaos.full_disk_for_s;
+    default:
+      return chaos.restart_after_s;
+  }
+}
+
 void draw_preemptions(const config::ChaosOptions& chaos, const config::NodeSpec& node,
                       std::vector<ChaosEvent>& out) {
   if (node.preempt_every_s <= 0) return;
@@ -51,14 +88,16 @@ void draw_preemptions(const config::ChaosOptions& chaos, const config::NodeSpec&
 }
 
 std::vector<std::string> candidates(const config::Experiment& experiment,
-                                    const std::set<std::string>& missing) {
+                                    const std::set<std::string>& missing, TimelineAction action) {
   std::vector<std::string> out;
+  if (action == TimelineAction::kCut && cuts_majority(experiment, missing)) return out;
+  const bool fills = action == TimelineAction::kFullDisk;
   for (const auto& node : experiment.nodes)
     if (missing.count(node.name) == 0 && is_target(experiment, node) &&
-        !is_last(experiment, missing, node.name))
+        !(fills && node.stages.empty()) && !is_last(experiment, missing, node.name))
       out.push_back(node.name);
   const auto& targets = experiment.chaos.targets;
-  if (missing.count(kTheCoordinator) == 0 &&
+  if (missing.count(kTheCoordinator) == 0 && !fills &&
       std::find(targets.begin(), targets.end(), "coordinator") != targets.end())
     out.emplace_back(kTheCoordinator);
   return out;
@@ -85,11 +124,33 @@ bool is_last(const config::Experiment& experiment, const std::set<std::string>& 
   });
 }
 
+bool cuts_majority(const config::Experiment& experiment, const std::set<std::string>& missing) {
+  if (!experiment.chaos.spare_last) return false;
+  const auto voters = std::count_if(
+      experiment.nodes.begin(), experiment.nodes.end(),
+      [](const config::NodeSpec& node) { return node.trainer || !node.stages.empty(); });
+  return 2 * (missing.size() + 1) >= static_cast<size_t>(voters);
+}
+
+TimelineAction undoes(TimelineAction action) {
+  switch (action) {
+    case TimelineAction::kPause:
+      return TimelineAction::kResume;
+    case TimelineAction::kCut:
+      return TimelineAction::kHeal;
+    case TimelineAction::kFullDisk:
+      return TimelineAction::kFreeDisk;
+    default:
+      return TimelineAction::kStart;
+  }
+}
+
 std::vector<ChaosEvent> chaos_schedule(const config::Experiment& experiment) {
   const auto& chaos = experiment.chaos;
   std::vector<Moment> moments;
   draw_moments(chaos, chaos.kill_every_s, TimelineAction::kKill, 0, moments);
   draw_moments(chaos, chaos.pause_every_s, TimelineAction::kPause, 1, moments);
+  draw_mix(chaos, moments);
   std::stable_sort(moments.begin(), moments.end(),
                    [](const auto& a, const auto& b) { return a.at_s < b.at_s; });
   std::vector<ChaosEvent> out;
@@ -98,11 +159,10 @@ std::vector<ChaosEvent> chaos_schedule(const config::Experiment& experiment) {
     std::set<std::string> missing;
     for (const auto& [node, time] : back_at)
       if (moment.at_s < time) missing.insert(node);
-    const auto nodes = candidates(experiment, missing);
+    const auto nodes = candidates(experiment, missing, moment.action);
     if (nodes.empty()) continue;
     const std::string& node = nodes[moment.draw % nodes.size()];
-    const double down_s =
-        moment.action == TimelineAction::kKill ? chaos.restart_after_s : chaos.pause_for_s;
+    const double down_s = down_for_s(chaos, moment.action);
     back_at[node] = moment.at_s + down_s + chaos.settle_s;
     out.push_back({moment.at_s, moment.action, node, down_s});
   }

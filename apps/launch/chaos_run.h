@@ -25,7 +25,7 @@ struct ChaosOrder {
   enum class Kind {
     kHit,    ///< Do `action` to the node; it is entry `index` of the schedule.
     kSpare,  ///< Do nothing: the node is down, or the last of its kind. Entry `index`.
-    kBack,   ///< Do `action`, a start or resume, to a node that was hit.
+    kBack,   ///< Do `action`, which undoes the other, to a node that was hit.
   };
   Kind kind = Kind::kHit;
   std::string node;  ///< May be no node's name, with kSpare.

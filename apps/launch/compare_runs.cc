@@ -16,19 +16,27 @@ Result<RunCurve> read_curve(const std::string& folder) {
     return Error{ErrorCode::kNotFound, folder + " is no run folder: it has no metrics.jsonl"};
   RunCurve curve;
   records::RunRate rate;
+  std::vector<double> closed_s;
+  std::vector<Fault> faults;
   for (std::string text; std::getline(stream, text);) {
     const auto line = records::parse_metrics(text);
     if (!line || !line->train_loss || !line->time_s) continue;
-    if (curve.losses.emplace(line->step, *line->train_loss).second)
-      rate.closed(*line->time_s, line->tokens);
+    if (!curve.losses.emplace(line->step, *line->train_loss).second) continue;
+    rate.closed(*line->time_s, line->tokens);
+    closed_s.push_back(*line->time_s);
   }
   if (curve.losses.size() < 2)
     return Error{ErrorCode::kInvalidArgument, folder + "/metrics.jsonl has less than two steps"};
   std::ifstream events(folder + "/events.jsonl");
-  for (std::string text; std::getline(events, text);)
-    if (const auto event = records::parse_event(text); event && event->is<records::RunResumed>())
-      rate.resumed(event->time_s);
+  for (std::string text; std::getline(events, text);) {
+    const auto event = records::parse_event(text);
+    if (!event) continue;
+    if (event->is<records::RunResumed>()) rate.resumed(event->time_s);
+    const auto act = event->as<records::ChaosAct>();
+    if (act && act->index) faults.push_back({event->time_s, act->action});
+  }
   curve.tokens_per_s = rate.tokens_per_second().value_or(0);
+  curve.costs = fault_costs(std::move(closed_s), std::move(faults));
   return curve;
 }
 

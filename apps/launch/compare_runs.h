@@ -12,14 +12,16 @@
 #include <string>
 #include <vector>
 
+#include "apps/launch/fault_costs.h"
 #include "common/result.h"
 
 namespace swarm::launch {
 
-/// From metrics.jsonl.
+/// From metrics.jsonl and events.jsonl.
 struct RunCurve {
   std::map<uint64_t, double> losses;  ///< Training loss by step [nats per token].
   double tokens_per_s = 0;            ///< See records::RunRate; 0: not measured.
+  std::vector<FaultCost> costs;       ///< Of what [chaos] did to it.
 };
 
 /// Errors: kNotFound, kInvalidArgument (less than two steps).

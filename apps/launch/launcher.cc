@@ -10,6 +10,8 @@
 
 #include "actors/node/drain_times.h"
 #include "apps/launch/child_process.h"
+#include "apps/launch/full_disk.h"
+#include "apps/launch/programs.h"
 #include "apps/launch/run_folder.h"
 #include "apps/launch/timeline.h"
 #include "common/hangups.h"
@@ -131,7 +133,7 @@ bool Launcher::start(Node& node) {
       options_.program, "node",         options_.folder + "/config.toml",
       "--name",         node.spec.name, "--run-folder",
       options_.folder,  "--launched"};
-  if (links_.wanted(experiment_.timeline)) {
+  if (links_.wanted(experiment_)) {
     arguments.push_back("--follow-links");
     arguments.push_back(links_file(options_.folder));
   }
@@ -142,6 +144,12 @@ bool Launcher::start(Node& node) {
   for (const auto& endpoint : living_endpoints(node)) {
     arguments.push_back("--join");
     arguments.push_back(endpoint.text());
+  }
+  if (uses(experiment_, TimelineAction::kFullDisk)) {
+    const auto prefix = full_disk_prefix(node.folder);
+    if (!prefix) return fail(to_string(prefix.error())), false;
+    if (options_.program == "/proc/self/exe") arguments[0] = *own_program();
+    arguments.insert(arguments.begin(), prefix->begin(), prefix->end());
   }
   auto process = ChildProcess::start(arguments, node.folder + "/output.txt");
   if (!process) {
@@ -263,8 +271,18 @@ void Launcher::apply(Node& node, TimelineAction action) {
       node.stop_expected = true;
       node.process->signal(SIGTERM);
       break;
+    case TimelineAction::kCut:
+    case TimelineAction::kHeal:
+      if (const auto done = links_.cut(node.spec.name, action == TimelineAction::kCut); !done)
+        fail("cannot change links: " + to_string(done.error()));
+      break;
+    case TimelineAction::kFullDisk:
+    case TimelineAction::kFreeDisk:
+      if (const auto done = set_disk_full(node.folder, action == TimelineAction::kFullDisk); !done)
+        fail(to_string(done.error()));
+      break;
     case TimelineAction::kLink:
-      break;  // not done to a process
+      break;  // not done to a node
   }
 }
 

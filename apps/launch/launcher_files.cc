@@ -1,10 +1,13 @@
 // The launcher's part that merges what the nodes write into the run's own files.
+#include "apps/launch/full_disk.h"
 #include "apps/launch/launcher.h"
+#include "apps/launch/timeline.h"
 #include "records/files.h"
 
 namespace swarm::launch {
 
-/// The merged files say what earlier runs did; nodes' files are read again and known lines skipped.
+/// The merged files say what earlier runs did; nodes' files are read again and known lines skipped. What
+/// was cut or full is so no more, as who was killed starts again.
 void Launcher::load_history() {
   for (const char* name : {"/events.jsonl", "/metrics.jsonl", "/audit.jsonl"})
     if (auto done = records::drop_torn_end(options_.folder + name); !done)
@@ -14,6 +17,9 @@ void Launcher::load_history() {
   for (const auto& line : lines("/metrics.jsonl")) state_.take_metrics(line);
   for (const auto& line : LineTail(options_.folder + "/audit.jsonl", kMaxAuditLine).poll())
     audit_.remember(line);
+  for (auto& node : nodes_) static_cast<void>(set_disk_full(node->folder, false));
+  if (uses(experiment_, config::TimelineAction::kCut))
+    if (auto done = links_.cut("*", false); !done) fail(to_string(done.error()));
   steps_before_ = state_.steps_closed();
   state_.resumed();
   record("run", records::RunResumed{state_.steps_closed()});

@@ -1,7 +1,6 @@
 #include "apps/launch/links_file.h"
 
-#include <algorithm>
-
+#include "apps/launch/timeline.h"
 #include "config/shape_changes.h"
 #include "records/files.h"
 
@@ -25,12 +24,18 @@ bool same(const struct stat& a, const struct stat& b) {
 
 std::string links_file(const std::string& run_folder) { return run_folder + "/links.toml"; }
 
-bool LinksFileWriter::wanted(const std::vector<config::TimelineEvent>& timeline) const {
+bool LinksFileWriter::wanted(const config::Experiment& experiment) const {
   struct stat info {};
-  return ::stat(path_.c_str(), &info) == 0 ||
-         std::any_of(timeline.begin(), timeline.end(), [](const auto& event) {
-           return event.action == config::TimelineAction::kLink;
-         });
+  return ::stat(path_.c_str(), &info) == 0 || uses(experiment, config::TimelineAction::kLink) ||
+         uses(experiment, config::TimelineAction::kCut);
+}
+
+Status LinksFileWriter::cut(const std::string& node, bool on) {
+  actors::ShapeChange change;
+  change.node = node;
+  change.to = "*";
+  change.cut = on;
+  return append(change);
 }
 
 Status LinksFileWriter::append(const actors::ShapeChange& change) {

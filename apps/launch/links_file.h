@@ -22,13 +22,15 @@ class LinksFileWriter {
  public:
   explicit LinksFileWriter(std::string path) : path_(std::move(path)) {}
 
-  /// Whether nodes have reason to follow the file: a timeline that changes links, or a file that
-  /// is there already.
-  bool wanted(const std::vector<config::TimelineEvent>& timeline) const;
+  /// Whether nodes have reason to follow the file: an experiment that changes or cuts links, or a
+  /// file that is there already.
+  bool wanted(const config::Experiment& experiment) const;
 
   /// Puts `change` behind what the file says already; readers see the old content or the new.
   /// Errors: kIo, kInvalidArgument (somebody has spoilt the file: it is left as it is).
   Status append(const actors::ShapeChange& change);
+  /// Cuts `node` off from all others, or heals that. Errors: as append().
+  Status cut(const std::string& node, bool on);
 
  private:
   std::string path_;

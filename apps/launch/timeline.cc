@@ -19,6 +19,16 @@ std::vector<config::TimelineEvent> with_preemptions(const config::Experiment& ex
   return out;
 }
 
+bool uses(const config::Experiment& experiment, TimelineAction action) {
+  const auto& chaos = experiment.chaos;
+  const auto& timeline = experiment.timeline;
+  if (chaos.every_s > 0 &&
+      std::count(chaos.kinds.begin(), chaos.kinds.end(), config::to_string(action)) > 0)
+    return true;
+  return std::any_of(timeline.begin(), timeline.end(),
+                     [&](const auto& event) { return event.action == action; });
+}
+
 std::vector<size_t> due(const std::vector<config::TimelineEvent>& timeline,
                         const std::set<size_t>& done, uint64_t steps_closed, double seconds) {
   std::vector<size_t> out;

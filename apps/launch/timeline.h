@@ -14,6 +14,9 @@ namespace swarm::launch {
 /// entry keeps its index, so a resumed run knows which ones are done.
 std::vector<config::TimelineEvent> with_preemptions(const config::Experiment& experiment);
 
+/// Whether the timeline or [chaos] may ever do `action`.
+bool uses(const config::Experiment& experiment, config::TimelineAction action);
+
 /// Indexes of entries whose time has come and that are not in `done`, in the order of the file.
 std::vector<size_t> due(const std::vector<config::TimelineEvent>& timeline,
                         const std::set<size_t>& done, uint64_t steps_closed, double seconds);

@@ -63,7 +63,9 @@ struct TimelineAct {
   template <class Visitor>
   void fields(Visitor& v) {
     v("index", index, "of the entry");
-    v("action", action, "`kill`, `stop`, `start`, `pause`, `resume` or `link`");
+    v("action", action,
+      "`kill`, `stop`, `start`, `pause`, `resume`, `link`, `cut`, `heal`, `full_disk` or "
+      "`free_disk`");
   }
 };
 
@@ -79,7 +81,9 @@ struct ChaosAct {
     v("index", index,
       "of the schedule, which a resumed run goes on with; missing when a node "
       "comes back");
-    v("action", action, "`kill`, `stop`, `start`, `pause` or `resume`");
+    v("action", action,
+      "`kill`, `stop` or their `start`, `pause` or `resume`, `cut` or `heal`, `full_disk` or "
+      "`free_disk`");
     v("coordinator", coordinator, "it was struck because it is the coordinator");
   }
 };

@@ -96,6 +96,27 @@ BOOST_AUTO_TEST_CASE(a_timeline_may_change_links_and_is_checked) {
       "only action = \"link\""));
 }
 
+BOOST_AUTO_TEST_CASE(a_path_a_timeline_and_a_storm_may_cut) {
+  const auto e =
+      good(kNodes +
+           "[[paths]]\nfrom=\"a-0\"\nto=\"*\"\ncut=true\n"
+           "[[timeline]]\nat_step=1\naction=\"link\"\nnode=\"a-0\"\nto=\"t\"\ncut=false\n"
+           "[[timeline]]\nat_step=2\naction=\"cut\"\nnode=\"t\"\n"
+           "[[timeline]]\nat_step=3\naction=\"free_disk\"\nnode=\"a-1\"\n"
+           "[chaos]\nevery_s=20\nkinds=[\"cut\", \"stop\"]\n");
+  BOOST_TEST(actors::link_shape(to_node_options(e, "t", "").links.shape, "t", "a-0").cut);
+  BOOST_TEST(*e.timeline[0].link.cut == false);
+  BOOST_TEST((e.timeline[1].action == TimelineAction::kCut));
+  BOOST_TEST((e.timeline[2].action == TimelineAction::kFreeDisk));
+  const std::string text = to_toml(e);
+  BOOST_TEST(to_toml(good(text)) == text);
+  BOOST_TEST(only("[[timeline]]\nat_step=1\naction=\"cut\"\nnode=\"a-*\"\n").key ==
+             "timeline.node");
+  BOOST_TEST(only("[chaos]\nevery_s=20\nkinds=[]\n").key == "chaos.kinds");
+  BOOST_TEST(only("[chaos]\nevery_s=20\nkinds=[\"link\"]\n").key == "chaos.kinds");
+  BOOST_TEST(only("[chaos]\nevery_s=0.01\n").key == "chaos.every_s");
+}
+
 BOOST_AUTO_TEST_CASE(what_was_written_reads_back_equal) {
   const auto e = good(kNodes +
                       "link_delay_s=0.05\n[[paths]]\nfrom=\"a-*\"\nto=\"t\"\nbytes_per_s=0\n"
@@ -127,6 +148,7 @@ BOOST_AUTO_TEST_CASE(changes_read_back_as_they_were_written) {
   way.node = "a-0";
   way.to = "t";
   way.delay_s = 0.2;
+  way.cut = true;
   const auto back = parse_links_toml(to_links_toml({own, way}), "links.toml");
   BOOST_REQUIRE(back.ok());
   BOOST_REQUIRE(back->size() == 2u);
@@ -136,6 +158,7 @@ BOOST_AUTO_TEST_CASE(changes_read_back_as_they_were_written) {
   BOOST_TEST(!(*back)[0].link_delay_s);
   BOOST_TEST((*back)[1].to == "t");
   BOOST_TEST(*(*back)[1].delay_s == 0.2);
+  BOOST_TEST(*(*back)[1].cut);
   BOOST_TEST(parse_links_toml("", "links.toml")->empty());
 }
 

@@ -2,6 +2,8 @@
 /// `swarm audit` and `swarm verify` prove, and they see it when it does not.
 #include <boost/test/unit_test.hpp>
 #include <fstream>
+#include <set>
+#include <string>
 
 #include "tests/system/swarm_process.h"
 
@@ -75,6 +77,19 @@ BOOST_AUTO_TEST_CASE(every_sample_counts_once_under_random_kills_and_pauses) {
   BOOST_TEST(audit.value("samples", 0) == 400 * 16);
   BOOST_TEST(audit.value("kills", 0) > 0);
   BOOST_TEST(audit.value("crashes", 0) == 0);
+  BOOST_TEST(ended.run.events("replicas_differ").empty());
+}
+
+BOOST_AUTO_TEST_CASE(every_sample_counts_once_under_cuts_and_full_disks) {
+  EndedRun ended({"training.steps=600", "chaos.every_s=2", "chaos.kinds=[\"cut\", \"full_disk\"]",
+                  "chaos.cut_for_s=1.8", "chaos.full_disk_for_s=1", "chaos.settle_s=0",
+                  "links.silence_limit_ms=1000", "links.heartbeat_every_ms=250",
+                  "checkpoint.every_steps=5", "run.stall_limit_s=60", "run.restarts=3"});
+  check_exact(ended);
+  std::set<std::string> actions;
+  for (const auto& event : ended.run.events("chaos")) actions.insert(event.value("action", ""));
+  for (const char* action : {"cut", "heal", "full_disk", "free_disk"})
+    BOOST_TEST(actions.count(action) == 1u, action);
   BOOST_TEST(ended.run.events("replicas_differ").empty());
 }
 

@@ -44,7 +44,7 @@ class Handshake {
 
   /// Whether the link may come up.
   bool done() const { return done_; }
-  /// Valid once done.
+  /// Valid once a hello was taken.
   const NodeInfo& peer() const { return peer_; }
   /// Of the other side: Role bits (actors/net/mail_roles.h); 0 before done.
   uint32_t roles() const { return roles_; }

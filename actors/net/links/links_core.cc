@@ -23,6 +23,10 @@ auto judge(const Conns& conns, const std::string& remote) {
   };
 }
 
+auto cuts(const LinkShaper& shaper) {
+  return [&shaper](const std::string& peer) { return shaper.cut(peer); };
+}
+
 void add_traffic(LinksStats& sum, const LinkStats& link) {
   for (size_t i = 0; i < kTrafficClasses; ++i) {
     sum.bytes_sent[i] += link.bytes_sent[i];
@@ -162,9 +166,9 @@ LinksCore::Dial& LinksCore::dial(const Endpoint& endpoint, std::optional<NodeId>
   Conn conn;
   conn.dialled = endpoint;
   conn.remote = endpoint.text();
-  conn.session = std::make_unique<Session>(options_, true, budget_, host_.now(), endpoint.text(),
-                                           &local_.admissions(),
-                                           Wanted{meant, judge(conns_, endpoint.text())});
+  conn.session = std::make_unique<Session>(
+      options_, true, budget_, host_.now(), endpoint.text(), &local_.admissions(),
+      Wanted{meant, judge(conns_, endpoint.text()), cuts(shaper_)});
   conns_.emplace(id, std::move(conn));
   shaper_.opened(id, host_.now());
   host_.open(id, endpoint);
@@ -195,7 +199,7 @@ ConnId LinksCore::accept(const std::string& from) {
   conn.remote = from;
   conn.session =
       std::make_unique<Session>(options_, false, budget_, host_.now(), from, &local_.admissions(),
-                                Wanted{std::nullopt, judge(conns_, from)});
+                                Wanted{std::nullopt, judge(conns_, from), cuts(shaper_)});
   conns_.emplace(id, std::move(conn));
   shaper_.opened(id, host_.now());
   return id;
@@ -232,7 +236,8 @@ void LinksCore::tick() {
   upkeep_.tick(now);
   std::vector<ConnId> due;
   for (const auto& [id, conn] : conns_) {
-    if (!conn.reading) conn.session->not_read(now);  // the silence is ours
+    const bool ours = !conn.reading && !shaper_.cut(conn.session->peer().name);
+    if (ours) conn.session->not_read(now);  // the silence
     if (conn.session->due(now) || !conn.session->output().empty() || upkeep_.may_end(conn, now))
       due.push_back(id);
   }

@@ -82,7 +82,7 @@ class LinksCore {
   /// A dial to the node has failed, here or by address; its mail is told by itself.
   void unreached(const NodeId& node);
   /// From now on the links are made to be like this; from the node itself, never from others.
-  void reshape(ShapeOptions shape) { shaper_.reshape(std::move(shape), host_.now()); }
+  void reshape(ShapeOptions shape);
   /// From a proxy. Without a request (promise.async()) mail goes one way.
   void send(const ActorId& to, const Mail& mail, caf::response_promise promise);
 

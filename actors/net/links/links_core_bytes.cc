@@ -13,6 +13,14 @@ void LinksCore::received(ConnId id, const void* data, size_t size) {
   if (waits) carry_due();
 }
 
+void LinksCore::reshape(ShapeOptions shape) {
+  shaper_.reshape(std::move(shape), host_.now());
+  std::vector<ConnId> ids;  // who was cut is read again, and the other way round
+  for (const auto& entry : conns_) ids.push_back(entry.first);
+  for (ConnId id : ids) settle(id);
+  carry_due();
+}
+
 void LinksCore::closed(ConnId id, const Error& why) {
   if (shaper_.inlet().end(id, why, host_.now())) return carry_due();
   lose(id, why);

@@ -152,6 +152,7 @@ void Session::on_greeting(const InFrame& frame) {
     close(answer.error(), true);
     return tell_refused(*options_, {remote_, dialled_, reason_.detail, {}});
   }
+  if (wanted_.cut && wanted_.cut(handshake_.peer().name)) return;  // too late, says dial_timeout
   if (handshake_.done() && wanted_.judge) {
     if (auto may = wanted_.judge(handshake_.peer(), (handshake_.roles() & kOperator) != 0); !may) {
       complaints_.refused = true;

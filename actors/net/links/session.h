@@ -49,6 +49,8 @@ struct Wanted {
   /// Asked before the link comes up, whether the other side has proven the run's key or not; empty: all
   /// may. Errors: kRefused.
   std::function<Status(const NodeInfo&, bool proven)> judge{};
+  /// Asked when the other side's name is known; true: the greeting was never heard. Empty: all are.
+  std::function<bool(const std::string& name)> cut{};
 };
 
 class Session {

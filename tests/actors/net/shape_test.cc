@@ -77,6 +77,22 @@ BOOST_AUTO_TEST_CASE(a_nodes_own_delay_is_added_and_holds_for_who_has_not_said_i
   BOOST_TEST(link_shape({{}, {path("*", "*", 1e6)}}, "a", "").send_bytes_per_s == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_cut_path_is_cut_both_ways_until_a_later_row_joins_it) {
+  ShapeOptions shape;
+  shape.paths = {{"a", "*", {}, {}, {}, true}};
+  BOOST_TEST(link_shape(shape, "a", "b").cut);
+  BOOST_TEST(link_shape(shape, "b", "a").cut);
+  BOOST_TEST(!link_shape(shape, "b", "c").cut);
+  BOOST_TEST(!link_shape(shape, "a", "").cut);  // nobody knows yet who it is
+  ShapeChange joined;
+  joined.node = "b";
+  joined.to = "a";
+  joined.cut = false;
+  apply(joined, "b", shape);
+  BOOST_TEST(!link_shape(shape, "a", "b").cut);
+  BOOST_TEST(link_shape(shape, "a", "c").cut);
+}
+
 BOOST_AUTO_TEST_CASE(a_change_changes_what_it_names_and_only_for_whom_it_names) {
   ShapeOptions shape;
   shape.node = {1e6, 2e6, 0.1, 0};

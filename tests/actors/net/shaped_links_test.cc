@@ -120,6 +120,9 @@ ShapeOptions own(double send, double receive, double delay_s, double jitter_s = 
 
 ShapeOptions paths(std::vector<PathShape> rows) { return {{}, std::move(rows)}; }
 
+/// `name` from all others.
+ShapeOptions cut_off(const std::string& name) { return paths({{name, "*", {}, {}, {}, true}}); }
+
 const auto kTenth = boost::test_tools::tolerance(0.1);
 
 }  // namespace
@@ -217,6 +220,55 @@ BOOST_AUTO_TEST_CASE(jitter_keeps_the_order_of_mail) {
   }
   swarm.system.advance(1s);
   BOOST_TEST(*b.seen == sent, boost::test_tools::per_element());
+}
+
+/// Each node is told of the cut, as RUN/links.toml tells them.
+BOOST_AUTO_TEST_CASE(what_is_said_across_a_short_cut_is_heard_when_it_ends) {
+  Swarm swarm;
+  auto a = swarm.start(1), b = swarm.start(2);
+  const auto to_b = swarm.sink_of(b, a), to_a = swarm.sink_of(a, b);
+  const auto first = swarm.ask(to_b, mail_of(0));
+  BOOST_REQUIRE(swarm.system.advance_until([&] { return first->here; }, 1s));
+  swarm.reshape(a, cut_off("node2"));
+  swarm.reshape(b, cut_off("node2"));
+  const auto there = swarm.ask(to_b, mail_of(0)), back = swarm.ask(to_a, mail_of(0));
+  swarm.system.advance(3s);
+  BOOST_TEST(!there->here);
+  BOOST_TEST(!back->here);
+  swarm.reshape(a, {});
+  swarm.reshape(b, {});
+  swarm.system.advance(100ms);
+  BOOST_TEST((there->here && !there->failed));
+  BOOST_TEST((back->here && !back->failed));
+  BOOST_TEST(a.lost->size() + b.lost->size() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_cut_link_dies_of_silence_and_no_other_can_be_made_until_it_ends) {
+  Swarm swarm;
+  auto a = swarm.start(1), b = swarm.start(2);
+  const auto sink = swarm.sink_of(b, a);
+  const auto first = swarm.ask(sink, mail_of(0));
+  BOOST_REQUIRE(swarm.system.advance_until([&] { return first->here; }, 1s));
+  swarm.reshape(a, cut_off("node2"));
+  swarm.reshape(b, cut_off("node2"));
+  swarm.system.advance(a.options.silence_limit / 2);
+  BOOST_TEST(a.lost->size() + b.lost->size() == 0u);
+  swarm.system.advance(a.options.silence_limit);
+  BOOST_TEST(a.lost->size() == 1u);
+  BOOST_TEST(b.lost->size() == 1u);
+  const auto began = swarm.system.now();
+  const auto again = swarm.ask(swarm.sink_of(b, a), mail_of(0));
+  BOOST_REQUIRE(swarm.system.advance_until([&] { return again->here; }, 60s));
+  BOOST_TEST(again->failed);
+  BOOST_TEST((swarm.system.now() - began > a.options.dial_timeout / 2));  // not refused: unheard
+  BOOST_TEST(b.seen->size() == 1u);
+  BOOST_TEST(a.lost->size() + b.lost->size() == 2u);  // nor did it come up and die again
+  swarm.reshape(a, {});
+  swarm.reshape(b, {});
+  swarm.system.advance(a.options.max_backoff);
+  const auto healed = swarm.ask(swarm.sink_of(b, a), mail_of(0));
+  BOOST_REQUIRE(swarm.system.advance_until([&] { return healed->here; }, 10s));
+  BOOST_TEST(!healed->failed);
 }
 
 BOOST_AUTO_TEST_CASE(what_was_sent_before_a_death_arrives_before_its_news) {

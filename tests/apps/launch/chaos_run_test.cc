@@ -57,6 +57,29 @@ BOOST_AUTO_TEST_CASE(a_paused_node_is_resumed_and_not_started) {
   BOOST_TEST((run.due(2, {}).at(0).action == TimelineAction::kResume));
 }
 
+BOOST_AUTO_TEST_CASE(a_cut_is_healed_and_a_full_disk_freed) {
+  const std::pair<const char*, std::pair<TimelineAction, TimelineAction>> kinds[] = {
+      {"cut", {TimelineAction::kCut, TimelineAction::kHeal}},
+      {"full_disk", {TimelineAction::kFullDisk, TimelineAction::kFreeDisk}}};
+  for (const auto& [kind, actions] : kinds) {
+    const auto options = experiment(std::string("every_s=10\ncut_for_s=1\nfull_disk_for_s=1\n") +
+                                    "targets=[\"peer\"]\nkinds=[\"" + kind + "\"]\n");
+    ChaosRun run(options);
+    const auto hit = run.due(5, {}), back = run.due(6, {});
+    BOOST_REQUIRE((hit.size() == 1u && back.size() == 1u));
+    BOOST_TEST((hit[0].kind == Kind::kHit && hit[0].action == actions.first));
+    BOOST_TEST((back[0].kind == Kind::kBack && back[0].action == actions.second));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_cut_is_spared_where_the_others_would_be_no_majority) {
+  const auto options = experiment("every_s=10\nkinds=[\"cut\"]\ntargets=[\"peer\"]\n");
+  ChaosFacts facts;
+  BOOST_TEST((ChaosRun(options).due(5, facts).at(0).kind == Kind::kHit));
+  facts.down = {"t"};  // of three
+  BOOST_TEST((ChaosRun(options).due(5, facts).at(0).kind == Kind::kSpare));
+}
+
 BOOST_AUTO_TEST_CASE(who_is_down_already_is_spared) {
   const auto options = experiment(std::string(kKills) + "targets=[\"peer\"]\nspare_last=false\n");
   ChaosRun run(options);

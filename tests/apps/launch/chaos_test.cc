@@ -125,6 +125,81 @@ BOOST_AUTO_TEST_CASE(the_last_of_a_kind_is_told_from_the_others) {
   BOOST_TEST(!is_last(e, {}, "nobody"));
 }
 
+BOOST_AUTO_TEST_CASE(a_mix_has_one_fault_in_the_first_half_of_each_window_and_each_kind_as_often) {
+  const auto schedule = chaos_schedule(
+      experiment("every_s=20\nend_after_s=1200\npause_for_s=2\nrestart_after_s=3\nseed=7\n"));
+  BOOST_REQUIRE(schedule.size() == 60u);
+  std::map<TimelineAction, int> kinds;
+  std::set<std::string> nodes;
+  for (size_t i = 0; i < schedule.size(); ++i) {
+    const double window = 20.0 * static_cast<double>(i);
+    BOOST_TEST((schedule[i].at_s >= window && schedule[i].at_s < window + 10));
+    ++kinds[schedule[i].action];
+    nodes.insert(schedule[i].node);
+    if (i % 5 == 4)
+      for (const auto& [kind, count] : kinds) BOOST_TEST(count == static_cast<int>(i / 5 + 1));
+  }
+  BOOST_TEST(kinds.size() == 5u);
+  BOOST_TEST(nodes.size() > 5u);
+}
+
+BOOST_AUTO_TEST_CASE(each_kind_of_a_mix_lasts_as_its_key_says_and_is_undone_by_its_own_opposite) {
+  const std::map<TimelineAction, std::pair<double, TimelineAction>> expected = {
+      {TimelineAction::kKill, {1, TimelineAction::kStart}},
+      {TimelineAction::kStop, {1, TimelineAction::kStart}},
+      {TimelineAction::kPause, {2, TimelineAction::kResume}},
+      {TimelineAction::kCut, {3, TimelineAction::kHeal}},
+      {TimelineAction::kFullDisk, {4, TimelineAction::kFreeDisk}}};
+  for (const auto& event :
+       chaos_schedule(experiment("every_s=20\nend_after_s=400\nrestart_after_s=1\npause_for_s=2\n"
+                                 "cut_for_s=3\nfull_disk_for_s=4\n"))) {
+    BOOST_TEST(event.down_for_s == expected.at(event.action).first);
+    BOOST_TEST((undoes(event.action) == expected.at(event.action).second));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_mix_has_the_chosen_kinds_only_and_fills_disks_of_peers_only) {
+  const auto schedule =
+      chaos_schedule(experiment("every_s=1\nend_after_s=300\nkinds=[\"full_disk\", \"cut\"]\n"
+                                "cut_for_s=0.2\nfull_disk_for_s=0.2\nsettle_s=0\n"));
+  BOOST_TEST(schedule.size() == 300u);
+  std::set<std::string> filled, cut;
+  for (const auto& event : schedule) {
+    BOOST_TEST((event.action == TimelineAction::kFullDisk || event.action == TimelineAction::kCut));
+    (event.action == TimelineAction::kCut ? cut : filled).insert(event.node);
+  }
+  BOOST_TEST(filled.size() == 6u);
+  BOOST_TEST((filled.count("seed") + filled.count("t-0") + filled.count(kTheCoordinator) == 0u));
+  BOOST_TEST(cut.size() == 10u);
+}
+
+BOOST_AUTO_TEST_CASE(a_mix_leaves_the_schedules_of_kills_and_pauses_as_they_are) {
+  const auto alone = chaos_schedule(
+      experiment("kill_every_s=1\nrestart_after_s=0\nsettle_s=0\nend_after_s=200\nseed=5\n"));
+  auto both = chaos_schedule(
+      experiment("kill_every_s=1\nrestart_after_s=0\nsettle_s=0\nend_after_s=200\nseed=5\n"
+                 "every_s=20\nkinds=[\"pause\"]\npause_for_s=0\n"));
+  both.erase(std::remove_if(both.begin(), both.end(),
+                            [](const auto& e) { return e.action == TimelineAction::kPause; }),
+             both.end());
+  BOOST_TEST(text(both) == text(alone));
+  // As drawn before there were mixes: the same seed is the same storm.
+  BOOST_TEST(text({alone.begin(), alone.begin() + 3}) ==
+             "0.033311 kill b-1\n1.130973 kill t-0\n2.856298 kill b-1\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_cut_leaves_the_others_a_majority) {
+  const auto e = experiment("");  // 8 peers and trainers
+  BOOST_TEST(!cuts_majority(e, {"a-0", "b-0"}));
+  BOOST_TEST(cuts_majority(e, {"a-0", "b-0", "t-0"}));
+  auto schedule =
+      chaos_schedule(experiment("every_s=1\nkinds=[\"cut\"]\ncut_for_s=100\nend_after_s=90\n"));
+  BOOST_TEST(schedule.size() == 3u);
+  schedule = chaos_schedule(
+      experiment("every_s=1\nkinds=[\"cut\"]\ncut_for_s=100\nend_after_s=90\nspare_last=false\n"));
+  BOOST_TEST(schedule.size() == 10u);
+}
+
 BOOST_AUTO_TEST_CASE(a_preempted_node_leaves_once_a_window_and_is_back_before_its_end) {
   auto e = experiment("start_after_s=5\nend_after_s=105\n");
   e.nodes[0].preempt_every_s = 20;

@@ -2,6 +2,12 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "records/catalogue.h"
+#include "records/metrics.h"
 
 namespace swarm::launch {
 namespace {
@@ -48,6 +54,35 @@ BOOST_AUTO_TEST_CASE(a_step_that_is_missing_or_no_number_is_another_curve) {
   BOOST_TEST(compare_curves(curve({5}), {curve({5, 4})}).missing == 1u);
   BOOST_TEST(!compare_curves(curve({5}), {curve({5, 4})}).same_curve());
   BOOST_TEST(!compare_curves(curve({5, NAN}), {curve({5, 4})}).same_curve());
+}
+
+BOOST_AUTO_TEST_CASE(what_chaos_did_is_read_with_what_it_cost_and_what_undid_it_is_not) {
+  char folder[] = "/tmp/swarm-test-XXXXXX";
+  BOOST_REQUIRE(::mkdtemp(folder) != nullptr);
+  std::ofstream metrics(std::string(folder) + "/metrics.jsonl");
+  for (uint64_t step = 0; step < 20; ++step) {
+    records::StepMetrics line;
+    line.step = step;
+    line.time_s = 1000.0 + static_cast<double>(step) + (step > 10 ? 3 : 0);
+    line.train_loss = 1;
+    metrics << to_json(line) << "\n";
+  }
+  metrics.close();
+  std::ofstream events(std::string(folder) + "/events.jsonl");
+  const std::pair<double, records::ChaosAct> acts[] = {{1010.5, {0, "cut", false}},
+                                                       {1012, {{}, "heal", false}}};
+  for (const auto& [time_s, act] : acts) {
+    auto event = records::make_event(-1, -1, act);
+    event.time_s = time_s;
+    events << to_json(event) << "\n";
+  }
+  events.close();
+  const auto curve = read_curve(folder);
+  std::filesystem::remove_all(folder);
+  BOOST_REQUIRE(curve.ok());
+  BOOST_REQUIRE(curve->costs.size() == 1u);
+  BOOST_TEST(curve->costs[0].kind == "cut");
+  BOOST_TEST(curve->costs[0].median_s == 3, boost::test_tools::tolerance(1e-6));
 }
 
 BOOST_AUTO_TEST_CASE(a_folder_without_a_run_is_an_error) {

@@ -69,13 +69,30 @@ BOOST_AUTO_TEST_CASE(a_spoilt_file_is_an_error_once_and_is_not_written_over) {
   BOOST_TEST((**a.poll()).node.link_delay_s == 0.1);  // nothing is changed any more
 }
 
+BOOST_AUTO_TEST_CASE(a_cut_is_a_path_to_all_others_and_its_healing_overrules_it) {
+  LinksFileWriter writer(path());
+  LinksFileReader reader(path(), "b", {});
+  BOOST_TEST(writer.cut("a", true).ok());
+  BOOST_TEST(actors::link_shape(**reader.poll(), "b", "a").cut);
+  BOOST_TEST(!actors::link_shape(**LinksFileReader(path(), "b", {}).poll(), "b", "c").cut);
+  BOOST_TEST(writer.cut("a", false).ok());
+  BOOST_TEST(!actors::link_shape(**reader.poll(), "b", "a").cut);
+}
+
 BOOST_AUTO_TEST_CASE(nodes_follow_where_links_may_change_only) {
   const LinksFileWriter writer(path());
-  config::TimelineEvent kill, link;
-  link.action = config::TimelineAction::kLink;
+  config::Experiment kills, links, cuts, storm;
+  kills.timeline.resize(1);
+  links.timeline.resize(2);
+  links.timeline[1].action = config::TimelineAction::kLink;
+  cuts.timeline.resize(1);
+  cuts.timeline[0].action = config::TimelineAction::kCut;
+  storm.chaos.every_s = 20;
   BOOST_TEST(!writer.wanted({}));
-  BOOST_TEST(!writer.wanted({kill}));
-  BOOST_TEST(writer.wanted({kill, link}));
+  BOOST_TEST(!writer.wanted(kills));
+  for (const auto& experiment : {links, cuts, storm}) BOOST_TEST(writer.wanted(experiment));
+  storm.chaos.kinds = {"kill", "full_disk"};
+  BOOST_TEST(!writer.wanted(storm));
   write("");
   BOOST_TEST(writer.wanted({}));
 }

@@ -12,7 +12,7 @@ Inlet::TimePoint::duration span(double seconds) {
 }  // namespace
 
 std::optional<Inlet::TimePoint> Inlet::Line::next_due() const {
-  if (held) return std::nullopt;
+  if (held || cut) return std::nullopt;
   if (const auto first = reads.next_due()) return first;
   return ended ? std::optional<TimePoint>(ends_at) : std::nullopt;
 }
@@ -21,6 +21,7 @@ void Inlet::shape(ConnId conn, const LinkShape& link, bool stranger) {
   Line& line = lines_[conn];
   line.delay_s = link.delay_s;
   line.jitter_s = link.jitter_s;
+  line.cut = link.cut;
   const double owed_s = limit_.limited() ? SendLimit::kBurst_s : 0;  // as a rule
   line.bound_bytes = stranger ? DelayLine::kStrangersBytes
                               : DelayLine::bound_bytes(link.known_receive_rate,
@@ -76,7 +77,7 @@ bool Inlet::may_read(ConnId conn) const {
   const auto found = lines_.find(conn);
   if (found == lines_.end()) return true;
   const Line& line = found->second;
-  if (line.waits || line.reads.bytes() > line.bound_bytes) return false;
+  if (line.cut || line.waits || line.reads.bytes() > line.bound_bytes) return false;
   return !line.held || line.delays();
 }
 

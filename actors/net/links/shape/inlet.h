@@ -3,8 +3,8 @@
 ///
 /// A connection that is read while the rate is used up is not read again before its turn; turns go
 /// round among those, so that a busy link does not starve another. What was read beyond the rate (a
-/// socket gives more before it can be stopped) waits until the rate would have let it through. Pure;
-/// one owner.
+/// socket gives more before it can be stopped) waits until the rate would have let it through. What
+/// comes while a connection is cut waits, and its end too, until it is cut no more. Pure; one owner.
 #pragma once
 
 #include <cstdint>
@@ -73,9 +73,10 @@ class Inlet {
     std::optional<Error> ended;
     TimePoint ends_at{};
     bool held = false;
+    bool cut = false;
     bool waits = false;  // for its turn to be read
 
-    bool delays() const { return delay_s > 0 || jitter_s > 0 || !reads.empty() || ended; }
+    bool delays() const { return cut || delay_s > 0 || jitter_s > 0 || !reads.empty() || ended; }
     std::optional<TimePoint> next_due() const;
   };
   TimePoint due(const Line& line, TimePoint now);

@@ -32,6 +32,9 @@ class LinkShaper {
   void named(ConnId conn, const std::string& peer, TimePoint now);
   void forget(ConnId conn);
 
+  /// Whether nothing is heard from `peer`; empty: its name is not known yet.
+  bool cut(const std::string& peer) const { return link_shape(shape_, own_name_, peer).cut; }
+
   SendTurns& turns() { return turns_; }
   const SendTurns& turns() const { return turns_; }
   Inlet& inlet() { return inlet_; }

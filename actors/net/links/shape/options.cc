@@ -5,7 +5,8 @@
 namespace swarm::actors {
 namespace {
 
-void say(const std::optional<double>& figure, double& out) {
+template <class T>
+void say(const std::optional<T>& figure, T& out) {
   if (figure) out = *figure;
 }
 
@@ -34,7 +35,7 @@ bool is_meant(const std::string& pattern, const std::string& name) {
 void apply(const ShapeChange& change, const std::string& own_name, ShapeOptions& shape) {
   if (!change.to.empty()) {
     shape.paths.push_back(
-        {change.node, change.to, change.bytes_per_s, change.delay_s, change.jitter_s});
+        {change.node, change.to, change.bytes_per_s, change.delay_s, change.jitter_s, change.cut});
     return;
   }
   if (!is_meant(change.node, own_name)) return;
@@ -50,9 +51,11 @@ LinkShape link_shape(const ShapeOptions& shape, const std::string& own_name,
   double arriving_rate = 0;
   if (!peer.empty()) {
     for (const auto& path : shape.paths) {
-      if (is_meant(path.from, own_name) && is_meant(path.to, peer))
-        say(path.bytes_per_s, link.send_bytes_per_s);
-      if (!is_meant(path.from, peer) || !is_meant(path.to, own_name)) continue;
+      const bool out = is_meant(path.from, own_name) && is_meant(path.to, peer);
+      const bool in = is_meant(path.from, peer) && is_meant(path.to, own_name);
+      if (out) say(path.bytes_per_s, link.send_bytes_per_s);
+      if (out || in) say(path.cut, link.cut);
+      if (!in) continue;
       say(path.bytes_per_s, arriving_rate);
       say(path.delay_s, link.delay_s);
       say(path.jitter_s, link.jitter_s);

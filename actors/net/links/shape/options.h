@@ -26,8 +26,10 @@ struct NodeShape {
 struct PathShape {
   std::string from, to;  ///< Names of nodes; a * stands for any letters.
   std::optional<double> bytes_per_s, delay_s, jitter_s;
+  /// Nothing passes between the two, in either direction, though their connections stay.
+  std::optional<bool> cut{};
 
-  bool says_nothing() const { return !bytes_per_s && !delay_s && !jitter_s; }
+  bool says_nothing() const { return !bytes_per_s && !delay_s && !jitter_s && !cut; }
 };
 
 /// All that the links of one node need to know.
@@ -42,11 +44,12 @@ struct ShapeChange {
   std::string to;    ///< Empty: the node's own figures; else the path from `node` to `to`.
   std::optional<double> send_bytes_per_s, receive_bytes_per_s, link_delay_s, link_jitter_s;  // own
   std::optional<double> bytes_per_s, delay_s, jitter_s;                                      // path
+  std::optional<bool> cut{};                                                                 // path
 
   bool names_own() const {
     return send_bytes_per_s || receive_bytes_per_s || link_delay_s || link_jitter_s;
   }
-  bool names_path() const { return bytes_per_s || delay_s || jitter_s; }
+  bool names_path() const { return bytes_per_s || delay_s || jitter_s || cut; }
 };
 
 /// Whether a node's name is meant by `pattern`, in which a * stands for any letters.
@@ -62,6 +65,7 @@ struct LinkShape {
   double jitter_s = 0;
   /// The lowest rate that is known to hold for what is received; 0: none is known.
   double known_receive_rate = 0;
+  bool cut = false;  ///< Nothing that is received is heard.
 };
 /// The link to `peer`, empty while its name is not known: then only the node's own figures count.
 LinkShape link_shape(const ShapeOptions& shape, const std::string& own_name,
