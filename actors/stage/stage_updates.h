@@ -32,6 +32,8 @@ class StageUpdates {
   /// For compute jobs: what updates the parameters after a backward; null: nothing does.
   virtual std::shared_ptr<LocalUpdater> updater() const { return nullptr; }
   virtual void updated(const LocalUpdates&) {}
+  /// The gradient sum of this epoch is not what the last add left: nothing was added to it any more.
+  virtual void sum_changed(uint64_t) {}
 
   // -- mail
   /// The kinds of this mode: CloseStep and CommitStep, or EndPeriod. Errors besides theirs:

@@ -171,6 +171,18 @@ struct SumDropped {
   }
 };
 
+struct GradientSumChanged {
+  static constexpr EventInfo kInfo{
+      "gradient_sum_changed", Level::kError, Place::kTrouble, kRemarkable,
+      "The peer's gradient sum is not what the last add left: it drops "
+      "it. Its memory may be broken."};
+  uint64_t slots = 0;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("slots", slots, "contributions that were in it; they are computed again");
+  }
+};
+
 struct Collapsed {
   static constexpr EventInfo kInfo{"collapsed", Level::kWarn, Place::kNone, kNeedsReason,
                                    "Work done ahead of an update was given up (delayed updates)."};
@@ -283,7 +295,7 @@ struct SlowWay {
 using PeerEvents =
     EventList<PeerFailed, Initialized, Restored, LoadFailed, Learns, DownloadResumed,
               KeptRangesRefused, LearnerTooSlow, Joined, Resumed, Suspended, Averaged, RoundFailed,
-              SumDropped, Collapsed, Checkpointed, CheckpointFailed, NonFinite, UpdateRefused,
-              Rerouted, ReroutedServed, SlowWay>;
+              SumDropped, GradientSumChanged, Collapsed, Checkpointed, CheckpointFailed, NonFinite,
+              UpdateRefused, Rerouted, ReroutedServed, SlowWay>;
 
 }  // namespace swarm::records
