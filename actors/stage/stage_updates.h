@@ -62,6 +62,9 @@ class StageUpdates {
 /// The mode that context.deps.training asks for.
 std::unique_ptr<StageUpdates> make_stage_updates(StageContext& context);
 
+/// What is in memory is of no step any more.
+void give_up_state(StageContext& context, StageUpdates& updates);
+
 using Promises = std::vector<caf::response_promise>;
 void deliver(Promises& promises, const Result<Mail>& reply);
 /// Asks the averager; `done(Result<AverageResult>)`, at the latest after options.transfer_limit.

@@ -53,6 +53,20 @@ struct LoadFailed {
   }
 };
 
+struct StateRefused {
+  static constexpr EventInfo kInfo{"state_refused", Level::kError, Place::kTrouble, kRemarkable,
+                                   "What neighbours handed the peer is not the state that the "
+                                   "coordinator says: it asks others."};
+  std::string from;
+  Hex checksum{}, right{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("from", from, "names of the neighbours' nodes");
+    v("checksum", checksum, "of what they handed over");
+    v("right", right, "as the coordinator says");
+  }
+};
+
 struct Learns {
   static constexpr EventInfo kInfo{"learns", Level::kInfo, Place::kRecovery, kPlain,
                                    "The peer takes the state from neighbours that train on."};
@@ -293,7 +307,7 @@ struct SlowWay {
 };
 
 using PeerEvents =
-    EventList<PeerFailed, Initialized, Restored, LoadFailed, Learns, DownloadResumed,
+    EventList<PeerFailed, Initialized, Restored, LoadFailed, StateRefused, Learns, DownloadResumed,
               KeptRangesRefused, LearnerTooSlow, Joined, Resumed, Suspended, Averaged, RoundFailed,
               SumDropped, GradientSumChanged, Collapsed, Checkpointed, CheckpointFailed, NonFinite,
               UpdateRefused, Rerouted, ReroutedServed, SlowWay>;

@@ -246,4 +246,28 @@ BOOST_FIXTURE_TEST_CASE(the_fault_flip_bit_turns_a_bit_of_the_moments, FlippedMo
   check_end(4);
 }
 
+// Its source says one thing to the coordinator and another to who fetches.
+BOOST_FIXTURE_TEST_CASE(a_state_that_is_not_what_the_coordinator_says_is_refused, Twos) {
+  using swarm::proto::RegisterPeer;
+  BOOST_TEST(run_to_end());
+  kill("stage0b");
+  net.set_filter([](const swarm::NodeId&, const swarm::ActorId&, const swarm::actors::Mail& mail) {
+    if (mail.kind != swarm::proto::KIND_REGISTER_PEER) return swarm::sim::Fate::kDeliver;
+    auto& message = const_cast<RegisterPeer&>(mail.as<RegisterPeer>());
+    if (message.stage() == 0 && message.has_state()) message.set_checksum(1);
+    return swarm::sim::Fate::kDeliver;
+  });
+  system.advance(3s);  // the coordinator has heard it
+  start("stage0b");
+  BOOST_TEST(system.advance_until([&] { return events->count("state_refused") > 0; }, 20s, 10ms));
+  for (const auto& event : events->events)
+    if (const auto refused = event.as<swarm::records::StateRefused>()) {
+      BOOST_TEST(refused->from == "stage0a");
+      BOOST_TEST(refused->right.value == 1u);
+    }
+  net.set_filter({});
+  BOOST_TEST(system.advance_until(
+      [&] { return stage("stage0b").parameters() == stage("stage0a").parameters(); }, 60s, 10ms));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
