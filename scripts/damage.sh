@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Damage of every kind, as a user meets it: eight peers in four stages train on this machine, something of
 # one of them breaks, and the run must end exact (`swarm audit`), equal to one process (`swarm verify`),
-# with equal replicas, and with an event that names what broke. docs/training_protocol.md, "Corruption".
+# with equal replicas, and with an event that names what broke. docs/training_protocol.md, "The end of a step".
 #
 #   scripts/damage.sh [--swarm BINARY] [--seconds N] [CASE...]   all cases by default
 #
@@ -97,10 +97,12 @@ wait_for_step() {
 
 # kill -9 of the launcher, then of every node.
 kill_all() {
-  local pid
+  local pid pids
   kill -9 "$launcher" 2>/dev/null || true
-  for pid in $(cat "$run"/nodes/*/node.json 2>/dev/null | grep -oE '"pid": ?[0-9]+' | grep -oE '[0-9]+'); do
-    kill -9 "$pid" 2>/dev/null || true
+  mapfile -t pids < <(grep -ohE '"pid": ?[0-9]+' "$run"/nodes/*/node.json 2>/dev/null | grep -oE '[0-9]+')
+  for pid in "${pids[@]}"; do
+    # Another process may have the number of a node that has ended.
+    [[ $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) == *"$folder"* ]] && kill -9 "$pid" 2>/dev/null
   done
   wait "$launcher" 2>/dev/null || true
   launcher=
@@ -122,20 +124,17 @@ break_database() {
   esac
 }
 
-# The victim's disk is a small one from the start of the run on, and has no room from step 20 on.
+# The victim's folder comes to lie on a small disk, which has no room from step 20 on.
 full_disk() {
   local disk=$folder/disk began
-  mkdir -p "$disk"
-  mount -t tmpfs -o size=64m damage "$disk"
-  start
-  mkdir -p "$disk/db"
-  wait_for_step 5
+  start && wait_for_step 5 || return 1
   kill_all
-  cp -a "$run/nodes/$victim/." "$disk/"
-  mount --bind "$disk" "$run/nodes/$victim"
+  mkdir "$disk"
+  mount -t tmpfs -o size=64m damage "$disk" && cp -a "$run/nodes/$victim/." "$disk/" &&
+    mount --bind "$disk" "$run/nodes/$victim" || { why="no disk could be mounted"; return 1; }
   "$swarm" run --resume "$run" --quiet >"$folder/said.txt" 2>&1 &
   launcher=$!
-  wait_for_step 20
+  wait_for_step 20 || return 1
   cat /dev/zero >"$disk/fill" 2>/dev/null || true
   began=$(newest_step)
   sleep "$full_s"
@@ -152,11 +151,11 @@ named() {
     { why="no event $1 names $victim"; return 1; }
 }
 
-# The last update of each replica left the same bits.
+# The last update, of step $1 - 1, left the same bits at all replicas of a stage.
 equal() {
   local stage sums
   for stage in 0 1 2 3; do
-    sums=$(cat "$run"/nodes/*/audit.jsonl | grep '"committed"\|"checksum"' | grep -E "\"stage\": ?$stage[,}]" |
+    sums=$(grep -hE '"kind": ?"committed"' "$run"/nodes/*/audit.jsonl | grep -E "\"stage\": ?${stage}[,}]" |
       grep -E "\"step\": ?$(($1 - 1))[,}]" | grep -oE '"checksum": ?"[0-9a-f]+"' | sort -u | wc -l)
     ((sums == 1)) || { why="stage $stage ends with $sums checksums"; return 1; }
   done

@@ -333,7 +333,8 @@ class RocksdbCheckpointStore final : public CheckpointStore {
       const rocksdb::Status opened = writable
                                          ? rocksdb::DB::Open(options_, directory_, &raw)
                                          : rocksdb::DB::OpenForReadOnly(options_, directory_, &raw);
-      if (!opened.ok()) return to_error(opened, "opening the store again");
+      if (!opened.ok())
+        return Error{ErrorCode::kIo, "opening the store again: " + opened.ToString()};
       std::unique_lock<std::shared_mutex> lock(db_mutex_);
       db_.reset(raw);
     }

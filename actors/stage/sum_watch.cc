@@ -7,7 +7,7 @@ SumWatch SumWatch::of(const std::string& node, const TrainingOptions& training,
                       const StageServerOptions& options, const FaultOptions& faults) {
   auto fault = tensor::parse_bit_fault(faults.flip_bit);
   if (fault && fault->node != node) fault.reset();
-  return SumWatch(options.check_gradient_sum && !training.asynchronous(), std::move(fault));
+  return SumWatch(options.check_gradient_sum && training.replicas_equal(), std::move(fault));
 }
 
 bool SumWatch::intact(tensor::Stage& stage, uint64_t epoch) {

@@ -1,5 +1,5 @@
 /// On the compute actor's thread: whether the gradient sum is still what the last add left, each time that
-/// it is used (docs/training_protocol.md, "Corruption").
+/// it is used (docs/training_protocol.md, "The end of a step").
 #pragma once
 
 #include <cstdint>

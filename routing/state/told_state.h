@@ -1,5 +1,5 @@
 /// The coordinator's word about the state that a peer fetches, against what neighbours hand it
-/// (docs/training_protocol.md, "Corruption").
+/// (docs/training_protocol.md, "The end of a step").
 ///
 /// Pure; not thread-safe; one owner.
 #pragma once
