@@ -11,6 +11,7 @@
 #include "config/nearest.h"
 #include "config/schema.h"
 #include "config/shape_changes.h"
+#include "tensor/core/bit_fault_options.h"
 
 namespace swarm::config {
 namespace {
@@ -187,6 +188,11 @@ class Checker {
   void check_faults() {
     check_numbers("faults.drop_gradient", e_.base.faults.drop_gradient, "STEP:SLOT", 2);
     check_numbers("faults.non_finite", e_.base.faults.non_finite, "STEP:SLOT:STAGE", 3);
+    const std::string& flip = e_.base.faults.flip_bit;
+    if (!flip.empty() && !tensor::parse_bit_fault(flip))
+      error("faults.flip_bit",
+            "expected \"NODE:PART:STEP\", PART being parameters, moments or gradient_sum, found " +
+                quote(flip));
   }
 
   /// `text` is empty or `count` short numbers with colons between.

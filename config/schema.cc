@@ -268,6 +268,9 @@ void add_roles(ExperimentBuilder& b) {
         "A device that is busy with one job for so long hangs: the peer ends and starts again.");
   b.add("transfer_limit_ms", AT(base.stage_server.transfer_limit), in(1, 24 * kHourMs),
         "An averaging round or a download of state that takes longer has failed.");
+  b.add("check_gradient_sum", AT(base.stage_server.check_gradient_sum), {},
+        "Do not use a gradient sum that has changed by itself between two uses (a broken memory). "
+        "With each microbatch the sum is read twice: about 1 ns a parameter. Synchronous only.");
   b.section("averager", false);
   // Members make the plan of a round each by itself: these must be equal, so they count as well.
   auto& topology =
@@ -360,6 +363,10 @@ void add_estimates(ExperimentBuilder& b) {
   b.add("non_finite", AT(base.faults.non_finite), {},
         "\"STEP:SLOT:STAGE\": every peer of that stage finds this microbatch not finite, to show "
         "that it is skipped. Never in real runs.");
+  b.add(
+      "flip_bit", AT(base.faults.flip_bit), {},
+      "\"NODE:PART:STEP\": a bit of that node's parameters, moments or gradient_sum turns in that "
+      "step, to show that it is repaired. Never in real runs.");
 }
 
 // rows: a key each

@@ -13,6 +13,10 @@
 #include "common/buffer.h"
 #include "common/result.h"
 
+namespace rocksdb {
+class Env;
+}
+
 namespace swarm::storage {
 
 struct CheckpointKey {
@@ -64,6 +68,8 @@ struct CheckpointStoreOptions {
   /// Values are cut into chunks of this size [64 B, 64 MiB], each with its own checksum. May change
   /// between openings. Smaller: less memory held while reading, more bookkeeping.
   uint32_t chunk_bytes = 4u << 20;
+  /// Where the files are; it outlives the store. Null: the machine's disks.
+  rocksdb::Env* env = nullptr;
 };
 
 /// Opens or creates the store. One process at a time: kIo if locked. Errors: kCorruptCheckpoint (it is

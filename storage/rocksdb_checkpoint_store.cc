@@ -11,9 +11,12 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <shared_mutex>
 
 #include "storage/checkpoint_store.h"
+#include "storage/set_aside.h"
 #include "storage/snapshot_manifest.h"
+#include "storage/store_keys.h"
 
 // Layout and order of writes: docs/checkpoint_format.md.
 //
@@ -25,29 +28,6 @@ namespace swarm::storage {
 namespace {
 
 constexpr size_t kWriteBufferBytes = 16u << 20;
-constexpr char kManifestTag = 'm', kMarkerTag = 'p', kChunkTag = 'c', kPinTag = 'k';
-
-std::string big_endian(uint64_t word, int bytes = 8) {
-  std::string out;
-  for (int i = bytes - 1; i >= 0; --i) out += static_cast<char>(word >> (8 * i));
-  return out;
-}
-
-uint64_t from_big_endian(std::string_view bytes) {
-  uint64_t word = 0;
-  for (char c : bytes) word = (word << 8) | static_cast<uint8_t>(c);
-  return word;
-}
-
-std::string stream_prefix(const std::string& stream) { return kManifestTag + stream + '\0'; }
-std::string manifest_key(const CheckpointKey& key) {
-  return stream_prefix(key.stream) + big_endian(key.step);
-}
-std::string pin_key(const std::string& stream) { return kPinTag + stream; }
-std::string marker_key(uint64_t put_id) { return kMarkerTag + big_endian(put_id); }
-std::string chunk_key(uint64_t put_id, uint64_t index) {
-  return kChunkTag + big_endian(put_id) + big_endian(index, 4);
-}
 
 std::string text(const CheckpointKey& key) {
   return fmt::format("snapshot {} at step {}", key.stream, key.step);
@@ -72,19 +52,6 @@ Error open_error(const rocksdb::Status& status, const std::string& directory) {
                        status.IsNotSupported() || status.IsInvalidArgument();
   return {damaged ? ErrorCode::kCorruptCheckpoint : ErrorCode::kIo,
           "cannot open the checkpoint store '" + directory + "': " + reason};
-}
-
-/// Without the file that says which of them count RocksDB would begin anew, and delete the others.
-bool beheaded(const std::string& directory) {
-  std::error_code error;
-  if (std::filesystem::exists(directory + "/CURRENT", error)) return false;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename();
-    if (name.rfind("MANIFEST-", 0) == 0 || entry.path().extension() == ".sst" ||
-        entry.path().extension() == ".blob")
-      return true;
-  }
-  return false;
 }
 
 rocksdb::Options rocksdb_options() {
@@ -115,8 +82,12 @@ using Iterator = std::unique_ptr<rocksdb::Iterator>;
 
 class RocksdbCheckpointStore final : public CheckpointStore {
  public:
-  RocksdbCheckpointStore(std::unique_ptr<rocksdb::DB> db, uint32_t chunk_bytes)
-      : db_(std::move(db)), chunk_bytes_(chunk_bytes) {}
+  RocksdbCheckpointStore(std::unique_ptr<rocksdb::DB> db, rocksdb::Options options,
+                         const CheckpointStoreOptions& store)
+      : db_(std::move(db)),
+        options_(std::move(options)),
+        directory_(store.directory),
+        chunk_bytes_(store.chunk_bytes) {}
 
   /// Removes what torn puts left behind and finds the first free put id.
   Status recover() {
@@ -153,6 +124,7 @@ class RocksdbCheckpointStore final : public CheckpointStore {
 
   Status pin(const std::string& stream, uint64_t step) override {
     std::lock_guard<std::mutex> lock(write_mutex_);
+    if (Status open = reopen(); !open.ok()) return open;
     auto stored = steps(stream);
     if (!stored.ok()) return stored.error();
     if (std::count(stored->begin(), stored->end(), step) == 0 || pinned(stream) == step) return {};
@@ -166,6 +138,7 @@ class RocksdbCheckpointStore final : public CheckpointStore {
   Result<Buffer> front(const CheckpointKey& key, uint64_t bytes_wanted) const override {
     Status valid = check_stream(key.stream);
     if (!valid.ok()) return valid.error();
+    std::shared_lock<std::shared_mutex> lock(db_mutex_);
     // A snapshot of the database: retention may delete the chunks while they are being read.
     auto release = [this](const rocksdb::Snapshot* s) { db_->ReleaseSnapshot(s); };
     std::unique_ptr<const rocksdb::Snapshot, decltype(release)> view(db_->GetSnapshot(), release);
@@ -185,6 +158,7 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     if (!valid.ok()) return valid.error();
     std::vector<uint64_t> found;
     std::string prefix = stream_prefix(stream);
+    std::shared_lock<std::shared_mutex> lock(db_mutex_);
     Iterator it(db_->NewIterator({}));
     for (it->Seek(prefix); it->Valid() && it->key().starts_with(prefix); it->Next())
       found.push_back(from_big_endian(it->key().ToStringView().substr(prefix.size())));
@@ -194,6 +168,7 @@ class RocksdbCheckpointStore final : public CheckpointStore {
 
   Status drop_newer(const std::string& stream, uint64_t step) override {
     std::lock_guard<std::mutex> lock(write_mutex_);
+    if (Status open = reopen(); !open.ok()) return open;
     auto stored = steps(stream);
     if (!stored.ok()) return stored.error();
     rocksdb::WriteBatch batch;
@@ -207,6 +182,7 @@ class RocksdbCheckpointStore final : public CheckpointStore {
 
   Result<std::vector<std::string>> streams() const override {
     std::vector<std::string> found;
+    std::shared_lock<std::shared_mutex> lock(db_mutex_);
     Iterator it(db_->NewIterator({}));
     it->Seek({&kManifestTag, 1});
     while (it->Valid() && it->key()[0] == kManifestTag) {
@@ -226,6 +202,7 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     if (value.size() / chunk_bytes_ >= UINT32_MAX)
       return Error{ErrorCode::kInvalidArgument, text(key) + " has too many chunks"};
     std::lock_guard<std::mutex> lock(write_mutex_);
+    if (Status open = reopen(); !open.ok()) return open;
     Result<Buffer> old = get(key);
     const bool differs = old.ok() && old->view() != value.view();
     if (differs && !replace)
@@ -243,10 +220,8 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     if ((!old.ok() || differs) && shown) {
       auto manifest = SnapshotManifest::describe(value, next_put_id_++, chunk_bytes_);
       Status written = write_chunks(manifest, value);
-      if (!written.ok()) {
-        abandon(manifest.put_id);
-        return written;
-      }
+      failed_ |= !written.ok();
+      if (!written.ok()) return written;
       batch.Put(manifest_key(key), manifest.encode());
     }
     if (batch.Count() == 0) return {};
@@ -343,15 +318,29 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     rocksdb::WriteOptions options;
     options.sync = true;
     rocksdb::Status status = db_->Write(options, &batch);
+    failed_ |= !status.ok();
     if (!status.ok()) return Error{ErrorCode::kIo, what + ": " + status.ToString()};
     return {};
   }
 
-  /// A put failed half way: what it wrote goes now if the disk allows, else at the next open.
-  void abandon(uint64_t put_id) {
-    rocksdb::WriteBatch batch;
-    remove_chunks(batch, put_id);
-    (void)commit(batch, "removing an unfinished snapshot");
+  /// After a write that failed RocksDB refuses all others, however much room there is again, and
+  /// DB::Resume() only helps with some. So the next write opens the database anew, which also removes what
+  /// failed half way. It can be read at any time.
+  Status reopen() {
+    if (!failed_) return {};
+    for (const bool writable : {false, true}) {
+      rocksdb::DB* raw = nullptr;
+      const rocksdb::Status opened = writable
+                                         ? rocksdb::DB::Open(options_, directory_, &raw)
+                                         : rocksdb::DB::OpenForReadOnly(options_, directory_, &raw);
+      if (!opened.ok())
+        return Error{ErrorCode::kIo, "opening the store again: " + opened.ToString()};
+      std::unique_lock<std::shared_mutex> lock(db_mutex_);
+      db_.reset(raw);
+    }
+    Status recovered = recover();
+    failed_ = !recovered.ok();
+    return recovered;
   }
 
   /// Deletes the blob files of removed snapshots: a compaction of keys only, as values stay in
@@ -363,9 +352,13 @@ class RocksdbCheckpointStore final : public CheckpointStore {
   }
 
   std::unique_ptr<rocksdb::DB> db_;
-  uint32_t chunk_bytes_;
-  std::mutex write_mutex_;    // puts and drops, one at a time; reads need no lock
-  uint64_t next_put_id_ = 1;  // under write_mutex_
+  mutable std::shared_mutex db_mutex_;  // who reads shares it; it is another database afterwards
+  const rocksdb::Options options_;
+  const std::string directory_;
+  const uint32_t chunk_bytes_;
+  std::mutex write_mutex_;    // puts, pins and drops, one at a time
+  uint64_t next_put_id_ = 1;  // under write_mutex_, as what follows
+  bool failed_ = false;       // a write has, since the database was opened
 };
 
 }  // namespace
@@ -385,10 +378,12 @@ Result<std::shared_ptr<CheckpointStore>> open_rocksdb_checkpoint_store(
     return Error{ErrorCode::kCorruptCheckpoint,
                  "the checkpoint store '" + options.directory + "' has files, but no CURRENT"};
   rocksdb::DB* raw = nullptr;
-  rocksdb::Status status = rocksdb::DB::Open(rocksdb_options(), options.directory, &raw);
+  rocksdb::Options settings = rocksdb_options();
+  if (options.env != nullptr) settings.env = options.env;
+  rocksdb::Status status = rocksdb::DB::Open(settings, options.directory, &raw);
   if (!status.ok()) return open_error(status, options.directory);
-  auto store = std::make_shared<RocksdbCheckpointStore>(std::unique_ptr<rocksdb::DB>(raw),
-                                                        options.chunk_bytes);
+  auto store = std::make_shared<RocksdbCheckpointStore>(std::unique_ptr<rocksdb::DB>(raw), settings,
+                                                        options);
   Status recovered = store->recover();
   if (!recovered.ok())
     return Error{recovered.code(), "the checkpoint store '" + options.directory +

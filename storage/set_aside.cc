@@ -14,4 +14,16 @@ Result<std::string> set_aside(const std::string& path, const std::string& time) 
   return free;
 }
 
+bool beheaded(const std::string& directory) {
+  std::error_code error;
+  if (std::filesystem::exists(directory + "/CURRENT", error)) return false;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename();
+    if (name.rfind("MANIFEST-", 0) == 0 || entry.path().extension() == ".sst" ||
+        entry.path().extension() == ".blob")
+      return true;
+  }
+  return false;
+}
+
 }  // namespace swarm::storage

@@ -11,4 +11,8 @@ namespace swarm::storage {
 /// deleted. Returns the new path. Errors: kIo.
 Result<std::string> set_aside(const std::string& path, const std::string& time);
 
+/// A database of RocksDB's without the file that says which of the others count: it would begin anew,
+/// and delete them.
+bool beheaded(const std::string& directory);
+
 }  // namespace swarm::storage

@@ -197,6 +197,10 @@ Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, Term t
   const auto pause = std::chrono::duration_cast<milliseconds>(verdict.retry_after);
   reply.set_retry_after_ms(static_cast<uint32_t>(pause.count()));
   for (const PeerId& source : verdict.sources) *reply.add_sources() = book.to_proto(source);
+  if (verdict.word) {
+    reply.set_checksum(verdict.word->checksum);
+    reply.set_history(verdict.word->history.value());
+  }
   reply.set_term(term.value());
   reply.set_min_attempt(min_attempt.value());
   reply.set_peers(peers);

@@ -159,7 +159,7 @@ void Microbatches::run_forward(const Key& key, Work& work) {
 void Microbatches::run_backward(const Key& key, Work& work) {
   work.kept = false;  // backward forgets the key, whatever comes of it
   const Adding adding = decide_adding(work.microbatch);
-  auto job = [key, adds = adding.adds, fault = injected_non_finite(key),
+  auto job = [key, adding, fault = injected_non_finite(key), watch = context_.sum_watch,
               updater = updates_.updater(), samples = work.microbatch.input.samples,
               gradient = work.downstream->gradient](tensor::Stage& stage) -> Result<Pass> {
     if (fault) {
@@ -167,9 +167,12 @@ void Microbatches::run_backward(const Key& key, Work& work) {
       return Error{ErrorCode::kNonFinite, "faults.non_finite"};
     }
     uint64_t forward = stage.updates_at_forward(key).value_or(stage.updates());
+    const bool changed = adding.adds && !watch->intact(stage, adding.epoch);
+    const bool adds = adding.adds && !changed;
     auto back = stage.backward(key, gradient, adds);
     if (!back) return back.error();
-    Pass pass{std::move(*back), 0, {}};
+    Pass pass{std::move(*back), 0, {}, changed};
+    if (adds) watch->added(stage, adding.epoch, key.step);
     if (updater && adds) pass.updates = updater->added(stage, samples, forward, key.step);
     return pass;
   };
@@ -184,14 +187,17 @@ void Microbatches::run_backward(const Key& key, Work& work) {
 void Microbatches::run_last_stage(const Key& key, Work& work) {
   const Adding adding = decide_adding(work.microbatch);
   const bool only = work.microbatch.forward_only;
-  auto job = [key, only, adds = adding.adds, input = work.microbatch.input,
-              updater = updates_.updater(),
+  auto job = [key, only, adding, input = work.microbatch.input, updater = updates_.updater(),
+              watch = context_.sum_watch,
               fault = injected_non_finite(key)](tensor::Stage& stage) -> Result<Pass> {
     if (fault) return Error{ErrorCode::kNonFinite, "faults.non_finite"};
     uint64_t forward = stage.updates();
+    const bool changed = adding.adds && !watch->intact(stage, adding.epoch);
+    const bool adds = adding.adds && !changed;
     auto loss = stage.forward_backward(key, input, adds, only);
     if (!loss) return loss.error();
-    Pass pass{std::move(loss->gradient), loss->loss_sum, {}};
+    Pass pass{std::move(loss->gradient), loss->loss_sum, {}, changed};
+    if (adds) watch->added(stage, adding.epoch, key.step);
     if (updater && adds) pass.updates = updater->added(stage, input.samples, forward, key.step);
     return pass;
   };
@@ -269,8 +275,11 @@ void Microbatches::backward_done(const Key& key, const Adding& adding, Result<Pa
                                  double seconds) {
   computing_ = false;
   auto& contributions = context_.contributions;
+  const bool changed = pass && pass->sum_changed;
   if (adding.enters)
-    pass ? contributions.added(key, adding.epoch) : contributions.failed(key, adding.epoch);
+    pass && !changed ? contributions.added(key, adding.epoch)
+                     : contributions.failed(key, adding.epoch);
+  if (changed) updates_.sum_changed(adding.epoch);
   if (pass) updates_.updated(pass->updates);
   if (Desk::Resident* resident = desk_.computed(key)) {
     Work& work = resident->payload;

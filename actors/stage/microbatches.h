@@ -59,6 +59,7 @@ class Microbatches {
     tensor::EncodedTensor tensor;
     double loss_sum = 0;
     LocalUpdates updates;
+    bool sum_changed = false;  ///< By itself, so that nothing was added to it.
   };
   struct Adding {  ///< Whether a backward adds to the sum, and to which.
     bool enters = false, adds = false;

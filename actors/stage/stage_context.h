@@ -11,6 +11,7 @@
 #include "actors/net/link_rates.h"
 #include "actors/stage/device.h"
 #include "actors/stage/stage_server.h"
+#include "actors/stage/sum_watch.h"
 #include "common/keep_step.h"
 #include "common/names.h"
 #include "common/strong_id.h"
@@ -44,7 +45,12 @@ class StageHost {
 
 struct StageContext {
   StageContext(caf::event_based_actor* actor, StageHost* the_host, StageServerDeps the_deps)
-      : self(actor), host(the_host), deps(std::move(the_deps)), device(actor, deps.compute) {}
+      : self(actor),
+        host(the_host),
+        deps(std::move(the_deps)),
+        device(actor, deps.compute),
+        sum_watch(std::make_shared<SumWatch>(
+            SumWatch::of(deps.node_name, deps.training, deps.options, deps.faults))) {}
 
   caf::event_based_actor* self;
   StageHost* host;
@@ -58,7 +64,8 @@ struct StageContext {
   routing::History history;              ///< Of the parameters; 0: not known.
   uint64_t num_parameters = 0;
   std::array<uint64_t, kTrafficClasses> bytes_sent{};
-  LinkRates rates;  ///< Of the node's links.
+  LinkRates rates;                      ///< Of the node's links.
+  std::shared_ptr<SumWatch> sum_watch;  ///< For compute jobs.
 
   bool is_last() const { return deps.stage.value() + 1 == deps.num_stages; }
   /// What it sends of its own in a round.

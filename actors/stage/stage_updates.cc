@@ -19,6 +19,15 @@ std::unique_ptr<StageUpdates> make_stage_updates(StageContext& context) {
   return std::make_unique<StepUpdates>(context);
 }
 
+void give_up_state(StageContext& context, StageUpdates& updates) {
+  context.at = {};
+  context.checksum = 0;
+  context.history = {};
+  context.tell_standing();
+  updates.loaded(/*from_seed=*/false);
+  context.host->forget_answers();
+}
+
 void deliver(Promises& promises, const Result<Mail>& reply) {
   for (auto& promise : std::exchange(promises, {})) {
     if (reply)

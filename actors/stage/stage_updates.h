@@ -32,6 +32,8 @@ class StageUpdates {
   /// For compute jobs: what updates the parameters after a backward; null: nothing does.
   virtual std::shared_ptr<LocalUpdater> updater() const { return nullptr; }
   virtual void updated(const LocalUpdates&) {}
+  /// The gradient sum of this epoch is not what the last add left: nothing was added to it any more.
+  virtual void sum_changed(uint64_t) {}
 
   // -- mail
   /// The kinds of this mode: CloseStep and CommitStep, or EndPeriod. Errors besides theirs:
@@ -59,6 +61,9 @@ class StageUpdates {
 
 /// The mode that context.deps.training asks for.
 std::unique_ptr<StageUpdates> make_stage_updates(StageContext& context);
+
+/// What is in memory is of no step any more.
+void give_up_state(StageContext& context, StageUpdates& updates);
 
 using Promises = std::vector<caf::response_promise>;
 void deliver(Promises& promises, const Result<Mail>& reply);

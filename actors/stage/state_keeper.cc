@@ -29,7 +29,8 @@ StateKeeper::StateKeeper(StageContext& context, StageUpdates& updates, Done done
     : context_(context),
       updates_(updates),
       done_(std::move(done)),
-      learner_(context, updates, [this](const StateLearner::Learned& state) { learned(state); }),
+      learner_(context, updates, told_,
+               [this](const StateLearner::Learned& state) { learned(state); }),
       writer_(context, [this](SnapshotWriter::Frozen done) { copy(std::move(done)); }) {}
 
 std::string StateKeeper::Origin::name() const {
@@ -84,14 +85,19 @@ void StateKeeper::restore_own(Step step) {
           });
 }
 
-std::vector<StateHolder> StateKeeper::holders(const proto::RegisterPeerReply& verdict) const {
-  std::vector<StateHolder> holders;
+std::vector<StateHolder> StateKeeper::holders(const proto::RegisterPeerReply& verdict) {
+  using routing::StateLabel;
+  const StateLabel word{Step(verdict.step()), verdict.checksum(),
+                        routing::History(verdict.history())};
+  told_.told(word.checksum != 0 ? std::optional<StateLabel>(word) : std::nullopt);
+  std::vector<StateHolder> holders, refused;
   for (const auto& source : verdict.sources()) {
     auto peer = from_proto(source);
-    if (peer && peer->id != context_.deps.id)
-      holders.push_back({beside(peer->id, Role::kState), peer->endpoint, peer->node_name});
+    if (!peer || peer->id == context_.deps.id) continue;
+    const ActorId state = beside(peer->id, Role::kState);
+    (told_.refused(state) ? refused : holders).push_back({state, peer->endpoint, peer->node_name});
   }
-  return holders;
+  return holders.empty() ? refused : holders;
 }
 
 void StateKeeper::learned(const StateLearner::Learned& state) {
@@ -121,7 +127,8 @@ bool StateKeeper::fetch(const proto::RegisterPeerReply& verdict) {
             if (fetched.kept_bytes > 0)
               context_.record(
                   records::DownloadResumed{fetched.kept_bytes, 0, fetched.state.size()});
-            load(fetched.state, {Origin::Kind::kNeighbour, fetched.source, fetched.seconds});
+            load(fetched.state,
+                 {Origin::Kind::kNeighbour, fetched.source, fetched.seconds, fetched.from});
           },
           [this](const caf::error& error) {
             failed("neighbours", from_caf(error));
@@ -143,7 +150,9 @@ void StateKeeper::load(const Buffer& state, const Origin& origin) {
                       routing::History(stage.history())};
       },
       [this, origin, bytes = state.size()](Result<Loaded> state, double) {
-        if (state) {
+        if (state && refuses(*state, origin)) {
+          return done_("the state was refused", milliseconds(0));
+        } else if (state) {
           loaded(*state, origin);
           const bool fetched = origin.kind == Origin::Kind::kNeighbour;
           // What is stored under its number may be an earlier state of the period.
@@ -172,6 +181,15 @@ void StateKeeper::loaded(const Loaded& state, const Origin& origin) {
   const auto& deps = context_.deps;
   deps.events->loaded({deps.stage.value(), deps.id, deps.node_name, state.step.value(),
                        state.checksum, origin.name(), state.history.value()});
+}
+
+bool StateKeeper::refuses(const Loaded& state, const Origin& origin) {
+  const bool fetched = origin.kind == Origin::Kind::kNeighbour && !updates_.states_change();
+  if (!fetched || !told_.contradicts({state.step, state.checksum, state.history})) return false;
+  give_up_state(context_, updates_);
+  for (const ActorId& source : origin.from) told_.refuse(source);
+  context_.record(records::StateRefused{origin.neighbours, {state.checksum}, {told_.checksum()}});
+  return true;
 }
 
 void StateKeeper::failed(const std::string& source, const Error& error) {

@@ -13,6 +13,7 @@
 #include "actors/state/state_messages.h"
 #include "common/strong_id.h"
 #include "routing/state/byte_pace.h"
+#include "routing/state/told_state.h"
 
 namespace swarm::actors {
 
@@ -45,8 +46,9 @@ class StateKeeper {
   /// A range for one that learns. Errors: kNotReady, kInvalidArgument.
   caf::result<RangeOfState> range(uint64_t first, uint64_t count);
 
-  /// Those that the verdict names.
-  std::vector<StateHolder> holders(const proto::RegisterPeerReply& verdict) const;
+  /// Those that the verdict names, without any whose state was not what the coordinator says, unless
+  /// there are no others. Takes the verdict's word for what follows.
+  std::vector<StateHolder> holders(const proto::RegisterPeerReply& verdict);
   /// From these, while they train on: begins, or goes on with them. Requires one.
   void learn(const std::vector<StateHolder>& sources, Step swarm_at) {
     learner_.learn(sources, swarm_at);
@@ -55,7 +57,10 @@ class StateKeeper {
   /// Others may need the state: what is learned is taken as it is, if it is of one step.
   void settle_learned() { learner_.settle_as_it_is(); }
   /// The peer serves: nothing of an unfinished download stays on the disk.
-  void forget_learned() { learner_.forget_kept(); }
+  void forget_learned() {
+    learner_.forget_kept();
+    told_.forget();
+  }
   const StateLearner& learner() const { return learner_; }
 
   void describe_to(proto::RegisterPeer& message) const;
@@ -67,6 +72,7 @@ class StateKeeper {
     Kind kind = Kind::kSeed;
     std::string neighbours;  ///< By name.
     double seconds = 0;      ///< Of the transfer.
+    std::vector<ActorId> from{};
 
     std::string name() const;
   };
@@ -80,6 +86,8 @@ class StateKeeper {
   void learned(const StateLearner::Learned& state);
   void load(const Buffer& state, const Origin& origin);
   void loaded(const Loaded& state, const Origin& origin);
+  /// It came from neighbours, and is not the one that the coordinator says.
+  bool refuses(const Loaded& state, const Origin& origin);
   void failed(const std::string& source, const Error& error);
   std::function<Result<FrozenState>(tensor::Stage&)> freeze_job() const;
   Result<FrozenState> still_here(Result<FrozenState> frozen) const;
@@ -88,6 +96,7 @@ class StateKeeper {
   StageContext& context_;
   StageUpdates& updates_;
   Done done_;
+  routing::ToldState told_;
   StateLearner learner_;
   SnapshotWriter writer_;
 };

@@ -38,6 +38,10 @@ uint64_t vectors_of(const StageContext& context) {
   return 1 + tensor::optimizer_info(context.deps.optimizer.kind).moments.size();
 }
 
+StateLabel label_of(const proto::StateRangeReply& head) {
+  return {Step(head.step()), head.checksum(), History(head.history())};
+}
+
 /// Of the source's own state.
 StateLabel newest_of(const proto::StateRangeReply& head) {
   return {Step(head.newest_step()), head.newest_checksum(), History(head.newest_history())};
@@ -45,8 +49,9 @@ StateLabel newest_of(const proto::StateRangeReply& head) {
 
 }  // namespace
 
-StateLearner::StateLearner(StageContext& context, StageUpdates& updates, Done done)
-    : context_(context), updates_(updates), done_(std::move(done)), keeper_(context) {}
+StateLearner::StateLearner(StageContext& context, StageUpdates& updates, routing::ToldState& told,
+                           Done done)
+    : context_(context), updates_(updates), told_(told), done_(std::move(done)), keeper_(context) {}
 
 routing::LearnOptions StateLearner::options() const {
   const auto& transfer = context_.deps.state_transfer_options;
@@ -235,11 +240,22 @@ void StateLearner::answered(const Ptr& learning, const LearnRead& read, const Re
     return failed(learning, read, {ErrorCode::kCorruptCheckpoint, "the range's digest differs"});
   using Reply = proto::StateRangeReply;
   const bool mean = head.what() == Reply::WHAT_MEAN;
-  if (head.what() == Reply::WHAT_STATE || (mean && read.label)) return take(learning, read, *reply);
+  if (head.what() == Reply::WHAT_STATE || (mean && read.label)) {
+    if (told_.contradicts(label_of(head))) return refuse(learning, read, head.checksum());
+    return take(learning, read, *reply);
+  }
   if (head.what() != Reply::WHAT_NOTHING || !read.label)
     return failed(learning, read, {ErrorCode::kInternal, "no answer to what was asked"});
   learning->plan.answered(read, {LearnAnswer::What::kNothing, {}, newest_of(head)}, now());
   go_on(learning);
+}
+
+/// Another source is asked, as long as there is one.
+void StateLearner::refuse(const Ptr& learning, const LearnRead& read, uint64_t checksum) {
+  const std::string& from = learning->sources.at(read.source).holder.node_name;
+  if (told_.refuse(read.source))
+    context_.record(records::StateRefused{from, {checksum}, {told_.checksum()}});
+  failed(learning, read, {ErrorCode::kCorruptCheckpoint, "not the state that the swarm has"});
 }
 
 /// No longer than the answer took, whatever the source says.
@@ -256,12 +272,7 @@ routing::Time StateLearner::waited(const LearnRead& read,
 void StateLearner::give_up_own_state(const Ptr& learning) {
   if (learning->changed) return;
   learning->changed = true;
-  context_.at = {};
-  context_.checksum = 0;
-  context_.history = {};
-  context_.tell_standing();
-  updates_.loaded(/*from_seed=*/false);
-  context_.host->forget_answers();
+  give_up_state(context_, updates_);
 }
 
 void StateLearner::take(const Ptr& learning, const LearnRead& read, const Mail& mail) {
@@ -271,9 +282,7 @@ void StateLearner::take(const Ptr& learning, const LearnRead& read, const Mail& 
   learning->sources.at(read.source).bytes += mail.body.size();
   learning->received += mail.body.size();
   const LearnAnswer answer{mean ? LearnAnswer::What::kMean : LearnAnswer::What::kState,
-                           {Step(head.step()), head.checksum(), History(head.history())},
-                           newest_of(head),
-                           waited(read, head)};
+                           label_of(head), newest_of(head), waited(read, head)};
   learning->plan.arrived(read, answer, now());
   tensor::OptimizerCounters counters{head.updates(), head.momentum_product()};
   if (mean) counters = learning->counters[read.range];

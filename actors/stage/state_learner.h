@@ -15,6 +15,7 @@
 #include "actors/state/state_messages.h"
 #include "common/strong_id.h"
 #include "routing/state/learn_plan.h"
+#include "routing/state/told_state.h"
 #include "tensor/core/optimizer.h"
 
 namespace swarm::actors {
@@ -33,7 +34,7 @@ class StateLearner {
   using Done = std::function<void(const Learned&)>;
 
   /// `done` when all ranges are of one step; the stage is settled then.
-  StateLearner(StageContext& context, StageUpdates& updates, Done done);
+  StateLearner(StageContext& context, StageUpdates& updates, routing::ToldState& told, Done done);
 
   /// Begins, with what is in memory if the swarm may lead on from it, or goes on with these
   /// sources (some, if they are many). The swarm has applied `swarm_at`. Requires a source.
@@ -87,6 +88,7 @@ class StateLearner {
   void ask(const Ptr& learning, const routing::LearnRead& read);
   void answered(const Ptr& learning, const routing::LearnRead& read, const Result<Mail>& reply);
   void failed(const Ptr& learning, const routing::LearnRead& read, const Error& error);
+  void refuse(const Ptr& learning, const routing::LearnRead& read, uint64_t checksum);
   routing::Time waited(const routing::LearnRead& read, const proto::StateRangeReply& head) const;
   void take(const Ptr& learning, const routing::LearnRead& read, const Mail& mail);
   void give_up_own_state(const Ptr& learning);
@@ -97,6 +99,7 @@ class StateLearner {
 
   StageContext& context_;
   StageUpdates& updates_;
+  routing::ToldState& told_;
   Done done_;
   RangeKeeper keeper_;
   Ptr learning_;  ///< Null: nothing is being learned.

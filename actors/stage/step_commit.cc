@@ -15,6 +15,27 @@ StepCommit read_commit(const proto::CommitStep& message) {
   return commit;
 }
 
+UpdateJob update_job(const Buffer& mean, double clip_scale, routing::History after, bool of_two,
+                     uint64_t before) {
+  return [=](tensor::Stage& stage) -> Result<AppliedUpdate> {
+    AppliedUpdate update;
+    update.changed_at_rest = of_two && before != 0 && stage.state_checksum() != before;
+    if (auto applied = stage.apply(mean, clip_scale); !applied) return applied.error();
+    stage.set_history(after.value());
+    update.checksum = stage.state_checksum();
+    return update;
+  };
+}
+
+routing::AppliedMean mean_of(const StepCommit& commit, uint64_t checksum,
+                             const tensor::OptimizerOptions& optimizer) {
+  routing::AppliedMean mean;
+  mean.after = {commit.step + 1, checksum, commit.after};
+  mean.round = commit.round;
+  mean.clip_scale = tensor::clip_scale(optimizer, commit.gradient_norm);
+  return mean;
+}
+
 records::CommittedStep committed_line(const StepCommit& commit, uint64_t digest, uint64_t checksum,
                                       const std::vector<routing::Contributions::Held>& held) {
   records::CommittedStep line;

@@ -2,15 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
+#include "common/buffer.h"
 #include "common/keep_step.h"
 #include "common/strong_id.h"
 #include "records/audit.h"
+#include "routing/state/recent_means.h"
 #include "routing/steps/contributions.h"
 #include "routing/steps/history.h"
 #include "swarm/train.pb.h"
+#include "tensor/core/stage.h"
 
 namespace swarm::actors {
 
@@ -23,7 +27,22 @@ struct StepCommit {
   routing::History after;        ///< Of the state that it makes.
 };
 
+struct AppliedUpdate {  ///< What the compute job of an update gives.
+  uint64_t checksum = 0;
+  bool changed_at_rest = false;
+};
+using UpdateJob = std::function<Result<AppliedUpdate>(tensor::Stage&)>;
+/// Applies `mean`. Of two peers no majority says whose state is wrong: each looks whether its own is still
+/// what the last update left, `before`. That reads the state once more; with more peers, or alone, nobody
+/// would learn from it. `before` 0: not known.
+UpdateJob update_job(const Buffer& mean, double clip_scale, routing::History after, bool of_two,
+                     uint64_t before);
+
 StepCommit read_commit(const proto::CommitStep& message);
+
+/// What `commit` led to; from which state, and by which average, is for the caller to say.
+routing::AppliedMean mean_of(const StepCommit& commit, uint64_t checksum,
+                             const tensor::OptimizerOptions& optimizer);
 
 /// The line of the audit about an update that was made, without who made it: `digest` of its average,
 /// `checksum` of the state afterwards, `held` in the peer's sum.

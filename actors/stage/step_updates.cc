@@ -10,6 +10,15 @@
 #include "common/names.h"
 
 namespace swarm::actors {
+namespace {
+
+Mail holds_more_reply() {
+  proto::CloseStepReply reply;
+  reply.set_holds_more(true);
+  return make_mail(std::move(reply));
+}
+
+}  // namespace
 
 StepUpdates::StepUpdates(StageContext& context)
     : context_(context), dropped_(routing::parse_slot_fault(context.deps.faults.drop_gradient)) {}
@@ -89,11 +98,7 @@ caf::result<Mail> StepUpdates::on_close(const Mail& mail) {
     return make_mail(proto::CloseStepReply());
   }
   const bool repeat = round_.id == id;
-  if (!repeat && holds_more(*close)) {
-    proto::CloseStepReply reply;
-    reply.set_holds_more(true);
-    return make_mail(std::move(reply));
-  }
+  if (!repeat && holds_more(*close)) return holds_more_reply();
   auto promise = context_.self->make_response_promise();
   if (!repeat) {
     begin(*close, promise);
@@ -117,8 +122,7 @@ bool StepUpdates::holds_more(const Close& close) {
   return true;
 }
 
-/// Takes the sum; with delayed updates, applies the update that waited and goes on with the next
-/// step. Then the averager averages the sum.
+/// Takes the sum, applies the update that waited if updates are delayed, and goes on; the sum is averaged.
 void StepUpdates::begin(const Close& close, caf::response_promise promise) {
   if (!close.commit || !round_.result)
     abandon_round(fmt::format("round {} replaces it", close.average.round));
@@ -128,10 +132,12 @@ void StepUpdates::begin(const Close& close, caf::response_promise promise) {
   round_.promises.push_back(std::move(promise));
   round_.of_two = close.average.members.size() == 2;
   committing_ = close.commit || close.go_on;
-  Update update;
-  if (close.commit) update = update_of(before, *close.commit);
-  auto work = [update, go_on = close.go_on](tensor::Stage& stage) -> Result<Closed> {
-    Closed closed{stage.gradient_sum(), {}};
+  const UpdateJob update = close.commit ? update_of(before, *close.commit) : UpdateJob();
+  auto work = [update, go_on = close.go_on, watch = context_.sum_watch,
+               epoch = context_.contributions.epoch()](tensor::Stage& stage) -> Result<Closed> {
+    if (!watch->intact(stage, epoch)) return Closed{{}, {}, epoch};
+    Closed closed{stage.gradient_sum(), {}, {}};
+    if (update || go_on) watch->cleared();
     if (update) {
       auto applied = update(stage);
       if (!applied) return applied.error();
@@ -149,8 +155,8 @@ void StepUpdates::begin(const Close& close, caf::response_promise promise) {
 void StepUpdates::closed(const Close& close, const RoundState& before, Result<Closed> result) {
   committing_ = false;
   const Round id = close.average.round;
-  if (!result) {
-    round_done(id, result.error());
+  if (!result || result->changed_sum) {
+    result ? not_closed(id, *result->changed_sum, before) : round_done(id, result.error());
     return context_.host->compute_next();
   }
   if (close.commit) applied(*close.commit, before, result->applied);
@@ -160,6 +166,20 @@ void StepUpdates::closed(const Close& close, const RoundState& before, Result<Cl
     start_round(close.average, result->sum);
   }
   context_.host->compute_next();
+}
+
+/// The sum has changed by itself: all is as before the close, but the sum is gone.
+void StepUpdates::not_closed(Round round, uint64_t epoch, const RoundState& before) {
+  sum_changed(epoch);
+  if (round_.id != round) return;
+  Promises waiting = std::exchange(round_, before).promises;
+  deliver(waiting, holds_more_reply());
+}
+
+void StepUpdates::sum_changed(uint64_t epoch) {
+  if (epoch != context_.contributions.epoch()) return;
+  context_.record(records::GradientSumChanged{context_.contributions.size()});
+  drop_sum("it has changed by itself");
 }
 
 void StepUpdates::start_round(AverageRound round, const Buffer& sum) {
@@ -233,30 +253,20 @@ caf::result<Mail> StepUpdates::on_commit(const Mail& mail) {
   context_.host->end_learning("it commits the update that it missed");
   committing_ = true;
   auto promise = context_.self->make_response_promise();
-  context_.device.run<Applied>(update_of(round_, commit),
-                               [this, commit, promise](Result<Applied> update, double) {
-                                 committed(commit, promise, std::move(update));
-                               });
+  context_.device.run<AppliedUpdate>(update_of(round_, commit),
+                                     [this, commit, promise](Result<AppliedUpdate> update, double) {
+                                       committed(commit, promise, std::move(update));
+                                     });
   return promise;
 }
 
-/// Of two peers no majority says whose state is wrong: each looks whether its own is still what the last
-/// update left. That reads the state once more; with more peers, or alone, nobody would learn from it.
-StepUpdates::Update StepUpdates::update_of(const RoundState& round, const Commit& commit) const {
+UpdateJob StepUpdates::update_of(const RoundState& round, const Commit& commit) const {
   const double scale = tensor::clip_scale(context_.deps.optimizer, commit.gradient_norm);
-  return [mean = round.result->mean, scale, of_two = round.of_two, before = context_.checksum,
-          after = commit.after](tensor::Stage& stage) -> Result<Applied> {
-    Applied update;
-    update.changed_at_rest = of_two && before != 0 && stage.state_checksum() != before;
-    if (auto applied = stage.apply(mean, scale); !applied) return applied.error();
-    stage.set_history(after.value());
-    update.checksum = stage.state_checksum();
-    return update;
-  };
+  return update_job(round.result->mean, scale, commit.after, round.of_two, context_.checksum);
 }
 
 void StepUpdates::committed(const Commit& commit, caf::response_promise promise,
-                            Result<Applied> update) {
+                            Result<AppliedUpdate> update) {
   committing_ = false;
   if (!update) {
     // What is not finite is so at the next try as well: it must not be asked for again.
@@ -273,19 +283,17 @@ void StepUpdates::committed(const Commit& commit, caf::response_promise promise,
 }
 
 /// `commit`, of the average that `round` gave, is in the parameters.
-void StepUpdates::applied(const Commit& commit, const RoundState& round, const Applied& update) {
+void StepUpdates::applied(const Commit& commit, const RoundState& round,
+                          const AppliedUpdate& update) {
   const uint64_t checksum = update.checksum;
   CommittedStep line = committed_line(commit, round.result->digest, checksum, round.held);
   line.stage = context_.deps.stage.value();
   line.held.peer = context_.deps.id;
   line.held.node_name = context_.deps.node_name;
   context_.deps.events->committed(line);
-  routing::AppliedMean mean;
+  routing::AppliedMean mean = mean_of(commit, checksum, context_.deps.optimizer);
   mean.before = {commit.step, context_.checksum, context_.history};
-  mean.after = {commit.step + 1, checksum, commit.after};
-  mean.round = commit.round;
   mean.digest = round.result->digest;
-  mean.clip_scale = tensor::clip_scale(context_.deps.optimizer, commit.gradient_norm);
   mean.mean = round.result->mean;
   caf::anon_send(context_.deps.state_transfer, applied_atom::value, std::move(mean));
   ++context_.at.applied;

@@ -2,7 +2,7 @@
 /// delayed updates one step later (docs/training_protocol.md).
 #pragma once
 
-#include <functional>
+#include <optional>
 #include <set>
 
 #include "actors/stage/round_members.h"
@@ -20,6 +20,7 @@ class StepUpdates final : public StageUpdates {
   routing::MicrobatchWindow window() const override;
   bool pauses() const override { return committing_; }
   bool adds(const MicrobatchKey& key) const override;
+  void sum_changed(uint64_t epoch) override;
 
   caf::result<Mail> on_mail(const Mail& mail) override;
 
@@ -52,13 +53,10 @@ class StepUpdates final : public StageUpdates {
     std::vector<routing::Contributions::Held> held;   ///< In the sum that it averages.
     std::optional<proto::CommitStepReply> committed;  ///< Of the update that came with it.
   };
-  struct Applied {  ///< What the compute job of an update gives.
-    uint64_t checksum = 0;
-    bool changed_at_rest = false;
-  };
   struct Closed {  ///< What the compute job of a close gives.
     Buffer sum;
-    Applied applied;  ///< Close.commit.
+    AppliedUpdate applied;                ///< Close.commit.
+    std::optional<uint64_t> changed_sum;  ///< Its epoch: it changed by itself, nothing was done.
   };
 
   Result<Close> decode(const proto::CloseStep& message);
@@ -69,13 +67,13 @@ class StepUpdates final : public StageUpdates {
   bool holds_more(const Close& close);
   void begin(const Close& close, caf::response_promise promise);
   void closed(const Close& close, const RoundState& before, Result<Closed> result);
+  void not_closed(Round round, uint64_t epoch, const RoundState& before);
   void start_round(AverageRound round, const Buffer& sum);
   void round_done(Round round, Result<AverageResult> result);
   void abandon_round(const std::string& reason);
-  using Update = std::function<Result<Applied>(tensor::Stage&)>;
-  Update update_of(const RoundState& round, const Commit& commit) const;
-  void committed(const Commit& commit, caf::response_promise promise, Result<Applied> update);
-  void applied(const Commit& commit, const RoundState& round, const Applied& update);
+  UpdateJob update_of(const RoundState& round, const Commit& commit) const;
+  void committed(const Commit& commit, caf::response_promise promise, Result<AppliedUpdate> update);
+  void applied(const Commit& commit, const RoundState& round, const AppliedUpdate& update);
   void enter_step(Step step);
   void drop_sum(const std::string& reason);
   void collapse(const std::string& reason);

@@ -254,9 +254,11 @@ FetchedState StateDownload::fetched() const {
   out.state = state_.freeze();
   out.step = plan_.taken()->step;
   out.kept_bytes = kept_bytes_;
-  for (size_t i = 0; i < sources_.size(); ++i)
-    if (plan_.supplied(i) > 0)
-      out.source += (out.source.empty() ? "" : ", ") + fetch_.sources[i].node_name;
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    if (plan_.supplied(i) == 0) continue;
+    out.source += (out.source.empty() ? "" : ", ") + fetch_.sources[i].node_name;
+    out.from.push_back(fetch_.sources[i].actor);
+  }
   out.seconds = std::chrono::duration<double>(self_->clock().now() - start_).count();
   return out;
 }

@@ -67,7 +67,8 @@ struct FetchState {
 struct FetchedState {
   Buffer state;
   Step step;
-  std::string source;  ///< For people: the nodes that supplied it.
+  std::string source;           ///< For people: the nodes that supplied it.
+  std::vector<ActorId> from{};  ///< The same.
   double seconds = 0;
   uint64_t kept_bytes = 0;  ///< Of it, kept on the disk by an earlier process.
 };

@@ -132,6 +132,22 @@ class ArithmeticState {
   bool has_weight_;
 };
 
+class ArithmeticMemory final : public tensor::StageMemory {
+ public:
+  ArithmeticMemory(ArithmeticState& state, std::vector<float>& sum) : state_(state), sum_(sum) {}
+  uint64_t sum_checksum() const override { return tensor::digest(sum_.data(), sum_.size() * 4); }
+  void flip_bit(tensor::StatePart part) override {
+    auto& values = part == tensor::StatePart::kParameters ? state_.parameters()
+                   : part == tensor::StatePart::kMoments  ? state_.moments()
+                                                          : sum_;
+    flip_low_bit(values[sum_.size() / 2]);
+  }
+
+ private:
+  ArithmeticState& state_;
+  std::vector<float>& sum_;
+};
+
 inline std::vector<int32_t> values_of(const tensor::StageInput& input) {
   std::vector<int32_t> values(input.samples);
   for (uint32_t i = 0; i < input.samples; ++i)
@@ -178,7 +194,7 @@ class ArithmeticStage : public tensor::Stage {
                            ArithmeticState state = ArithmeticState(kParameters))
       : stage_(stage),
         changed_(std::move(changed)),
-        noted_(std::move(noted)),
+        noted_(noted ? std::move(noted) : [](const ArithmeticStage&, const StageNote&) {}),
         noise_(noise),
         state_(std::move(state)),
         sum_(state_.size(), 0.0f) {}
@@ -257,7 +273,7 @@ class ArithmeticStage : public tensor::Stage {
       parameters[i] -= sum_[i] / static_cast<float>(samples);
     clear_gradients();
     ++updates_;
-    note({StageNote::What::kUpdated, {}, first, 0, samples});
+    noted_(*this, {StageNote::What::kUpdated, {}, first, 0, samples});
     return tensor::LocalUpdate{updates_, 0, 1};
   }
   uint64_t updates() const override { return updates_; }
@@ -270,7 +286,7 @@ class ArithmeticStage : public tensor::Stage {
     return {};
   }
   Result<Buffer> to_average(tensor::AveragedPart) const override {
-    note({StageNote::What::kSent, {}, state_.parameters()[0], 0});
+    noted_(*this, {StageNote::What::kSent, {}, state_.parameters()[0], 0});
     return copy_of(state_.parameters());
   }
   Status take_average(tensor::AveragedPart, const Buffer& average, const Buffer& sent) override {
@@ -279,7 +295,7 @@ class ArithmeticStage : public tensor::Stage {
     auto& parameters = state_.parameters();
     for (uint64_t i = 0; i < parameters.size(); ++i)
       parameters[i] = parameters[i] == s[i] ? a[i] : parameters[i] + (a[i] - s[i]);
-    note({StageNote::What::kAveraged, {}, a[0], s[0]});
+    noted_(*this, {StageNote::What::kAveraged, {}, a[0], s[0]});
     return {};
   }
   uint64_t checksum() const override {
@@ -299,7 +315,7 @@ class ArithmeticStage : public tensor::Stage {
     state.set_step(step_);
     state.set_history(history());
     state.set_payload(state_.range(0, state_.size()));
-    note({StageNote::What::kSaved, {}, parameters()[0], 0});
+    noted_(*this, {StageNote::What::kSaved, {}, parameters()[0], 0});
     return Buffer::from_string(state.SerializeAsString());
   }
 
@@ -346,12 +362,9 @@ class ArithmeticStage : public tensor::Stage {
     clear_gradients();
     if (changed_) changed_(*this, "initialized");
   }
+  tensor::StageMemory& memory() override { return memory_; }
 
  private:
-  void note(const StageNote& note) const {
-    if (noted_) noted_(*this, note);
-  }
-
   /// `weights`: of all stages.
   void add(const tensor::MicrobatchKey& key, const std::vector<int32_t>& values, int64_t weights) {
     for (int32_t v : values) {
@@ -361,7 +374,7 @@ class ArithmeticStage : public tensor::Stage {
     }
     noise_ = noise_ * 6364136223846793005ull + 1442695040888963407ull;
     sum_.back() += static_cast<float>(noise_ >> 48);
-    note({StageNote::What::kTrained, key, 0, 0});
+    noted_(*this, {StageNote::What::kTrained, key, 0, 0});
   }
 
   friend struct BrokenMemory;  ///< Of the tests.
@@ -373,6 +386,7 @@ class ArithmeticStage : public tensor::Stage {
   uint64_t step_ = 0;
   ArithmeticState state_;
   std::vector<float> sum_;
+  ArithmeticMemory memory_{state_, sum_};
   std::map<tensor::MicrobatchKey, std::vector<int32_t>> kept_;
   uint64_t updates_ = 0;
   std::map<tensor::MicrobatchKey, uint64_t>

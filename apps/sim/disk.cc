@@ -63,6 +63,12 @@ Status Disk::keep(std::string record) {
   return {};
 }
 
+void Disk::spoil_newest() {
+  for (Streams* streams : {&visible_, &durable_})
+    for (auto& [stream, snapshots] : *streams)
+      if (!snapshots.empty()) snapshots.rbegin()->second.torn = true;
+}
+
 void Disk::sync(uint64_t number) {
   while (!unsynced_.empty() && unsynced_.front().number <= number) {
     unsynced_.front().apply(durable_, false);

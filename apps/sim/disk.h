@@ -30,7 +30,7 @@ class Disk {
  public:
   struct Value {
     std::string bytes;
-    bool torn = false;  ///< Half of it is there: reading says kCorruptCheckpoint.
+    bool torn = false;  ///< It is not what was written: reading says kCorruptCheckpoint.
     bool pinned = false;
   };
   using Streams = std::map<std::string, std::map<uint64_t, Value>>;
@@ -43,6 +43,8 @@ class Disk {
   const std::optional<std::string>& kept() const { return kept_; }
   /// Nothing more can be written, or something can again.
   void fill(bool full = true) { trouble_.full = full; }
+  /// The newest snapshot of each stream does not verify any more.
+  void spoil_newest();
   void set_trouble(const DiskTrouble& trouble) { trouble_ = trouble; }
   const DiskTrouble& trouble() const { return trouble_; }
   const Streams& content() const { return visible_; }

@@ -13,6 +13,7 @@ using std::chrono::seconds;
 constexpr uint64_t kNever = UINT64_MAX;
 /// Those of MachineFaults.
 constexpr uint64_t kMachinesFrom = 6'500'000;
+constexpr uint64_t kBitsFrom = 7'600'000;
 
 std::string in_seconds(nanoseconds time) {
   return std::to_string(static_cast<double>(time.count()) * 1e-9) + " s";
@@ -59,6 +60,8 @@ const std::vector<FaultInjector::Kind>& FaultInjector::kinds() {
       {P::kNotFinite, "not_finite",
        "gradients of one peer, or of a slot at all peers, are not finite",
        &I::draw_machine<&M::draw_not_finite>, kMachinesFrom},
+      {P::kBits, "bits", "a bit of a peer's gradient sum turns, or of its newest snapshot",
+       &I::draw_machine<&M::draw_bits>, kBitsFrom},
       {P::kAll, "all", "each of the others at once", &I::draw_any, kNever},
   };
   return rows;

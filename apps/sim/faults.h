@@ -33,6 +33,7 @@ enum class FaultProfile {
   kMoves,
   kOrders,
   kNotFinite,
+  kBits,
   kAll
 };
 

@@ -160,6 +160,21 @@ void MachineFaults::draw_not_finite() {
     if (node.stage == swarm_.nodes.at(name).stage) node.not_finite.slots.insert({step, slot});
 }
 
+/// Of parameters and moments see docs/simulation.md.
+void MachineFaults::draw_bits() {
+  const bool sum = random_.chance(0.6);
+  const auto name = draw_one(living(true));
+  if (name.empty() || swarm_.nodes.at(name).arithmetic == nullptr) return;
+  if (sum && !swarm_.training.asynchronous()) {
+    hooks_.log(name, "FAULT a bit of its gradient sum turns");
+    return swarm_.nodes.at(name).arithmetic->memory().flip_bit(tensor::StatePart::kGradientSum);
+  }
+  if (sum || !has_living_replica(name) || hooks_.is_spared(name)) return;
+  hooks_.log(name, "FAULT a bit of its newest snapshot turns");
+  swarm_.disks.at(name)->spoil_newest();
+  hooks_.disk_lost(name);
+}
+
 void MachineFaults::heal() {
   for (auto& [name, disk] : swarm_.disks) disk->set_trouble({});
   for (auto& [name, node] : swarm_.nodes) node.not_finite.next = 0;

@@ -36,6 +36,8 @@ class MachineFaults {
   void draw_orders();      ///< Somebody asks for a checkpoint again and again.
   void draw_not_finite();  ///< A microbatch at one peer, or wherever it is computed.
 
+  void draw_bits();  ///< A bit of a gradient sum turns, or of a snapshot.
+
   /// Disks and arithmetic are well again; who was leaving has left.
   void heal();
 

@@ -53,6 +53,20 @@ struct LoadFailed {
   }
 };
 
+struct StateRefused {
+  static constexpr EventInfo kInfo{"state_refused", Level::kError, Place::kTrouble, kRemarkable,
+                                   "What neighbours handed the peer is not the state that the "
+                                   "coordinator says: it asks others."};
+  std::string from;
+  Hex checksum{}, right{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("from", from, "names of the neighbours' nodes");
+    v("checksum", checksum, "of what they handed over");
+    v("right", right, "as the coordinator says");
+  }
+};
+
 struct Learns {
   static constexpr EventInfo kInfo{"learns", Level::kInfo, Place::kRecovery, kPlain,
                                    "The peer takes the state from neighbours that train on."};
@@ -171,6 +185,18 @@ struct SumDropped {
   }
 };
 
+struct GradientSumChanged {
+  static constexpr EventInfo kInfo{
+      "gradient_sum_changed", Level::kError, Place::kTrouble, kRemarkable,
+      "The peer's gradient sum is not what the last add left: it drops "
+      "it. Its memory may be broken."};
+  uint64_t slots = 0;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("slots", slots, "contributions that were in it; they are computed again");
+  }
+};
+
 struct Collapsed {
   static constexpr EventInfo kInfo{"collapsed", Level::kWarn, Place::kNone, kNeedsReason,
                                    "Work done ahead of an update was given up (delayed updates)."};
@@ -281,9 +307,9 @@ struct SlowWay {
 };
 
 using PeerEvents =
-    EventList<PeerFailed, Initialized, Restored, LoadFailed, Learns, DownloadResumed,
+    EventList<PeerFailed, Initialized, Restored, LoadFailed, StateRefused, Learns, DownloadResumed,
               KeptRangesRefused, LearnerTooSlow, Joined, Resumed, Suspended, Averaged, RoundFailed,
-              SumDropped, Collapsed, Checkpointed, CheckpointFailed, NonFinite, UpdateRefused,
-              Rerouted, ReroutedServed, SlowWay>;
+              SumDropped, GradientSumChanged, Collapsed, Checkpointed, CheckpointFailed, NonFinite,
+              UpdateRefused, Rerouted, ReroutedServed, SlowWay>;
 
 }  // namespace swarm::records

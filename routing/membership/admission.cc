@@ -98,6 +98,7 @@ Verdict fetch_verdict(const PeerId& id, const Roster& roster, const Whereabouts&
   verdict.step = where.applied;
   for (const PeerId& source : roster.serving(peer.stage))
     if (source != id) verdict.sources.push_back(source);
+  verdict.word = Replicas(roster).word_for(id, where.applied);
   if (!verdict.sources.empty())
     verdict.kind = Verdict::Kind::kFetch;
   else if (where.finished && stored(peer, where.step))

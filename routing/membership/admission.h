@@ -12,6 +12,7 @@
 #include "common/keep_step.h"
 #include "common/strong_id.h"
 #include "routing/membership/roster.h"
+#include "routing/state/state_label.h"
 #include "routing/time.h"
 
 namespace swarm::routing {
@@ -35,7 +36,8 @@ struct Verdict {
   bool keep_held = false;  ///< kServe: what it holds counts; else it drops its sum.
   bool exact = false;      ///< kFetch: exactly `step`, from snapshots too.
   std::vector<PeerId> sources{};
-  std::optional<KeepStep> keep{};  ///< The snapshot that it may not prune.
+  std::optional<StateLabel> word{};  ///< kFetch: the state at `step`, if that is known.
+  std::optional<KeepStep> keep{};    ///< The snapshot that it may not prune.
 };
 
 /// Where the swarm is while it trains or after the end.

@@ -271,6 +271,7 @@ Verdict Gathering::admit(const PeerId& id) {
   const RecoveryAction* action = action_of(id);
   if (action == nullptr) return wait;  // came too late: fetches once the step is open
   Verdict load = load_verdict(peer, *action);
+  load.word = Replicas(roster_).word_for(id, load.step);
   if (load.kind == Verdict::Kind::kFetch && peer.has_state && peer.step == load.step)
     load.reason = kOtherHistory;
   return load;

@@ -15,6 +15,19 @@ Bits Replicas::compare(const PeerId& id) const {
   return result;
 }
 
+std::optional<StateLabel> Replicas::word_for(const PeerId& id, Step step) const {
+  std::optional<StateLabel> word;
+  for (const auto& [other, peer] : roster_.peers()) {
+    if (other == id || peer.stage != roster_.peers().at(id).stage) continue;
+    const bool says = peer.has_state && !peer.commit_pending && peer.checksum != 0;
+    if (!says || peer.wrong_checksum != 0 || peer.checksum_step != step) continue;
+    const StateLabel label{step, peer.checksum, peer.history};
+    if (word && *word != label) return std::nullopt;
+    word = label;
+  }
+  return word;
+}
+
 std::optional<ReplicaComparison> Replicas::at(Stage stage, Step step) const {
   ReplicaComparison found;
   for (const auto& [id, peer] : roster_.peers()) {

@@ -11,6 +11,7 @@
 #include "common/strong_id.h"
 #include "routing/membership/odd_replicas.h"
 #include "routing/membership/roster.h"
+#include "routing/state/state_label.h"
 
 namespace swarm::routing {
 
@@ -31,6 +32,9 @@ class Replicas {
   /// Replicas that trained apart from one another have the same step and other bits. Requires a
   /// peer of the roster.
   Bits compare(const PeerId& id) const;
+  /// What a peer will have that fetches the state at `step`: as those of its stage who have it, and are
+  /// believed, say; nothing if nobody says it or they differ. Requires a peer of the roster.
+  std::optional<StateLabel> word_for(const PeerId& id, Step step) const;
   /// The serving ones of a stage at `step`; nothing while one of them has not answered its commit.
   std::optional<ReplicaComparison> at(Stage stage, Step step) const;
   /// Those of `members` that have said what this round left.

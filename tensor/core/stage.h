@@ -18,6 +18,7 @@
 #include "swarm/tensor.pb.h"
 #include "tensor/core/optimizer.h"
 #include "tensor/core/options.h"
+#include "tensor/core/stage_memory.h"
 
 namespace swarm::tensor {
 
@@ -105,7 +106,7 @@ class Stage {
   /// Errors: kNonFinite (nothing was applied; the sum is cleared), kInvalidArgument (no samples).
   virtual Result<LocalUpdate> apply_local(uint64_t samples, uint64_t lr_position);
   /// Updates of the optimizer so far, its whole history included.
-  virtual uint64_t updates() const { return 0; }
+  virtual uint64_t updates() const { return counters().updates; }
   /// updates() when this kept forward ran; nothing if none is kept. Its staleness is the
   /// difference.
   virtual std::optional<uint64_t> updates_at_forward(const MicrobatchKey&) const { return {}; }
@@ -156,9 +157,8 @@ class Stage {
   /// Parameters from the seed alone: equal for any split of the same model. step() becomes 0.
   virtual void initialize() = 0;
 
- protected:
-  static Error not_asynchronous();
-  static Error no_ranges();
+  /// Lives as long as the stage.
+  virtual StageMemory& memory() = 0;
 
  private:
   uint64_t history_ = 0;

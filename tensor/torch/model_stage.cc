@@ -6,6 +6,7 @@
 
 #include "tensor/torch/bytes.h"
 #include "tensor/torch/device.h"
+#include "tensor/torch/held_memory.h"
 #include "tensor/torch/passes.h"
 #include "tensor/torch/trained_parameters.h"
 
@@ -49,7 +50,6 @@ class TorchStage final : public ModelStage {
   uint64_t checksum() const override { return parameters_.checksum(false); }
   uint64_t state_checksum() const override { return parameters_.checksum(true); }
   uint64_t step() const override { return parameters_.step(); }
-  uint64_t updates() const override { return parameters_.counters().updates; }
   Buffer gradient_sum() const override { return parameters_.gradient_sum(); }
   void clear_gradients() override { parameters_.clear_gradients(); }
   Status apply(const Buffer& gradient, double clip_scale) override {
@@ -83,9 +83,11 @@ class TorchStage final : public ModelStage {
     return parameters_.settle(step, counters);
   }
   void initialize() override { parameters_.initialize(); }
+  StageMemory& memory() override { return memory_; }
 
  private:
   TrainedParameters parameters_;
+  HeldMemory memory_{parameters_};
   Passes passes_;
 };
 

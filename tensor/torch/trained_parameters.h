@@ -63,6 +63,8 @@ class TrainedParameters {
   void initialize();
 
  private:
+  friend class HeldMemory;
+
   Buffer copy(const float* from) const;
   uint64_t moments_size() const { return optimizer_->moments_bytes() / sizeof(float); }
   void update(const float* gradient, uint64_t lr_position, double clip_scale);

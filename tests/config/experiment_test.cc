@@ -112,6 +112,13 @@ BOOST_AUTO_TEST_CASE(a_microbatch_must_fit_into_tensors_and_frames) {
                  .key == "links.max_body_bytes");
 }
 
+BOOST_AUTO_TEST_CASE(a_bit_that_turns_is_named_by_node_part_and_step) {
+  good(kMinimal + "[faults]\nflip_bit = \"s1-a:gradient_sum:12\"\n");
+  const auto error = only("[faults]\nflip_bit = \"s1-a:weights:12\"\n");
+  BOOST_TEST(error.key == "faults.flip_bit");
+  BOOST_TEST(error.message.find("gradient_sum") != std::string::npos, error.message);
+}
+
 // A peer that has room for one microbatch only receives nothing while it computes, or nothing at all.
 BOOST_AUTO_TEST_CASE(memory_must_have_room_for_two_microbatches) {
   const std::string wide =  // activations of 2 MiB

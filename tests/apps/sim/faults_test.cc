@@ -59,6 +59,12 @@ BOOST_AUTO_TEST_CASE(faults_of_machines_are_dealt_to_seeds_beyond_those) {
              boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(faults_of_bits_are_dealt_to_seeds_beyond_those) {
+  const auto dealt = FaultInjector::dealt_to(7'600'000);
+  BOOST_TEST(FaultInjector::dealt_to(7'599'999).size() + 1 == dealt.size());
+  BOOST_TEST(std::string(dealt.back()->name) == "bits");
+}
+
 /// A kind that draws nothing would pass every test of the protocol.
 BOOST_AUTO_TEST_CASE(each_kind_of_faults_happens) {
   const std::map<FaultProfile, std::vector<std::string>> lines{
@@ -70,6 +76,7 @@ BOOST_AUTO_TEST_CASE(each_kind_of_faults_happens) {
       {FaultProfile::kMoves, {"moves to another address"}},
       {FaultProfile::kOrders, {"checkpoints are asked for"}},
       {FaultProfile::kNotFinite, {"its next gradient is not finite", "slot_skipped"}},
+      {FaultProfile::kBits, {"a bit of its gradient sum turns", "of its newest snapshot turns"}},
   };
   for (const auto& [profile, expected] : lines) {
     std::string all;

@@ -56,6 +56,29 @@ BOOST_AUTO_TEST_CASE(who_is_at_the_open_step_with_equal_bits_enters) {
   BOOST_TEST(admission.verdict.open_step == Step(4));
 }
 
+BOOST_AUTO_TEST_CASE(who_fetches_is_told_what_the_others_have) {
+  Swarm swarm(4);
+  swarm.add_empty(9, 0);
+  const auto word = swarm.at_step(9).verdict.word;
+  BOOST_REQUIRE(word.has_value());
+  BOOST_TEST(word->step == Step(4));
+  BOOST_TEST(word->checksum == 7u);
+}
+
+BOOST_AUTO_TEST_CASE(where_the_others_differ_or_are_elsewhere_there_is_no_word) {
+  Swarm swarm(4);
+  swarm.add_empty(9, 0);
+  swarm.add(2, 0, 4, 8).serving = true;
+  BOOST_TEST(!swarm.at_step(9).verdict.word.has_value());
+  swarm.roster.find(peer(2))->wrong_checksum = 8;  // it is not believed
+  BOOST_TEST(swarm.at_step(9).verdict.word->checksum == 7u);
+  swarm.roster.find(peer(1))->commit_pending = true;
+  BOOST_TEST(!swarm.at_step(9).verdict.word.has_value());
+  swarm.roster.find(peer(1))->commit_pending = false;
+  swarm.add(1, 0, 5).serving = true;
+  BOOST_TEST(!swarm.at_step(9).verdict.word.has_value());
+}
+
 BOOST_AUTO_TEST_CASE(who_serves_already_keeps_what_it_holds) {
   Swarm swarm(4);
   const auto admission = swarm.at_step(1);

@@ -1,0 +1,27 @@
+#include "actors/stage/sum_watch.h"
+
+namespace swarm::actors {
+
+/// Local updates of every microbatch leave no sum at rest, and others clear it by themselves.
+SumWatch SumWatch::of(const std::string& node, const TrainingOptions& training,
+                      const StageServerOptions& options, const FaultOptions& faults) {
+  auto fault = tensor::parse_bit_fault(faults.flip_bit);
+  if (fault && fault->node != node) fault.reset();
+  return SumWatch(options.check_gradient_sum && training.replicas_equal(), std::move(fault));
+}
+
+bool SumWatch::intact(tensor::Stage& stage, uint64_t epoch) {
+  if (!checks_) return true;
+  if (last_ && last_->epoch == epoch) return stage.memory().sum_checksum() == last_->checksum;
+  stage.clear_gradients();
+  return true;
+}
+
+void SumWatch::added(tensor::Stage& stage, uint64_t epoch, Step step) {
+  if (checks_) last_ = Last{epoch, stage.memory().sum_checksum()};
+  if (!fault_ || step.value() < fault_->step) return;
+  stage.memory().flip_bit(fault_->part);
+  fault_.reset();
+}
+
+}  // namespace swarm::actors

@@ -1,0 +1,209 @@
+#!/usr/bin/env bash
+# Damage of every kind, as a user meets it: eight peers in four stages train on this machine, something of
+# one of them breaks, and the run must end exact (`swarm audit`), equal to one process (`swarm verify`),
+# with equal replicas, and with an event that names what broke. docs/training_protocol.md, "The end of a step".
+#
+#   scripts/damage.sh [--swarm BINARY] [--seconds N] [CASE...]   all cases by default
+#
+#   parameters, moments, gradient_sum   one bit of one peer's memory turns (faults.flip_bit)
+#   nan                                 a microbatch is not finite at one stage (faults.non_finite)
+#   torn, truncated, deleted            kill -9 of everything; one peer's database has lost half of its
+#                                       MANIFEST, half of every table, or is gone; then --resume
+#   full                                one peer's disk is full for N seconds (600), then kill -9 of
+#                                       everything and --resume; needs root (a tmpfs)
+#
+# One line a case. Exit code: 1 if one failed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+swarm=build/release/apps/swarm
+full_s=600
+cases=()
+while (($# > 0)); do
+  case $1 in
+    --swarm) swarm=${2:?}; shift 2 ;;
+    --seconds) full_s=${2:?}; shift 2 ;;
+    -*) echo "damage.sh: unknown argument $1" >&2; exit 2 ;;
+    *) cases+=("$1"); shift ;;
+  esac
+done
+((${#cases[@]} > 0)) || cases=(parameters moments gradient_sum nan torn truncated deleted full)
+victim=s1b
+step_limit_s=120
+folder=
+run=
+launcher=
+
+config() {
+  cat <<END_OF_FILE
+[run]
+name = "damage"
+folder = "$folder/runs"
+restarts = 0
+[model]
+layers = 4
+width = 32
+heads = 2
+ffn = 64
+sequence = 32
+[pipeline]
+stages = 4
+[data]
+train = ["/usr/share/common-licenses"]
+[training]
+steps = $1
+batch = 16
+microbatch = 4
+validation_samples = 16
+min_peers_per_stage = 2
+[checkpoint]
+every_steps = 10
+[node]
+threads = 1
+END_OF_FILE
+  for name in t1 t2; do printf '[[nodes]]\nname = "%s"\ntrainer = true\n' "$name"; done
+  for stage in 0 1 2 3; do
+    for one in a b; do
+      printf '[[nodes]]\nname = "s%s%s"\nstages = [%s]\ndelay_s = 0.02\n' "$stage" "$one" "$stage"
+    done
+  done
+}
+
+# Starts the run in the background; sets `run` to its folder.
+start() {
+  local until=$((SECONDS + 30))
+  "$swarm" run "$folder/config.toml" --quiet >"$folder/said.txt" 2>&1 &
+  launcher=$!
+  until run=$(find "$folder/runs/damage" -mindepth 1 -maxdepth 1 -type d 2>/dev/null) && [[ -n $run ]]; do
+    ((SECONDS < until)) || { why="it did not start"; return 1; }
+    sleep 0.2
+  done
+}
+
+newest_step() {
+  cat "$run"/nodes/t*/metrics.jsonl 2>/dev/null | grep -oE '"step": ?[0-9]+' | grep -oE '[0-9]+' |
+    sort -n | tail -n 1 | grep . || echo -1
+}
+
+# Until step $1 is closed.
+wait_for_step() {
+  local until=$((SECONDS + step_limit_s))
+  while (($(newest_step) < $1)); do
+    ((SECONDS < until)) || { why="step $1 was not reached within $step_limit_s s"; return 1; }
+    kill -0 "$launcher" 2>/dev/null || { why="it ended before step $1"; return 1; }
+    sleep 0.2
+  done
+}
+
+# kill -9 of the launcher, then of every node.
+kill_all() {
+  local pid pids
+  kill -9 "$launcher" 2>/dev/null || true
+  mapfile -t pids < <(grep -ohE '"pid": ?[0-9]+' "$run"/nodes/*/node.json 2>/dev/null | grep -oE '[0-9]+')
+  for pid in "${pids[@]}"; do
+    # Another process may have the number of a node that has ended.
+    [[ $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) == *"$folder"* ]] && kill -9 "$pid" 2>/dev/null
+  done
+  wait "$launcher" 2>/dev/null || true
+  launcher=
+}
+
+whole() {
+  "$swarm" run "$folder/config.toml" --quiet "$@" >"$folder/said.txt" 2>&1 || { why="swarm run"; return 1; }
+  run=$(find "$folder/runs/damage" -mindepth 1 -maxdepth 1 -type d)
+}
+
+resume() { "$swarm" run --resume "$run" --quiet >"$folder/said.txt" 2>&1 || { why="swarm run --resume"; return 1; }; }
+
+break_database() {
+  local db=$run/nodes/$victim/db file
+  case $1 in
+    torn) for file in "$db"/MANIFEST-*; do truncate -s $(($(stat -c %s "$file") / 2)) "$file"; done ;;
+    truncated) for file in "$db"/*.sst; do truncate -s $(($(stat -c %s "$file") / 2)) "$file"; done ;;
+    deleted) rm -rf "$db" ;;
+  esac
+}
+
+# The victim's folder comes to lie on a small disk, which has no room from step 20 on.
+full_disk() {
+  local disk=$folder/disk began
+  start && wait_for_step 5 || return 1
+  kill_all
+  mkdir "$disk"
+  mount -t tmpfs -o size=64m damage "$disk" && cp -a "$run/nodes/$victim/." "$disk/" &&
+    mount --bind "$disk" "$run/nodes/$victim" || { why="no disk could be mounted"; return 1; }
+  "$swarm" run --resume "$run" --quiet >"$folder/said.txt" 2>&1 &
+  launcher=$!
+  wait_for_step 20 || return 1
+  cat /dev/zero >"$disk/fill" 2>/dev/null || true
+  began=$(newest_step)
+  sleep "$full_s"
+  (($(newest_step) > began)) || { why="training stood still while the disk was full"; return 1; }
+  kill_all
+  rm "$disk/fill"
+  resume
+}
+
+# The event $1 stands in a line of its own that names the victim, or in the victim's own file.
+named() {
+  grep -hE "\"event\": ?\"($1)\"" "$run/nodes/$victim/events.jsonl" >/dev/null 2>&1 ||
+    grep -hE "\"event\": ?\"($1)\"" "$run"/nodes/*/events.jsonl | grep -q "\"$victim\"" ||
+    { why="no event $1 names $victim"; return 1; }
+}
+
+# The last update, of step $1 - 1, left the same bits at all replicas of a stage.
+equal() {
+  local stage sums
+  for stage in 0 1 2 3; do
+    sums=$(grep -hE '"kind": ?"committed"' "$run"/nodes/*/audit.jsonl | grep -E "\"stage\": ?${stage}[,}]" |
+      grep -E "\"step\": ?$(($1 - 1))[,}]" | grep -oE '"checksum": ?"[0-9a-f]+"' | sort -u | wc -l)
+    ((sums == 1)) || { why="stage $stage ends with $sums checksums"; return 1; }
+  done
+}
+
+damage() {
+  local steps=80 event
+  case $kind in
+    full) steps=$((4 * full_s + 100)) ;;
+  esac
+  config "$steps" >"$folder/config.toml"
+  case $kind in
+    parameters | moments) event='replica_replaced'; whole --set "faults.flip_bit=$victim:$kind:20" ;;
+    gradient_sum) event='gradient_sum_changed'; whole --set "faults.flip_bit=$victim:$kind:20" ;;
+    nan) event='non_finite'; whole --set faults.non_finite=20:1:1 ;;
+    torn | truncated | deleted)
+      event='store_set_aside|load_failed|learns|restored'
+      start && wait_for_step 40 && kill_all && break_database "$kind" && resume ;;
+    full) event='checkpoint_failed|snapshots_fail'; full_disk ;;
+  esac || return 1
+  "$swarm" audit "$run" >"$folder/audit.txt" || { why="swarm audit: $(tail -n 1 "$folder/audit.txt")"; return 1; }
+  "$swarm" verify "$run" >"$folder/verify.txt" || { why="swarm verify: $(tail -n 1 "$folder/verify.txt")"; return 1; }
+  equal "$steps" && named "$event"
+}
+
+clean_up() {
+  [[ -z $launcher ]] || kill_all
+  if [[ -n $run ]] && mountpoint -q "$run/nodes/$victim"; then umount "$run/nodes/$victim"; fi
+  if [[ -n $folder ]] && mountpoint -q "$folder/disk"; then umount "$folder/disk"; fi
+}
+trap clean_up EXIT
+
+failed=0
+for kind in "${cases[@]}"; do
+  [[ $kind =~ ^(parameters|moments|gradient_sum|nan|torn|truncated|deleted|full)$ ]] ||
+    { echo "damage.sh: no case '$kind'" >&2; exit 2; }
+  if [[ $kind == full ]] && ((EUID != 0)); then echo "full: skipped: needs root"; continue; fi
+  folder=$(mktemp -d)
+  run=
+  why="it failed"
+  if damage; then
+    clean_up
+    rm -rf "$folder"
+    echo "$kind: exact, equal to one process, equal replicas, named"
+  else
+    clean_up
+    echo "$kind: FAILED: $why; see $folder"
+    failed=1
+  fi
+done
+exit "$failed"
