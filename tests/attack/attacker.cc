@@ -12,7 +12,7 @@
 //   slow     bodies, heads and hellos byte by byte   nested   1 MiB of messages in messages
 //   flood    small requests, answers left unread
 //
-// Prints one line of JSON: what it was answered, by kind, and `weight_bytes`: what came of tensors. Exit
+// SIGTERM ends it early. Prints one line of JSON: what it was answered, by kind, and `weight_bytes`: what came of tensors. Exit
 // code 3 if any came.
 #include <signal.h>
 #include <sys/resource.h>
@@ -396,6 +396,8 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
+std::atomic<bool> told_to_stop{false};
+
 int attack(const Options& options) {
   constexpr uint32_t kThreads = 4;
   Knowledge knowledge;
@@ -408,7 +410,7 @@ int attack(const Options& options) {
     threads.emplace_back([&, n] {
       Attacker attacker(options, knowledge, counts, n + 1);
       auto next_byte = begin;
-      while (Clock::now() < end) {
+      while (Clock::now() < end && !told_to_stop) {
         const auto number = static_cast<double>(made++);
         if (options.rate > 0)
           std::this_thread::sleep_until(begin +
@@ -429,6 +431,7 @@ int attack(const Options& options) {
 
 int main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGTERM, [](int) { swarm::attack::told_to_stop = true; });
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
   files.rlim_cur = files.rlim_max;
