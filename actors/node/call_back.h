@@ -32,7 +32,7 @@ struct CallBackDeps {
 
 /// In one pause: nodes asked for; wishes of others passed on, and as many carried out; of callers that the
 /// DHT does not know.
-constexpr size_t kMaxWishes = 8, kMaxCallBacks = 32, kMaxUnknown = 4;
+constexpr size_t kMaxWishes = 8, kMaxCallBacks = 32, kMaxUnknown = 8;
 constexpr size_t kAskedToPassOn = 8;
 
 /// Registers itself with `deps.links` as kCallBackName.
