@@ -132,8 +132,9 @@ class Attacker {
     Line line(target, static_cast<uint32_t>(random_() % options_.addresses));
     counts_.add(line.open() ? "connections" : "not_connected");
     if (!line.open()) return;
-    carry_out(options_.acts[turn_++ % options_.acts.size()], line);
-    hear(line, milliseconds(20));
+    const std::string& act = options_.acts[turn_++ % options_.acts.size()];
+    carry_out(act, line);
+    hear(line, milliseconds(act == "idle" ? 0 : 20));  // thousands a second may stay open
     if (line.open()) held_.emplace_back(std::move(line), slow_);
   }
   /// Another byte of what is slow; the oldest of what is kept open are let go.
