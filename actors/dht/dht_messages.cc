@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "actors/net/links/socket.h"
 #include "common/names.h"
 
 namespace swarm::actors {
@@ -23,6 +24,8 @@ Result<routing::Contact> parse_contact(const proto::DhtContact& message) {
   if (!id.ok()) return id.error();
   auto endpoint = Endpoint::parse(message.endpoint());
   if (!endpoint.ok()) return endpoint.error();
+  if (!links::is_numeric(endpoint->host))
+    return Error{ErrorCode::kInvalidArgument, "a contact's address is a number, no name", 0};
   return routing::Contact{*id, *endpoint};
 }
 

@@ -21,7 +21,8 @@ constexpr size_t kMaxRecordsPerStore = 1'024;
 
 proto::DhtContact to_proto(const routing::Contact& contact);
 
-/// A contact that can be dialled, or why not. Errors: kInvalidArgument.
+/// A contact that can be dialled, or why not: what others say makes no node look a name up. Errors:
+/// kInvalidArgument.
 Result<routing::Contact> parse_contact(const proto::DhtContact& message);
 
 /// What is sent of a record is the time left to live [ms], because clocks differ.

@@ -8,6 +8,7 @@
 
 #include "actors/dht/dht_node.h"
 #include "actors/net/links/links.h"
+#include "actors/net/links/socket.h"
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
 #include "common/names.h"
@@ -34,7 +35,7 @@ class CallBack {
                 caf::actor_cast<caf::actor>(self_));
     return {[this](unreached_atom, const NodeId& wanted) { ask_for(wanted); },
             [this](const Mail& mail) {
-              if (mail.kind == proto::KIND_CALL_ME) on_call(mail.as<proto::CallMe>());
+              if (mail.kind == proto::KIND_CALL_ME) on_call(mail);
             }};
   }
 
@@ -46,11 +47,14 @@ class CallBack {
   class Lately {
    public:
     explicit Lately(size_t most) : most_(most) {}
-    /// Whether this was not done lately; from now on it was.
+    /// Whether this was not done lately, and not too much for the same caller; from now on it was.
     bool is_due(const Pair& pair, TimePoint now, milliseconds pause) {
-      for (auto it = done_.begin(); it != done_.end();)
+      size_t of_caller = 0;
+      for (auto it = done_.begin(); it != done_.end();) {
+        of_caller += it->first.second == pair.second ? 1 : 0;
         it = now - it->second >= pause ? done_.erase(it) : std::next(it);
-      return done_.size() < most_ && done_.emplace(pair, now).second;
+      }
+      return done_.size() < most_ && of_caller < kMaxWishes && done_.emplace(pair, now).second;
     }
 
    private:
@@ -89,14 +93,16 @@ class CallBack {
 
   TimePoint now() const { return self_->clock().now(); }
 
-  void on_call(const proto::CallMe& call) {
+  void on_call(const Mail& mail) {
+    const auto& call = mail.as<proto::CallMe>();
     const auto wanted = NodeId::from_bytes(call.node_id());
     const auto caller = NodeId::from_bytes(call.caller_id());
     if (!wanted || !caller || *caller == deps_.self) return;
     const Pair pair{*wanted, *caller};
     if (*wanted == deps_.self) {
-      if (dialled_.is_due(pair, now(), deps_.pause)) dial(*caller, call.endpoint());
-    } else if (!call.passed_on() && passed_on_.is_due(pair, now(), deps_.pause)) {
+      dial(pair, call.endpoint());
+    } else if (!call.passed_on() && speaks_for(mail, *caller) &&
+               passed_on_.is_due(pair, now(), deps_.pause)) {
       pass_on(*wanted, call);
     }
   }
@@ -154,19 +160,24 @@ class CallBack {
               [](const caf::error&) {});
   }
 
-  /// Where the DHT says that the caller is; where it says itself if the DHT knows nothing of it.
-  void dial(const NodeId& caller, const std::string& said) {
-    const auto parsed = Endpoint::parse(said);
+  /// Where the DHT says that the caller is; where it says itself if the DHT knows nothing of it. Callers
+  /// can be invented: those that are not known take no places of those that are.
+  void dial(const Pair& pair, const std::string& said) {
+    const auto unknown = [this, pair, said = Endpoint::parse(said)] {
+      if (said && links::is_numeric(said->host) && unknown_.is_due(pair, now(), deps_.pause))
+        dial(*said);
+    };
     self_->request(deps_.dht, kLocal, dht_status_atom::value)
         .then(
-            [this, caller, parsed](const DhtStatus& status) {
-              for (const auto& contact : status.contacts)
-                if (contact.id == caller) return dial(contact.endpoint);
-              if (parsed) dial(*parsed);
+            [this, pair, unknown](const DhtStatus& status) {
+              for (const auto& contact : status.contacts) {
+                if (contact.id != pair.second) continue;
+                if (dialled_.is_due(pair, now(), deps_.pause)) dial(contact.endpoint);
+                return;
+              }
+              unknown();
             },
-            [this, parsed](const caf::error&) {
-              if (parsed) dial(*parsed);
-            });
+            [unknown](const caf::error&) { unknown(); });
   }
 
   void dial(const Endpoint& endpoint) {
@@ -178,7 +189,7 @@ class CallBack {
   Self* self_ = nullptr;
   CallBackDeps deps_;
   Wishes wishes_;
-  Lately passed_on_{kMaxCallBacks}, dialled_{kMaxCallBacks};
+  Lately passed_on_{kMaxCallBacks}, dialled_{kMaxCallBacks}, unknown_{kMaxUnknown};
 };
 
 }  // namespace

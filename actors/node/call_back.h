@@ -9,7 +9,8 @@
 /// are likely to be linked to it. Each passes it on, once, if it has a link. A wish is passed on and a caller
 /// dialled once in `pause`, a node asked for after twice the time of before, and only so many in all: what others send costs this
 /// node's own wishes nothing, and a swarm in which dials fail because all are busy is not kept busy by wishes.
-/// A caller whom the DHT knows is dialled where that says it is, whatever the wish says.
+/// A caller whom the DHT knows is dialled where that says it is, whatever the wish says; few others are, and
+/// never by name. Who has a wish passed on says it for itself.
 /// Thread  pooled.
 #pragma once
 
@@ -29,8 +30,9 @@ struct CallBackDeps {
   std::chrono::milliseconds pause{5'000};
 };
 
-/// In one pause: nodes asked for; wishes of others passed on, and as many carried out.
-constexpr size_t kMaxWishes = 8, kMaxCallBacks = 32;
+/// In one pause: nodes asked for; wishes of others passed on, and as many carried out; of callers that the
+/// DHT does not know.
+constexpr size_t kMaxWishes = 8, kMaxCallBacks = 32, kMaxUnknown = 8;
 constexpr size_t kAskedToPassOn = 8;
 
 /// Registers itself with `deps.links` as kCallBackName.

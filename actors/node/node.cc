@@ -290,6 +290,9 @@ class RunningNode : public Node {
     links.config_fingerprint = options_.config_fingerprint;
     links.roles = (options_.stages.empty() ? 0u : links::kPeer) |
                   (options_.trainer ? links::kTrainer | links::kCoordinator : 0u);
+    auto announced = links::announced(links);
+    if (!announced) return announced.error();
+    links.announce = *announced;
     auto listening = spawn_tcp_links(*system_, links);
     if (!listening) return listening.error();
     links_ = listening->links;

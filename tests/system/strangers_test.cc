@@ -60,13 +60,6 @@ std::vector<Listener> listeners_of(pid_t pid) {
   return out;
 }
 
-int64_t resident_kib(pid_t pid) {
-  std::ifstream stream("/proc/" + std::to_string(pid) + "/status");
-  for (std::string line; std::getline(stream, line);)
-    if (line.rfind("VmRSS:", 0) == 0) return std::stoll(line.substr(6));
-  return 0;
-}
-
 /// Connects to 127.0.0.1:port, sends `bytes`, closes. False when nobody listens.
 bool send_bytes(uint16_t port, const std::string& bytes) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

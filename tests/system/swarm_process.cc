@@ -68,9 +68,10 @@ TemporaryFolder::~TemporaryFolder() {
   fs::remove_all(path_, ignored);
 }
 
-Process::Process(const std::vector<std::string>& arguments, const std::string& output_file)
+Process::Process(const std::vector<std::string>& arguments, const std::string& output_file,
+                 const std::string& program)
     : output_file_(output_file) {
-  std::string binary = swarm_binary();
+  std::string binary = program;
   std::vector<std::string> copy = arguments;
   std::vector<char*> argv = {binary.data()};
   for (auto& argument : copy) argv.push_back(argument.data());
@@ -180,6 +181,13 @@ bool is_alive(pid_t pid) {
   const std::string stat = read_file("/proc/" + std::to_string(pid) + "/stat");
   const size_t name_end = stat.rfind(')');
   return name_end != std::string::npos && stat.size() > name_end + 2 && stat[name_end + 2] != 'Z';
+}
+
+int64_t resident_kib(pid_t pid) {
+  std::ifstream stream("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(stream, line);)
+    if (line.rfind("VmRSS:", 0) == 0) return std::stoll(line.substr(6));
+  return 0;
 }
 
 double unix_now_s() {

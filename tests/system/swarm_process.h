@@ -38,10 +38,11 @@ class TemporaryFolder {
   std::string path_;
 };
 
-/// One process of the program. Its output goes to a file. Killed at the end if it still runs.
+/// One process of the program, or of another one. Its output goes to a file. Killed at the end if it still runs.
 class Process {
  public:
-  Process(const std::vector<std::string>& arguments, const std::string& output_file);
+  Process(const std::vector<std::string>& arguments, const std::string& output_file,
+          const std::string& program = swarm_binary());
   ~Process();
   Process(const Process&) = delete;
 
@@ -85,6 +86,9 @@ class RunFolder {
 RunFolder newest_run(const std::string& folder);
 
 bool is_alive(pid_t pid);
+
+/// Of physical memory; 0 when the process is gone.
+int64_t resident_kib(pid_t pid);
 
 /// Unix time [s], comparable with the `time` of events and metrics.
 double unix_now_s();

@@ -202,17 +202,21 @@ Outcome FrameDecoder::check_header(Lane& lane) {
   }
   if (header.tag_bytes != body_tag(header.body_bytes).size()) return fail("wrong body tag length");
   lane.parsed = true;
+  lane.hold = std::make_shared<ReceiveHold>(budget_);
   if (header.body_bytes > 0) ++bodies_;
   return Outcome::kMore;
 }
 
-/// Takes bytes up to the end of what precedes the body. The string grows with what arrives.
+/// Takes bytes up to the end of what precedes the body. The string grows with what arrives, and counts
+/// from where it is longer than most.
 Outcome FrameDecoder::feed_front(Lane& lane, const uint8_t* data, size_t size, size_t& used) {
   size_t want = lane.parsed ? front_size(lane.header) : kFrameHeaderBytes;
   size_t part = std::min(want - lane.front.size(), size);
   lane.front.append(reinterpret_cast<const char*>(data), part);
   used += part;
   chunk_left_ -= static_cast<uint32_t>(part);
+  if (lane.front.size() > kMaxStrangerHeadBytes && !lane.hold->add_head(part) && !proven_)
+    return fail("no room for another long head");
   if (!lane.parsed && lane.front.size() == kFrameHeaderBytes) return check_header(lane);
   return Outcome::kMore;
 }
@@ -248,7 +252,7 @@ void FrameDecoder::take_front(const Lane& lane) {
   frame_.actor = lane.front.substr(at, header.actor_bytes);
   frame_.head = lane.front.substr(at + header.actor_bytes, header.head_bytes);
   frame_.body = {};
-  frame_.hold = nullptr;
+  frame_.hold = lane.hold;
   frame_.skipped = lane.skipped;
 }
 
@@ -260,7 +264,7 @@ Outcome FrameDecoder::finish(Lane& lane) {
   const bool known_already = lane.skipped;
   if (!known_already) take_front(lane);
   if (lane.body) {
-    frame_.hold = lane.body->hold();
+    lane.hold->arrived();
     const uint8_t* data = lane.body->data();
     frame_.body = Buffer(std::move(lane.body), data, header.body_bytes);
   }
@@ -269,7 +273,7 @@ Outcome FrameDecoder::finish(Lane& lane) {
   return known_already ? Outcome::kMore : Outcome::kFrame;
 }
 
-/// The body's memory is taken here, as a whole, when its first byte arrives.
+/// The body's first memory is taken here, when its first byte arrives.
 Outcome FrameDecoder::begin_body(Lane& lane) {
   const auto& header = lane.header;
   const std::string actor = lane.front.substr(kFrameHeaderBytes, header.actor_bytes);
@@ -279,24 +283,32 @@ Outcome FrameDecoder::begin_body(Lane& lane) {
     take_front(lane);
     return Outcome::kFrame;
   }
+  return more_memory(lane, rule == BodyRule::kTake);
+}
+
+Outcome FrameDecoder::more_memory(Lane& lane, bool force) {
   // Half a body of another class must come to its end, or the link would wait for itself.
-  const bool partial = std::any_of(lanes_.begin(), lanes_.end(),
-                                   [](const Lane& other) { return other.body != nullptr; });
+  force = force || std::any_of(lanes_.begin(), lanes_.end(), [&lane](const Lane& other) {
+            return &other != &lane && other.body != nullptr;
+          });
+  const uint64_t whole = lane.header.body_bytes;
   try {
-    lane.body = budget_->take(header.body_bytes, partial || rule == BodyRule::kTake);
+    if (lane.body) return lane.body->grow(whole, force) ? Outcome::kMore : Outcome::kNeedBudget;
+    lane.body = budget_->take(whole, force, lane.hold);
   } catch (const std::bad_alloc&) {
-    return fail(
-        fmt::format("no memory for a body of {} bytes; lower max_body_bytes", header.body_bytes));
+    return fail(fmt::format("no memory for a body of {} bytes; lower max_body_bytes", whole));
   }
+  lane.forced = force;
   return lane.body ? Outcome::kMore : Outcome::kNeedBudget;
 }
 
 Outcome FrameDecoder::feed_body(Lane& lane, const uint8_t* data, size_t size, size_t& used) {
-  if (!lane.body && !lane.skipped) {
-    const Outcome begun = begin_body(lane);
-    if (begun != Outcome::kMore) return begun;
-  }
-  size_t part = std::min<uint64_t>(size, lane.header.body_bytes - lane.body_got);
+  auto has_memory = Outcome::kMore;
+  if (!lane.body && !lane.skipped) has_memory = begin_body(lane);
+  if (lane.body && lane.body_got == lane.body->size()) has_memory = more_memory(lane, lane.forced);
+  if (has_memory != Outcome::kMore) return has_memory;
+  const uint64_t room = lane.body ? lane.body->size() : lane.header.body_bytes;
+  size_t part = std::min<uint64_t>(size, room - lane.body_got);
   if (lane.body) std::memcpy(lane.body->data() + lane.body_got, data, part);
   lane.body_got += part;
   used += part;

@@ -85,7 +85,7 @@ struct InFrame {
   std::string actor;
   std::string head;  ///< Serialized protobuf, payload field absent.
   Buffer body;
-  std::shared_ptr<ReceiveHold> hold;  ///< Of the body.
+  std::shared_ptr<ReceiveHold> hold;  ///< What it takes of the budget.
   bool skipped = false;               ///< It has a body, which was not received: BodyRule::kSkip.
 };
 
@@ -120,8 +120,12 @@ class FrameDecoder {
   FrameDecoder(FrameLimits limits, std::shared_ptr<ReceiveBudget> budget, BodyRules rules = {})
       : limits_(limits), budget_(std::move(budget)), rules_(std::move(rules)) {}
 
-  /// Lifts the limits for strangers, after a valid hello.
-  void trust() { trusted_ = true; }
+  /// Lifts the limits for strangers, after a valid hello. `proven`: it has the run's key, so its heads are
+  /// received however many there are.
+  void trust(bool proven = false) {
+    trusted_ = true;
+    proven_ = proven;
+  }
 
   /// Reads from [data, data + size), sets `used` to how many bytes were taken.
   Outcome feed(const uint8_t* data, size_t size, size_t& used);
@@ -144,8 +148,10 @@ class FrameDecoder {
     bool parsed = false;
     FrameHeader header;
     std::string front;  // header, then name, head and tag
+    std::shared_ptr<ReceiveHold> hold;
     std::shared_ptr<ReceiveBudget::Body> body;
     uint64_t body_got = 0;
+    bool forced = false;  // the body needs no room
     bool skipped = false;
   };
 
@@ -155,6 +161,7 @@ class FrameDecoder {
   Outcome check_header(Lane& lane);
   void break_lane(Lane& lane);
   Outcome begin_body(Lane& lane);
+  Outcome more_memory(Lane& lane, bool force);
   Outcome feed_body(Lane& lane, const uint8_t* data, size_t size, size_t& used);
   void take_front(const Lane& lane);
   bool complete(const Lane& lane) const;
@@ -163,7 +170,7 @@ class FrameDecoder {
   FrameLimits limits_;
   std::shared_ptr<ReceiveBudget> budget_;  // shared by the node's links
   BodyRules rules_;
-  bool trusted_ = false;
+  bool trusted_ = false, proven_ = false;
   std::array<uint8_t, kChunkHeaderBytes> chunk_header_{};
   size_t chunk_header_got_ = 0;
   uint32_t chunk_left_ = 0;

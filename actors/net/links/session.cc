@@ -164,7 +164,7 @@ void Session::on_greeting(const InFrame& frame) {
   if (!handshake_.done()) return;
   peer_ = handshake_.peer();
   state_ = State::kUp;
-  decoder_.trust();
+  decoder_.trust((handshake_.roles() & kOperator) != 0);
   events_.push_back({LinkEvent::Type::kUp, 0, {}, {}, {}});
 }
 
@@ -222,6 +222,7 @@ void Session::on_mail(InFrame frame) {
   }
   auto head = parse_head(frame);
   const uint64_t head_bytes = kRequestBytes + (head ? head->SpaceUsedLong() : 0);
+  const bool room = frame.hold->add_head(head_bytes) || (handshake_.roles() & kOperator) != 0;
   if (id != 0 && !serving_.add(id, head_bytes)) return break_off("a request id used twice");
   if (!head) {
     ++complaints_.malformed_mail;
@@ -229,9 +230,8 @@ void Session::on_mail(InFrame frame) {
         id, Error{ErrorCode::kInvalidArgument,
                   "unknown or unreadable message of kind " + std::to_string(frame.header.kind), 0});
   }
-  if (serving_.too_many()) {
-    return reply(id, Error{ErrorCode::kOverloaded, "too many open requests on one link", 100});
-  }
+  if (serving_.too_many() || !room)
+    return reply(id, Error{ErrorCode::kOverloaded, "too many open requests here", 100});
   Mail mail{static_cast<proto::MessageKind>(frame.header.kind),
             std::move(head),
             std::move(frame.body),

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -97,6 +98,25 @@ Result<std::vector<std::string>> resolve_name(const std::string& name) {
   if (addresses.empty())
     return Error{ErrorCode::kIo, "cannot resolve '" + name + "': " + gai_strerror(failed), 0};
   return addresses;
+}
+
+Result<Endpoint> announced(const LinksOptions& options) {
+  const Endpoint& said = options.announce;
+  if (said.host.empty() || is_numeric(said.host)) return said;
+  auto addresses = resolve_name(said.host);
+  if (!addresses) return addresses.error();
+  const std::string& listen = options.listen.host;
+  if (!is_loopback(listen))
+    addresses->erase(std::remove_if(addresses->begin(), addresses->end(), is_loopback),
+                     addresses->end());
+  if (addresses->empty())
+    return Error{ErrorCode::kInvalidArgument,
+                 "'" + said.host + "' is this machine only: announce an address", 0};
+  const auto v6 = [](const std::string& host) { return host.find(':') != std::string::npos; };
+  const auto same =
+      std::find_if(addresses->begin(), addresses->end(),
+                   [&](const std::string& address) { return v6(address) == v6(listen); });
+  return Endpoint{same != addresses->end() ? *same : addresses->front(), said.port};
 }
 
 std::string first_that_answers(const std::vector<std::string>& addresses, uint16_t port,

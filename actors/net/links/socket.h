@@ -10,6 +10,10 @@
 #include "common/ids.h"
 #include "common/result.h"
 
+namespace swarm::actors {
+struct LinksOptions;
+}
+
 namespace swarm::actors::links {
 
 /// Whether `host` is an IPv4 or IPv6 address, not a name.
@@ -21,6 +25,12 @@ bool is_wildcard(const std::string& host);
 /// The addresses of `name`, numeric, in the order to try them; never empty. May block for seconds:
 /// call it on a thread of its own. Errors: kIo.
 Result<std::vector<std::string>> resolve_name(const std::string& name);
+
+/// What a node tells others of where it is: options.announce with the address of its name, which nobody
+/// else has to look up then; of several one of the kind that it listens on. Empty stays empty. May block
+/// as resolve_name(). Errors: kIo; kInvalidArgument (the name means this machine here, as in many
+/// /etc/hosts).
+Result<Endpoint> announced(const LinksOptions& options);
 
 /// The first of a name's addresses at which somebody listens on `port`: "localhost" is ::1 and
 /// 127.0.0.1 on many machines. Waits up to `patience` for each. If nobody does, the first: whoever

@@ -10,6 +10,7 @@
 #include "actors/net/links/busy_meters.h"
 #include "actors/net/links/byte_stream.h"
 #include "actors/net/links/links_actor.h"
+#include "actors/net/links/look_ups.h"
 #include "actors/net/links/socket.h"
 
 namespace swarm::actors::links {
@@ -20,6 +21,7 @@ using caf::io::receive_policy;
 
 using resolved_atom = caf::atom_constant<caf::atom("resolved")>;
 using no_dial_atom = caf::atom_constant<caf::atom("nodial")>;
+using looked_up_atom = caf::atom_constant<caf::atom("lookedup")>;
 using trigger_atom = caf::atom_constant<caf::atom("trigger")>;
 
 constexpr size_t kSmallRead = 16u << 10;
@@ -44,6 +46,7 @@ class TcpHost : public ActorHost<caf::io::broker> {
   void finish(ConnId conn, std::vector<char> farewell) override;
 
   void resolved(ConnId conn, const Endpoint& endpoint);
+  void looked_up();
   void connected(connection_handle handle);
   void received(const caf::io::new_data_msg& message);
   void transferred(const caf::io::data_transferred_msg& message);
@@ -63,6 +66,8 @@ class TcpHost : public ActorHost<caf::io::broker> {
   };
 
   void add(ConnId conn, connection_handle handle, StreamRole role);
+  void look_up(ConnId conn, const Endpoint& endpoint);
+  void look_up_next();
   void fail_later(ConnId conn, const std::string& why);
   void pump(connection_handle handle, Socket& socket);
   size_t read_bytes(size_t at_most) const { return core_->shaper().inlet().read_bytes(at_most); }
@@ -79,6 +84,7 @@ class TcpHost : public ActorHost<caf::io::broker> {
   std::set<connection_handle> triggered_before_;  // were, and will be at the next tick
   std::set<connection_handle> lingering_;         // without a conn: to be closed at linger_until
   BusyMeters meters_;
+  LookUps look_ups_;
 };
 
 struct TcpState {
@@ -93,11 +99,27 @@ void TcpHost::fail_later(ConnId conn, const std::string& why) {
 
 void TcpHost::open(ConnId conn, const Endpoint& endpoint) {
   if (is_numeric(endpoint.host)) return resolved(conn, endpoint);
+  look_ups_.add(conn, endpoint);
+  look_up_next();
+}
+
+void TcpHost::look_up_next() {
+  while (const auto wish = look_ups_.next())  // some are given up while they wait
+    core_->session(wish->first) != nullptr ? look_up(wish->first, wish->second) : look_ups_.ended();
+}
+
+void TcpHost::looked_up() {
+  look_ups_.ended();
+  look_up_next();
+}
+
+void TcpHost::look_up(ConnId conn, const Endpoint& endpoint) {
   auto links = caf::actor_cast<caf::actor>(self_);
   // Name look-ups block for seconds when a name server is down: never on the event loop.
   self_->system().spawn<caf::detached>(
       [links, conn, endpoint, limit = core_->options().dial_timeout](caf::event_based_actor* self) {
         const auto addresses = resolve_name(endpoint.host);
+        self->send(links, looked_up_atom::value);
         if (!addresses) {
           self->send(links, no_dial_atom::value, conn, addresses.error().detail);
           return;
@@ -318,6 +340,7 @@ caf::behavior tcp_links(TcpBroker* self, LinksOptions options, int listen_fd,
       [host](no_dial_atom, ConnId conn, const std::string& why) {
         host->core().closed(conn, {ErrorCode::kLinkLost, why, 0});
       },
+      [host](looked_up_atom) { host->looked_up(); },
       [host](trigger_atom) { host->trigger_again(); },
       [host](due_atom) { host->called(); },
       [host](stats_atom) { return host->stats(); },

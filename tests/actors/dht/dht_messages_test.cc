@@ -32,8 +32,10 @@ BOOST_AUTO_TEST_CASE(what_is_no_contact_is_refused) {
   contact.set_node_id("short");
   BOOST_TEST((parse_contact(contact).code() == ErrorCode::kInvalidArgument));
   contact = to_proto({NodeId::random(), {"10.0.0.1", 7}});
-  contact.set_endpoint("nowhere");
-  BOOST_TEST((parse_contact(contact).code() == ErrorCode::kInvalidArgument));
+  for (const char* endpoint : {"nowhere", "somewhere.example:80", "localhost:80"}) {
+    contact.set_endpoint(endpoint);
+    BOOST_TEST((parse_contact(contact).code() == ErrorCode::kInvalidArgument));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_record_travels_with_the_time_that_it_has_left) {

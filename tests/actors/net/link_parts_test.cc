@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "actors/net/links/dial_pauses.h"
+#include "actors/net/links/look_ups.h"
 #include "actors/net/links/pulse.h"
 #include "actors/net/links/request_table.h"
 #include "actors/net/links/send_queue.h"
@@ -216,6 +217,28 @@ BOOST_AUTO_TEST_CASE(a_node_without_room_is_no_busy_actor_and_says_when_to_come_
   BOOST_TEST(!pauses.refusal(at, kStart + 1s));
   pauses.failed(at, {ErrorCode::kOverloaded, "no room", 3'600'000}, 1.0, kStart);
   BOOST_TEST(!pauses.refusal(at, kStart + 5s));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(NamesLookedUp)
+
+// One detached thread each: contacts with names that nobody answers for were threads without end.
+BOOST_AUTO_TEST_CASE(few_names_are_looked_up_at_once_and_all_in_their_turn) {
+  LookUps look_ups;
+  for (ConnId conn = 1; conn <= 100; ++conn) look_ups.add(conn, {"slow.example", 80});
+  ConnId begun = 0;
+  while (const auto wish = look_ups.next()) BOOST_TEST(wish->first == ++begun);
+  BOOST_TEST(begun == LookUps::kAtOnce);
+  for (ConnId ended = 1; ended <= 96; ++ended) {
+    look_ups.ended();
+    const auto wish = look_ups.next();
+    BOOST_REQUIRE(wish);
+    BOOST_TEST(wish->first == ++begun);
+  }
+  BOOST_TEST(begun == 100u);
+  look_ups.ended();
+  BOOST_TEST(!look_ups.next());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <caf/send.hpp>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -88,13 +89,16 @@ struct Alone {
     }));
     actor = system.own(spawn_call_back(*system, {node(1), {"127.0.0.1", 9}, world, world}));
   }
-  void call(uint32_t wanted, uint32_t caller, bool passed_on = false) {
+  void call(uint32_t wanted, uint32_t caller, bool passed_on = false,
+            const std::string& endpoint = "10.0.0.1:80", std::optional<NodeId> from = {}) {
     proto::CallMe call;
     call.set_node_id(node(wanted).raw());
     call.set_caller_id(node(caller).raw());
-    call.set_endpoint("10.0.0.1:80");
+    call.set_endpoint(endpoint);
     call.set_passed_on(passed_on);
-    caf::anon_send(actor, make_mail(std::move(call)));
+    Mail mail = make_mail(std::move(call));
+    mail.from = from;
+    caf::anon_send(actor, mail);
     system.run();
   }
 
@@ -146,11 +150,37 @@ BOOST_AUTO_TEST_CASE(others_do_not_make_a_node_dial_without_end_nor_silence_it) 
     alone.call(1, n);
     alone.call(30, n);
   }
-  BOOST_TEST(alone.dialled.size() == kMaxCallBacks);
+  BOOST_TEST(alone.dialled.size() == kMaxUnknown);
   BOOST_TEST(alone.resolved.size() == kMaxCallBacks);
   alone.resolved.clear();
   alone.unreached(5);
   BOOST_TEST(alone.resolved.size() == kAskedToPassOn);
+}
+
+BOOST_AUTO_TEST_CASE(invented_callers_take_no_places_of_those_that_are_known) {
+  Alone alone;
+  alone.status.contacts = {{node(2), {"10.0.0.2", 80}}};
+  for (uint32_t n = 1'000; n < 2'000; ++n) alone.call(1, n, true, "10.6.6.6:22", node(9));
+  BOOST_TEST(alone.dialled.size() == kMaxUnknown);
+  alone.call(1, 2, true);
+  BOOST_TEST(alone.dialled.back().text() == "10.0.0.2:80");
+}
+
+BOOST_AUTO_TEST_CASE(nobody_has_wishes_passed_on_in_the_name_of_others) {
+  Alone alone;
+  for (uint32_t n = 9; n < 60; ++n) alone.link(n);
+  for (uint32_t n = 1'000; n < 1'100; ++n) alone.call(30, n, false, "10.6.6.6:22", node(9));
+  BOOST_TEST(alone.resolved.empty());
+  for (uint32_t n = 10; n < 60; ++n) alone.call(n, 9, false, "10.6.6.6:22", node(9));
+  BOOST_TEST(alone.resolved.size() == kMaxWishes);  // as many as it might have itself
+  alone.call(30, 10, false, "10.0.0.10:80", node(10));
+  BOOST_TEST(alone.resolved.size() == kMaxWishes + 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_caller_is_not_dialled_by_name) {
+  Alone alone;
+  alone.call(1, 2, true, "printer.example:9100");
+  BOOST_TEST(alone.dialled.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_wish_goes_over_links_or_nowhere) {
