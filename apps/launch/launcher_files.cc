@@ -1,6 +1,7 @@
 // The launcher's part that merges what the nodes write into the run's own files.
 #include "apps/launch/launcher.h"
 #include "records/files.h"
+#include "records/segments.h"
 
 namespace swarm::launch {
 
@@ -14,6 +15,8 @@ void Launcher::load_history() {
   for (const auto& line : lines("/metrics.jsonl")) state_.take_metrics(line);
   for (const auto& line : LineTail(options_.folder + "/audit.jsonl", kMaxAuditLine).poll())
     audit_.remember(line);
+  const auto pieces = records::segments_of(options_.folder + "/events.jsonl");
+  if (!pieces.empty() && pieces.front().index > 1) state_.nothing_new_before_known();
   steps_before_ = state_.steps_closed();
   state_.resumed();
   record("run", records::RunResumed{state_.steps_closed()});
@@ -29,7 +32,7 @@ void Launcher::poll_files() {
 
 void Launcher::merge_metrics(const std::string& line) {
   if (!state_.take_metrics(line)) return;
-  static_cast<void>(records::append_line(options_.folder + "/metrics.jsonl", line));
+  static_cast<void>(merged_.append("metrics.jsonl", line));
   if (options_.on_progress) options_.on_progress(state_.progress());
   const auto metrics = records::parse_metrics(line);
   if (!metrics || !experiment_.run.tensorboard || tensorboard_broken_) return;
@@ -51,7 +54,7 @@ void Launcher::merge_audit(Node& node) {
     if (verdict == AuditMerge::Verdict::kDamaged)
       record(node.spec.name, records::AuditLineDamaged{node.folder + "/audit.jsonl", line.size()});
     if (verdict != AuditMerge::Verdict::kNew) continue;
-    const auto written = records::append_line(options_.folder + "/audit.jsonl", line);
+    const auto written = merged_.append("audit.jsonl", line);
     if (!written && !over_) fail("cannot merge the audit: " + to_string(written.error()));
   }
 }
@@ -69,7 +72,7 @@ void Launcher::end_torn_lines(Node& node) {
 
 void Launcher::merge_event(const std::string& line) {
   if (!state_.take_event(line)) return;
-  static_cast<void>(records::append_line(options_.folder + "/events.jsonl", line));
+  static_cast<void>(merged_.append("events.jsonl", line));
   const auto event = records::parse_event(line);
   const auto* info = event ? records::info_of(event->name) : nullptr;
   if (info != nullptr && info->remarkable() && options_.on_event) options_.on_event(*event);

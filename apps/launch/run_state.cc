@@ -16,7 +16,7 @@ using records::Event;
 
 bool RunState::take_metrics(const std::string& text) {
   const auto line = records::parse_metrics(text);
-  if (!line) return false;
+  if (!line || (from_s_ && line->time_s && *line->time_s < *from_s_)) return false;
   ++closings_;
   nothing_common_.clear();
   if (!line->live_peers.empty()) latest_.live_peers = line->live_peers;
@@ -34,8 +34,12 @@ bool RunState::take_metrics(const std::string& text) {
 
 bool RunState::take_event(const std::string& line) {
   const auto event = records::parse_event(line);
-  if (!event || !seen_events_.insert(std::hash<std::string>{}(line)).second) return false;
+  if (!event || (from_s_ && event->time_s < *from_s_)) return false;
+  if (!seen_events_.insert(std::hash<std::string>{}(line)).second) return false;
+  oldest_s_ = std::min(oldest_s_.value_or(event->time_s), event->time_s);
   ++events_[event->name];
+  if (const auto repeated = event->as<records::Repeated>())
+    events_[repeated->name] += repeated->times;
   if (event->is<records::RunResumed>()) rate_.resumed(event->time_s);
   take_end(*event);
   take_schedule(*event);

@@ -26,6 +26,9 @@ class RunState {
   /// True if the line is well-formed and was not seen before.
   bool take_event(const std::string& line);
 
+  /// The oldest lines are given up: what is older than the oldest event so far was seen before.
+  void nothing_new_before_known() { from_s_ = oldest_s_; }
+
   uint64_t steps_closed() const { return steps_closed_; }
   /// Lines of metrics so far, those of steps done again included: it grows while anything is
   /// trained.
@@ -93,6 +96,7 @@ class RunState {
   Latest latest_;
   std::set<uint64_t> seen_steps_;
   std::set<size_t> seen_events_;  ///< Hashes.
+  std::optional<double> oldest_s_, from_s_;
   uint64_t steps_closed_ = 0, closings_ = 0, tokens_ = 0;
   records::RunRate rate_;
   bool finished_ = false;
