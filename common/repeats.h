@@ -12,7 +12,7 @@ namespace swarm {
 class Repeats {
  public:
   static constexpr double kWindowS = 10;
-  static constexpr uint64_t kMostEqual = 20;  ///< Of one window.
+  static constexpr uint64_t kMostEqual = 20;   ///< Of one window.
   static constexpr size_t kMostKinds = 4'096;  ///< Of one window; what comes beyond passes.
 
   /// Whether a line that says `what` is written. `label`: what it is called if many are held back.
@@ -36,8 +36,7 @@ class Repeats {
     const bool over = now_s >= began_s_ + kWindowS || now_s < began_s_;  // clocks are set back, too
     if (seen_.empty() || !(over || all)) return out;
     for (auto& [what, kind] : seen_)
-      if (kind.times > kMostEqual)
-        out.push_back({std::move(kind.label), kind.times - kMostEqual});
+      if (kind.times > kMostEqual) out.push_back({std::move(kind.label), kind.times - kMostEqual});
     seen_.clear();
     return out;
   }

@@ -16,8 +16,7 @@ using LineFile = std::unique_ptr<SegmentedFile>;
 bool every_line_counts(const Event& event) {
   return event.is<Recompute>() || event.is<SumDropped>() || event.is<RoundAbandoned>() ||
          event.is<Recovered>() || event.is<ReplicaReplaced>() || event.is<Minority>() ||
-         event.is<ConfigurationHolds>() || event.is<CoordinatorActive>() ||
-         event.is<RunFinished>();
+         event.is<ConfigurationHolds>() || event.is<CoordinatorActive>() || event.is<RunFinished>();
 }
 
 class FileEventLog : public EventLog {

@@ -75,8 +75,8 @@ Status decompress_file(const std::string& path, uint64_t offset, const TakeBytes
       if (ZSTD_isError(left) != 0)
         return Error{ErrorCode::kCorruptCheckpoint, path + ": " + ZSTD_getErrorName(left)};
       more = output.pos == output.size;
-      const auto skip = static_cast<size_t>(
-          std::min<uint64_t>(output.pos, offset > at ? offset - at : 0));
+      const auto skip =
+          static_cast<size_t>(std::min<uint64_t>(output.pos, offset > at ? offset - at : 0));
       if (output.pos > skip) take(out.data() + skip, output.pos - skip);
       at += output.pos;
     }

@@ -45,8 +45,9 @@ class NodeLog {
 Result<TakeLogLine> open_node_log(const std::string& path, const records::SegmentLimits& limits) {
   auto file = records::SegmentedFile::open(path, limits);
   if (!file) return file.error();
-  return TakeLogLine([log = std::make_shared<NodeLog>(std::move(*file))](
-                         const std::string& said, const std::string& line) { log->take(said, line); });
+  return TakeLogLine(
+      [log = std::make_shared<NodeLog>(std::move(*file))](
+          const std::string& said, const std::string& line) { log->take(said, line); });
 }
 
 }  // namespace swarm::actors

@@ -20,8 +20,8 @@ class MergedFiles {
   Status append(const std::string& name, const std::string& line) {
     auto& file = files_[name];
     if (!file) {
-      auto opened = records::SegmentedFile::open(folder_ + "/" + name,
-                                                 {total_bytes_, name == "audit.jsonl"});
+      auto opened =
+          records::SegmentedFile::open(folder_ + "/" + name, {total_bytes_, name == "audit.jsonl"});
       if (!opened) return opened.error();
       file = std::move(*opened);
     }

@@ -16,11 +16,11 @@ using records::Event;
 
 bool RunState::take_metrics(const std::string& text) {
   const auto line = records::parse_metrics(text);
-  if (!line || (from_s_ && line->time_s && *line->time_s < *from_s_)) return false;
+  if (!line || (seen_.from_s && line->time_s && *line->time_s < *seen_.from_s)) return false;
   ++closings_;
   nothing_common_.clear();
   if (!line->live_peers.empty()) latest_.live_peers = line->live_peers;
-  if (!seen_steps_.insert(line->step).second) return false;
+  if (!seen_.steps.insert(line->step).second) return false;
   if (line->validation_loss) latest_.validation_loss = line->validation_loss;
   if (line->train_loss) {
     latest_.train_loss = line->train_loss;
@@ -34,9 +34,9 @@ bool RunState::take_metrics(const std::string& text) {
 
 bool RunState::take_event(const std::string& line) {
   const auto event = records::parse_event(line);
-  if (!event || (from_s_ && event->time_s < *from_s_)) return false;
-  if (!seen_events_.insert(std::hash<std::string>{}(line)).second) return false;
-  oldest_s_ = std::min(oldest_s_.value_or(event->time_s), event->time_s);
+  if (!event || (seen_.from_s && event->time_s < *seen_.from_s)) return false;
+  if (!seen_.events.insert(std::hash<std::string>{}(line)).second) return false;
+  seen_.oldest_s = std::min(seen_.oldest_s.value_or(event->time_s), event->time_s);
   ++events_[event->name];
   if (const auto repeated = event->as<records::Repeated>())
     events_[repeated->name] += repeated->times;

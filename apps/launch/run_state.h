@@ -27,7 +27,7 @@ class RunState {
   bool take_event(const std::string& line);
 
   /// The oldest lines are given up: what is older than the oldest event so far was seen before.
-  void nothing_new_before_known() { from_s_ = oldest_s_; }
+  void nothing_new_before_known() { seen_.from_s = seen_.oldest_s; }
 
   uint64_t steps_closed() const { return steps_closed_; }
   /// Lines of metrics so far, those of steps done again included: it grows while anything is
@@ -90,13 +90,18 @@ class RunState {
     uint64_t slots_done = 0;  ///< ... and the most of it.
   };
 
+  struct Seen {
+    std::set<uint64_t> steps;
+    std::set<size_t> events;         ///< Hashes.
+    std::optional<double> oldest_s;  ///< Time of an event.
+    std::optional<double> from_s;    ///< Older lines do not count.
+  };
+
   uint32_t num_stages_;
   uint64_t steps_;
   Going going_;
   Latest latest_;
-  std::set<uint64_t> seen_steps_;
-  std::set<size_t> seen_events_;  ///< Hashes.
-  std::optional<double> oldest_s_, from_s_;
+  Seen seen_;
   uint64_t steps_closed_ = 0, closings_ = 0, tokens_ = 0;
   records::RunRate rate_;
   bool finished_ = false;

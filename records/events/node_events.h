@@ -202,9 +202,9 @@ struct Repeated {
   }
 };
 
-using NodeEvents = EventList<NodeStarted, NodeLeaving, NodeLeft, StopAsked, ActorFailed,
-                             LinksShaped, LinksFileRefused, WaitsToJoin, Refused, MailRefused,
-                             NameTaken, AnnounceUnreachable, StoreSetAside, VoterSetAside,
-                             LinesLost, Repeated>;
+using NodeEvents =
+    EventList<NodeStarted, NodeLeaving, NodeLeft, StopAsked, ActorFailed, LinksShaped,
+              LinksFileRefused, WaitsToJoin, Refused, MailRefused, NameTaken, AnnounceUnreachable,
+              StoreSetAside, VoterSetAside, LinesLost, Repeated>;
 
 }  // namespace swarm::records

@@ -1,8 +1,8 @@
 #include "records/event_log.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <boost/test/unit_test.hpp>
@@ -112,7 +112,8 @@ BOOST_AUTO_TEST_CASE(of_events_that_say_the_same_the_rest_is_a_number) {
     auto log = open(folder);
     for (int i = 0; i < 100; ++i) log->record(1, 7, PeerLost{"a", "the link is lost"});
     for (int i = 0; i < 30; ++i) log->record(1, 7 + i, PeerLost{"a", "the link is lost"});
-    for (int i = 0; i < 30; ++i) log->record(-1, 7, SumDropped{5, "held too much"});  // audit counts
+    for (int i = 0; i < 30; ++i)
+      log->record(-1, 7, SumDropped{5, "held too much"});  // audit counts
   }
   std::map<std::string, int> count;
   for (const auto& event : folder.events()) {
@@ -180,8 +181,7 @@ BOOST_AUTO_TEST_CASE(steps_without_end_fill_no_disk_and_the_audit_keeps_all) {
   BOOST_TEST(events.size() < 8u * kSteps);  // the oldest are gone ...
   BOOST_TEST(events.size() > 2'000u);
   for (size_t i = 0; i < events.size(); ++i)  // ... and no others
-    BOOST_TEST(events[i].step ==
-               static_cast<int64_t>((8u * kSteps - events.size() + i) / 8));
+    BOOST_TEST(events[i].step == static_cast<int64_t>((8u * kSteps - events.size() + i) / 8));
   const auto audit = folder.lines("audit.jsonl");
   BOOST_REQUIRE(audit.size() == size_t{kSteps});
   for (size_t i = 0; i < audit.size(); ++i)

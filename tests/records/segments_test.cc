@@ -122,8 +122,9 @@ BOOST_AUTO_TEST_CASE(the_oldest_pieces_go_and_the_newest_lines_stay) {
   BOOST_TEST(most <= 40'000u);
   const auto left = LineTail(path).poll();
   BOOST_TEST(left.size() > 500u);
-  BOOST_TEST(left == std::vector<std::string>(all.end() - static_cast<long>(left.size()), all.end()),
-             boost::test_tools::per_element());
+  BOOST_TEST(
+      left == std::vector<std::string>(all.end() - static_cast<long>(left.size()), all.end()),
+      boost::test_tools::per_element());
   BOOST_TEST(slow.poll() == left, boost::test_tools::per_element());  // what is gone is passed over
 }
 
@@ -132,7 +133,10 @@ BOOST_AUTO_TEST_CASE(the_next_process_goes_on_with_what_a_crash_left) {
   const std::string path = folder.file("audit.jsonl");
   { open(path, 4'000, true)->append(line_of(0)).ok(); }
   fs::rename(path, folder.file("audit-000001.jsonl"));  // before it was compressed
-  { std::ofstream(path) << line_of(1) << "\n" << "{\"li"; }
+  {
+    std::ofstream(path) << line_of(1) << "\n"
+                        << "{\"li";
+  }
   BOOST_TEST(LineTail(path).poll() == lines_of(0, 2), boost::test_tools::per_element());
   {
     auto file = open(path, 4'000, true);
