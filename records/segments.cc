@@ -71,6 +71,11 @@ std::vector<Segment> segments_of(const std::string& path) {
   return out;
 }
 
+bool lost_its_beginning(const std::string& path) {
+  const auto pieces = segments_of(path);
+  return !pieces.empty() && pieces.front().index > 1;
+}
+
 bool has_lines(const std::string& path) {
   std::error_code error;
   return fs::is_regular_file(path, error) || !segments_of(path).empty();

@@ -28,6 +28,9 @@ std::optional<Segment> segment_of(std::string_view file, std::string_view name);
 /// writer died between making one and removing the other) the compressed one.
 std::vector<Segment> segments_of(const std::string& path);
 
+/// Whether the oldest pieces of the file were given up.
+bool lost_its_beginning(const std::string& path);
+
 /// Whether the file or a piece of it is there.
 bool has_lines(const std::string& path);
 

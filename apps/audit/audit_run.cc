@@ -9,6 +9,7 @@
 #include "common/hex.h"
 #include "records/kept_text.h"
 #include "records/line_tail.h"
+#include "records/segments.h"
 
 namespace swarm::launch {
 namespace {
@@ -101,6 +102,10 @@ Result<AuditReport> audit_run(const std::string& folder, const config::Experimen
   context.delayed_updates = experiment.base.training.delayed_updates;
   context.events = std::move(*events);
   auto report = audit(*log, context);
+  if (records::lost_its_beginning(folder + "/events.jsonl"))
+    report.notes.push_back(
+        "the oldest events are given up (node.records_mb): a recovery or repair of that time looks "
+        "like a violation");
   for (auto& violation : other_texts(folder)) report.violations.push_back(std::move(violation));
   return report;
 }

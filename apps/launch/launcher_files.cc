@@ -15,8 +15,8 @@ void Launcher::load_history() {
   for (const auto& line : lines("/metrics.jsonl")) state_.take_metrics(line);
   for (const auto& line : LineTail(options_.folder + "/audit.jsonl", kMaxAuditLine).poll())
     audit_.remember(line);
-  const auto pieces = records::segments_of(options_.folder + "/events.jsonl");
-  if (!pieces.empty() && pieces.front().index > 1) state_.nothing_new_before_known();
+  for (const char* name : {"/events.jsonl", "/metrics.jsonl"})
+    if (records::lost_its_beginning(options_.folder + name)) state_.nothing_new_before_known();
   steps_before_ = state_.steps_closed();
   state_.resumed();
   record("run", records::RunResumed{state_.steps_closed()});

@@ -16,7 +16,7 @@ using records::Event;
 
 bool RunState::take_metrics(const std::string& text) {
   const auto line = records::parse_metrics(text);
-  if (!line || (seen_.from_s && line->time_s && *line->time_s < *seen_.from_s)) return false;
+  if (!line || line->step < seen_.from_step) return false;
   ++closings_;
   nothing_common_.clear();
   if (!line->live_peers.empty()) latest_.live_peers = line->live_peers;
@@ -30,6 +30,11 @@ bool RunState::take_metrics(const std::string& text) {
   tokens_ = std::max(tokens_, line->tokens);
   if (line->tokens_per_second) latest_.tokens_per_second = line->tokens_per_second;
   return true;
+}
+
+void RunState::nothing_new_before_known() {
+  seen_.from_s = seen_.oldest_s;
+  if (!seen_.steps.empty()) seen_.from_step = *seen_.steps.begin();
 }
 
 bool RunState::take_event(const std::string& line) {

@@ -26,8 +26,9 @@ class RunState {
   /// True if the line is well-formed and was not seen before.
   bool take_event(const std::string& line);
 
-  /// The oldest lines are given up: what is older than the oldest event so far was seen before.
-  void nothing_new_before_known() { seen_.from_s = seen_.oldest_s; }
+  /// The oldest lines are given up: events older than the oldest so far, and steps before the first,
+  /// were seen before.
+  void nothing_new_before_known();
 
   uint64_t steps_closed() const { return steps_closed_; }
   /// Lines of metrics so far, those of steps done again included: it grows while anything is
@@ -94,7 +95,8 @@ class RunState {
     std::set<uint64_t> steps;
     std::set<size_t> events;         ///< Hashes.
     std::optional<double> oldest_s;  ///< Time of an event.
-    std::optional<double> from_s;    ///< Older lines do not count.
+    std::optional<double> from_s;    ///< Older events do not count,
+    uint64_t from_step = 0;          ///< nor do steps before.
   };
 
   uint32_t num_stages_;

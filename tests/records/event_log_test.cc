@@ -210,6 +210,8 @@ BOOST_AUTO_TEST_CASE(a_step_takes_little_of_the_audit) {
       for (std::string line; std::getline(live, line);) ++lines;
       return static_cast<double>(bytes) / static_cast<double>(kSteps - lines);
     };
+    BOOST_TEST(a_step(coordinator) < (slots == 16 ? 130 : 360));
+    BOOST_TEST(a_step(peer) < (slots == 16 ? 50 : 80));
     BOOST_TEST_MESSAGE(slots << " slots: " << a_step(coordinator) << " bytes a step and closing, "
                              << a_step(peer) << " a commit");
   }

@@ -120,6 +120,7 @@ BOOST_AUTO_TEST_CASE(the_oldest_pieces_go_and_the_newest_lines_stay) {
   }
   file->wait();
   BOOST_TEST(most <= 40'000u);
+  BOOST_TEST(lost_its_beginning(path));
   const auto left = LineTail(path).poll();
   BOOST_TEST(left.size() > 500u);
   BOOST_TEST(
