@@ -3,6 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 #include <functional>
+#include <map>
+#include <string>
 
 #include "routing/dht/record_store.h"
 #include "routing/dht/routing_table.h"
@@ -25,13 +27,10 @@ using testing::peer;
 constexpr uint32_t kMany = 100'000;
 constexpr size_t kMostBytes = 2u << 20;  ///< More than one of them takes; all stay below 10 MiB.
 
-/// Meets `meet(1)`, `meet(2)`, ...: what they take of the heap beyond what the first tenth did.
+/// Calls `meet(1)`, `meet(2)` ...: few bytes of the heap are left of them.
 void check_forgets(const char* what, const std::function<void(uint32_t)>& meet) {
-  size_t before = 0;
-  for (uint32_t i = 1; i <= kMany; ++i) {
-    if (i == 1) before = ::mallinfo2().uordblks;
-    meet(i);
-  }
+  const size_t before = ::mallinfo2().uordblks;
+  for (uint32_t i = 1; i <= kMany; ++i) meet(i);
   const size_t after = ::mallinfo2().uordblks;
   BOOST_TEST(after < before + kMostBytes, what << " keeps " << after - before << " bytes");
 }

@@ -1,10 +1,8 @@
-// A node id is new at each start of a process: what links keep by id or address must end.
+// A node id is new at each start of a process: what links keep by id must end.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
-#include <string>
 
-#include "actors/net/links/dial_pauses.h"
 #include "actors/net/links/node_table.h"
-#include "actors/net/links/refusal_gate.h"
 #include "tests/support/ids.h"
 
 using namespace swarm;
