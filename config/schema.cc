@@ -186,6 +186,9 @@ void add_node(ExperimentBuilder& b) {
         "Lets nodes and tools without the run's key in although the node listens beyond loopback.");
   b.add("log_level", AT(base.log_level), one_of(kLevels),
         "Least severe messages that go to the nodes' log files.");
+  b.add("records_mb", AT(base.records_mb), in(1, 1 << 20),
+        "Each of a node's events.jsonl, metrics.jsonl and log.txt takes at most so many MiB on the "
+        "disk, older pieces (compressed) included; the oldest go. So do those of `swarm run`.");
   b.add("linger_s", AT(base.linger_s), in(0, 1e9),
         "A node that `swarm node` started ends so many seconds after training is finished; until "
         "then others can fetch from it.");

@@ -24,8 +24,8 @@ struct HeldSlots {
   void fields(Visitor& v) {
     v("peer", peer);
     v("node", node_name);
-    v("slots", slots);
-    v("attempts", attempts);
+    v.runs("slots", slots);
+    v.runs("attempts", attempts, slots);
   }
 };
 
@@ -71,7 +71,7 @@ struct ClosedStep {
     v("first_sample", first_sample);
     v("microbatch", microbatch);
     v("attempts", attempts);
-    v("skipped", skipped);
+    v.runs("skipped", skipped);
     v("stages", stages);
     v("configuration", configuration);
     v.known_hex("history", history);

@@ -1,38 +1,23 @@
 #include "records/event_log.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <mutex>
 #include <utility>
 
+#include "common/repeats.h"
 #include "records/files.h"
 
 namespace swarm::records {
 namespace {
 
-/// A file that is only appended to.
-class LineFile {
- public:
-  explicit LineFile(const std::string& path)
-      : fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {}
-  LineFile(LineFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  ~LineFile() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  bool is_open() const { return fd_ >= 0; }
-  void append(const std::string& json) const {
-    const std::string line = json + "\n";
-    const ssize_t written =
-        ::write(fd_, line.data(), line.size());  // O_APPEND: one line, one write
-    static_cast<void>(written);  // a full disk must not stop training; the store reports it
-  }
+using LineFile = std::unique_ptr<SegmentedFile>;
 
- private:
-  int fd_;
-};
+/// Readers count them line by line: the audit, or who asks who leads.
+bool every_line_counts(const Event& event) {
+  return event.is<Recompute>() || event.is<SumDropped>() || event.is<RoundAbandoned>() ||
+         event.is<Recovered>() || event.is<ReplicaReplaced>() || event.is<Minority>() ||
+         event.is<ConfigurationHolds>() || event.is<CoordinatorActive>() || event.is<RunFinished>();
+}
 
 class FileEventLog : public EventLog {
  public:
@@ -41,17 +26,23 @@ class FileEventLog : public EventLog {
         events_(std::move(events)),
         metrics_(std::move(metrics)),
         audit_(std::move(audit)) {}
+  ~FileEventLog() override { tell_repeated(unix_now_s(), true); }
 
   void write(const Event& event) override {
-    Event line = event;
-    line.time_s = unix_now_s();
-    line.node = node_name_;
-    events_.append(to_json(line));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const double now_s = unix_now_s();
+    tell_repeated(now_s, false);
+    Event what = event;
+    what.time_s = 0;
+    what.node.clear();
+    if (every_line_counts(event) || repeats_.take(to_json(what), event.name, now_s))
+      append(events_, line_of(event, now_s));
   }
   void metrics(const StepMetrics& metrics) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
     StepMetrics line = metrics;
     line.time_s = unix_now_s();
-    metrics_.append(to_json(line));
+    append(metrics_, to_json(line));
   }
   void closed(const ClosedStep& step) override { audit(step); }
   void committed(const CommittedStep& step) override { audit(step); }
@@ -59,25 +50,54 @@ class FileEventLog : public EventLog {
 
  private:
   template <class Record>
-  void audit(const Record& record) const {
-    audit_.append(to_json(AuditLine{record, unix_now_s(), node_name_}));
+  void audit(const Record& record) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    append(audit_, to_json(AuditLine{record, unix_now_s(), node_name_}));
+  }
+
+  std::string line_of(Event event, double now_s) const {
+    event.time_s = now_s;
+    event.node = node_name_;
+    return to_json(event);
+  }
+
+  /// A full disk must not stop training: what it does not take is told when it takes something again.
+  void append(const LineFile& file, const std::string& line) {
+    if (!file->append(line)) {
+      ++lost_;
+      return;
+    }
+    if (lost_ == 0) return;
+    const Event lost = make_event(-1, -1, LinesLost{lost_});
+    if (events_->append(line_of(lost, unix_now_s()))) lost_ = 0;
+  }
+
+  void tell_repeated(double now_s, bool all) {
+    for (const auto& held : repeats_.told(now_s, all))
+      append(events_, line_of(make_event(-1, -1, Repeated{held.label, held.times}), now_s));
   }
 
   const std::string node_name_;
+  std::mutex mutex_;  // of all that follows
   const LineFile events_, metrics_, audit_;
+  Repeats repeats_;
+  uint64_t lost_ = 0;  // lines, not told yet
 };
 
 }  // namespace
 
 Result<std::shared_ptr<EventLog>> open_event_log(const std::string& folder,
-                                                 const std::string& node_name) {
-  LineFile events(folder + "/events.jsonl");
-  LineFile metrics(folder + "/metrics.jsonl");
-  LineFile audit(folder + "/audit.jsonl");
-  if (!events.is_open() || !metrics.is_open() || !audit.is_open())
-    return Error{ErrorCode::kIo, "cannot write events in " + folder + ": " + std::strerror(errno)};
+                                                 const std::string& node_name,
+                                                 const SegmentLimits& limits) {
+  const auto open = [&](const char* name, bool keeps_all) {
+    return SegmentedFile::open(folder + "/" + name, {limits.total_bytes, keeps_all});
+  };
+  auto events = open("events.jsonl", false), metrics = open("metrics.jsonl", false),
+       audit = open("audit.jsonl", true);
+  for (const auto* file : {&events, &metrics, &audit})
+    if (!*file) return file->error();
   return std::shared_ptr<EventLog>(std::make_shared<FileEventLog>(
-      node_name, std::move(events), std::move(metrics), std::move(audit)));
+      node_name, std::move(*events), std::move(*metrics), std::move(*audit)));
 }
 
 size_t MemoryEventLog::count(const std::string& name) const {

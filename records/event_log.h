@@ -1,5 +1,5 @@
 /// A node's own record of what happened: events.jsonl, metrics.jsonl and audit.jsonl
-/// (docs/run_folder.md).
+/// (docs/run_folder.md), in bounded room but for the audit.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,13 @@
 #include "records/audit.h"
 #include "records/catalogue.h"
 #include "records/metrics.h"
+#include "records/segmented_file.h"
 
 namespace swarm::records {
 
 /// Thread-safe. Each line is one write(2), so that a reader never sees a torn line after a kill.
+/// Lines that a full disk does not take are counted, and told (`lines_lost`) once it does; of events
+/// that say the same again and again the rest is told as a number (`repeated`).
 class EventLog {
  public:
   virtual ~EventLog() = default;
@@ -30,9 +33,11 @@ class EventLog {
   virtual void loaded(const LoadedState& state) = 0;
 };
 
-/// Appends to events.jsonl, metrics.jsonl and audit.jsonl of `folder`. Errors: kIo.
+/// Appends to events.jsonl, metrics.jsonl and audit.jsonl of `folder`, `limits` each; of the audit
+/// all is kept. Errors: kIo.
 Result<std::shared_ptr<EventLog>> open_event_log(const std::string& folder,
-                                                 const std::string& node_name);
+                                                 const std::string& node_name,
+                                                 const SegmentLimits& limits = {});
 
 /// Keeps everything in memory, for tests.
 class MemoryEventLog : public EventLog {

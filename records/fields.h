@@ -26,6 +26,7 @@
 
 #include "common/ids.h"
 #include "common/result.h"
+#include "records/runs.h"
 #include "records/value.h"
 
 namespace swarm::records {
@@ -73,6 +74,12 @@ class Writer {
   /// Likewise; left out where it is 0.
   void known_hex(const char* key, uint64_t member) {
     if (member != 0) hex(key, member);
+  }
+  /// Run-length coded; see pack_runs().
+  template <class T, class U = uint64_t>
+  void runs(const char* key, const std::vector<T>& member, const std::vector<U>& beside = {}) {
+    out_.emplace_back(
+        key, Value{pack_runs({member.begin(), member.end()}, {beside.begin(), beside.end()})});
   }
   Object take() { return std::move(out_); }
 
@@ -138,6 +145,18 @@ class Reader {
 
   void known_hex(const char* key, uint64_t& member) {
     if (find(object_, key) != nullptr) hex(key, member);
+  }
+
+  template <class T, class U = uint64_t>
+  void runs(const char* key, std::vector<T>& member, const std::vector<U>& beside = {}) {
+    const Value* found = find(object_, key);
+    if (found == nullptr) return note(std::string("has no `") + key + "`");
+    std::vector<uint64_t> numbers;
+    const char* wrong = unpack_runs(*found, {beside.begin(), beside.end()}, numbers);
+    for (const uint64_t number : numbers)
+      if (number > std::numeric_limits<T>::max()) wrong = "is no whole number in its range";
+    if (wrong != nullptr) return note(std::string("`") + key + "` " + wrong);
+    member.assign(numbers.begin(), numbers.end());
   }
 
   /// "has no `step`"; empty when all went well.

@@ -2,16 +2,17 @@
 /// the node when the run is collected. No other name is asked for or given.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace swarm::records {
 
 struct NodeFile {
   const char* name;
-  bool grows;  ///< By whole lines; the others are replaced as a whole.
+  bool grows;          ///< By whole lines; the others are replaced as a whole.
+  bool piece = false;  ///< Of one that grows (records/segments.h): it stays as it is.
 };
 
 inline constexpr std::array<NodeFile, 7> kNodeFiles{{
@@ -27,11 +28,10 @@ inline constexpr std::array<NodeFile, 7> kNodeFiles{{
 /// Between a file's name and a digest, of lines that were collected before its node began it anew.
 inline constexpr const char* kKeptMark = ".kept-";
 
-/// Null for other names.
-inline const NodeFile* find_node_file(std::string_view name) {
-  const auto it = std::find_if(kNodeFiles.begin(), kNodeFiles.end(),
-                               [&](const NodeFile& file) { return name == file.name; });
-  return it == kNodeFiles.end() ? nullptr : &*it;
-}
+/// Null for other names; pieces of those that grow are found without a name of their own.
+const NodeFile* find_node_file(std::string_view name);
+
+/// Names of what may be in `folder`: all of the above, and the pieces that are there.
+std::vector<std::string> node_files_in(const std::string& folder);
 
 }  // namespace swarm::records

@@ -39,7 +39,7 @@ FNR == 1 {
   pure = (own == "common" || own == "routing")
   if (own == "common") allow("common", "")
   else if (own == "routing") allow("common routing", "")
-  else if (own == "records") allow("common records", "nlohmann")
+  else if (own == "records") allow("common records", "nlohmann zstd.h")
   else if (own == "storage") allow("common swarm storage", "google xxhash.h zstd.h rocksdb")
   else if (name ~ /^tensor\/([a-z_]+\/)*(torch|reference)\//)
     allow("common swarm tensor", "google xxhash.h torch ATen c10")

@@ -2,6 +2,7 @@
 /// because spdlog's headers cost seconds of compile time. Thread-safe.
 #pragma once
 
+#include <functional>
 #include <string>
 
 namespace swarm::actors {
@@ -11,8 +12,11 @@ void log_info(const std::string& line);
 void log_warn(const std::string& line);
 void log_error(const std::string& line);
 
-/// Sends the default logger to `file` (appending) and, from warnings on, to stderr. Level: trace,
-/// debug, info, warn, error. Call once, before actors run.
-void open_log(const std::string& file, const std::string& level, const std::string& node_name);
+/// Takes a line of the log as it was said, and as it is written: with time, level and node.
+using TakeLogLine = std::function<void(const std::string& said, const std::string& line)>;
+
+/// Sends the default logger to `take`, if there is any (one call at a time) and, from warnings on, to stderr. Level:
+/// trace, debug, info, warn, error. Call once, before actors run.
+void open_log(TakeLogLine take, const std::string& level, const std::string& node_name);
 
 }  // namespace swarm::actors

@@ -31,6 +31,7 @@
 #include "actors/node/dial_back.h"
 #include "actors/node/entrance.h"
 #include "actors/node/farewell.h"
+#include "actors/node/node_log.h"
 #include "actors/node/node_supervisor.h"
 #include "actors/node/records_desk.h"
 #include "actors/node/roles.h"
@@ -257,8 +258,11 @@ class RunningNode : public Node {
     std::string folder = options_.node_folder();
     std::filesystem::create_directories(folder, error);
     if (error) return Error{ErrorCode::kIo, "cannot make " + folder + ": " + error.message()};
-    open_log(folder + "/log.txt", options_.log_level, options_.name);
-    auto events = records::open_event_log(folder, options_.name);
+    const records::SegmentLimits limits = {uint64_t(options_.records_mb) << 20};
+    auto log = open_node_log(folder + "/log.txt", limits);
+    if (!log) return log.error();
+    open_log(std::move(*log), options_.log_level, options_.name);
+    auto events = records::open_event_log(folder, options_.name, limits);
     if (!events) return events.error();
     events_ = *events;
     if (options_.stages.empty()) return {};

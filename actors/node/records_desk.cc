@@ -79,7 +79,7 @@ class RecordsDesk {
     reply.set_run_id(deps_.run_id);
     reply.set_node_name(deps_.node_name);
     reply.set_num_stages(deps_.num_stages);
-    for (const auto& file : records::kNodeFiles) add_file(file.name, reply);
+    for (const auto& file : records::node_files_in(deps_.node_folder)) add_file(file, reply);
     if (const auto added = add_snapshots(reply); !added) return to_caf(added.error());
     auto promise = self_->make_response_promise<Mail>();
     self_->request(deps_.dht, kLocal, dht_status_atom::value)

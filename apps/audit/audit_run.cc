@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "common/hex.h"
 #include "records/kept_text.h"
+#include "records/line_tail.h"
+#include "records/segments.h"
 
 namespace swarm::launch {
 namespace {
@@ -45,19 +47,20 @@ const Number kNumbers[] = {
 };
 
 Result<std::vector<records::Event>> read_events(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return Error{ErrorCode::kNotFound, "cannot open " + path};
   std::vector<records::Event> out;
-  size_t number = 0;
-  for (std::string line; std::getline(stream, line);) {
+  size_t number = 0, wrong = 0;
+  const Status read = records::LineTail(path, SIZE_MAX).each([&](const std::string& line) {
     ++number;
-    if (stream.eof()) break;  // torn: it has no end
     auto event = records::parse_event(line);
-    if (!event)
-      return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("{}:{}: the line is no event", path, number)};
-    out.push_back(std::move(*event));
-  }
+    if (event)
+      out.push_back(std::move(*event));
+    else if (wrong == 0)
+      wrong = number;
+  });
+  if (!read) return read.error();
+  if (wrong > 0)
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{}:{}: the line is no event", path, wrong)};
   return out;
 }
 
@@ -99,6 +102,10 @@ Result<AuditReport> audit_run(const std::string& folder, const config::Experimen
   context.delayed_updates = experiment.base.training.delayed_updates;
   context.events = std::move(*events);
   auto report = audit(*log, context);
+  if (records::lost_its_beginning(folder + "/events.jsonl"))
+    report.notes.push_back(
+        "the oldest events are given up (node.records_mb): a recovery or repair of that time looks "
+        "like a violation");
   for (auto& violation : other_texts(folder)) report.violations.push_back(std::move(violation));
   return report;
 }

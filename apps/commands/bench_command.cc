@@ -114,7 +114,7 @@ int bench_wiring(WiringArguments& arguments) {
   for (const auto& name : arguments.costs)
     table.costs.push_back(static_cast<routing::WiringCost>(
         std::find(names.begin(), names.end(), name) - names.begin()));
-  actors::open_log("", "off", "bench");
+  actors::open_log(nullptr, "off", "bench");
   table.measure = [&](const FlowScenario& scenario) -> Result<FlowResult> {
     if (!arguments.processes) return sim::run_flow(scenario);
     auto result = run_processes(scenario, arguments.overrides);

@@ -155,7 +155,7 @@ int run(const Arguments& arguments) {
     }
     profiles = {*one};
   }
-  actors::open_log("", "off", "sim");
+  actors::open_log(nullptr, "off", "sim");
   int exit_code = 0;
   for (auto profile : profiles)
     exit_code = std::max(exit_code, run_profile(arguments, profile, seeds->first, seeds->second));

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <cstdint>
+
+#include "records/line_tail.h"
 
 namespace swarm::launch {
 
@@ -27,21 +27,18 @@ Status add_audit_line(AuditLog& log, const std::string& text) {
 }
 
 Result<AuditLog> read_audit(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream)
-    return Error{errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo,
-                 "cannot open " + path + ": " + std::strerror(errno)};
   AuditLog log;
-  for (std::string line; std::getline(stream, line);) {
-    if (stream.eof()) {  // no '\n' was read
-      log.torn_end = true;
-      break;
-    }
-    if (Status added = add_audit_line(log, line); !added)
-      return Error{added.error().code,
+  Status good;
+  records::LineTail lines(path, SIZE_MAX);
+  const Status read = lines.each([&](const std::string& line) {
+    if (!good) return;
+    if (const Status added = add_audit_line(log, line); !added)
+      good = Error{added.error().code,
                    fmt::format("{}:{}: the line {}", path, log.lines, added.error().detail)};
-  }
-  if (stream.bad()) return Error{ErrorCode::kIo, "cannot read " + path};
+  });
+  if (!read) return read.error();
+  if (!good) return good.error();
+  log.torn_end = lines.unfinished();
   return log;
 }
 

@@ -2,23 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 
 #include "records/catalogue.h"
+#include "records/line_tail.h"
 #include "records/metrics.h"
+#include "records/segments.h"
 #include "records/token_rate.h"
 
 namespace swarm::launch {
 
 Result<RunCurve> read_curve(const std::string& folder) {
-  std::ifstream stream(folder + "/metrics.jsonl");
-  if (!stream)
+  if (!records::has_lines(folder + "/metrics.jsonl"))
     return Error{ErrorCode::kNotFound, folder + " is no run folder: it has no metrics.jsonl"};
   RunCurve curve;
   records::RunRate rate;
   std::vector<double> closed_s;
   std::vector<Fault> faults;
-  for (std::string text; std::getline(stream, text);) {
+  for (const auto& text : records::LineTail(folder + "/metrics.jsonl").poll()) {
     const auto line = records::parse_metrics(text);
     if (!line || !line->train_loss || !line->time_s) continue;
     if (!curve.losses.emplace(line->step, *line->train_loss).second) continue;
@@ -27,8 +27,7 @@ Result<RunCurve> read_curve(const std::string& folder) {
   }
   if (curve.losses.size() < 2)
     return Error{ErrorCode::kInvalidArgument, folder + "/metrics.jsonl has less than two steps"};
-  std::ifstream events(folder + "/events.jsonl");
-  for (std::string text; std::getline(events, text);) {
+  for (const auto& text : records::LineTail(folder + "/events.jsonl").poll()) {
     const auto event = records::parse_event(text);
     if (!event) continue;
     if (event->is<records::RunResumed>()) rate.resumed(event->time_s);

@@ -58,14 +58,14 @@ void CopiedNode::add_snapshots(Holdings& to) const {
 
 Holdings CopiedNode::list() const {
   Holdings out = identify();
-  for (const auto& file : records::kNodeFiles) {
-    const std::string path = folder_ + "/" + file.name;
+  for (const auto& file : records::node_files_in(folder_)) {
+    const std::string path = folder_ + "/" + file;
     std::error_code error;
     const auto bytes = std::filesystem::file_size(path, error);
     if (error == std::errc::no_such_file_or_directory) continue;
     const auto digest = error ? std::nullopt : storage::file_digest(path, bytes);
     if (digest)
-      out.files.push_back({file.name, bytes, *digest});
+      out.files.push_back({file, bytes, *digest});
     else
       out.unreadable.push_back("cannot read " + path);
   }

@@ -88,8 +88,8 @@ Result<bool> draw(NodeSource& source, const HeldFile& file, const std::string& b
 }
 
 /// What is at `path` is not the beginning of the file that comes instead: its lines are kept.
-Status keep_lines(const std::string& path, const std::string& next) {
-  const auto old = records::whole_lines_bytes(path);
+Status keep_lines(const std::string& path, const std::string& next, bool piece) {
+  const auto old = piece ? Result<uint64_t>(size_of(path)) : records::whole_lines_bytes(path);
   if (!old) return old.error();
   const auto digest = storage::file_digest(path, *old);
   if (*old == 0 || (digest && digest == storage::file_digest(next, *old))) return {};
@@ -122,7 +122,7 @@ Result<bool> fetch_rest(NodeSource& source, const HeldFile& file, const std::str
 Status fetch_file(NodeSource& source, const HeldFile& file, const std::string& folder,
                   Fetched& fetched) {
   const std::string path = folder + "/" + file.name;
-  const bool grows = records::find_node_file(file.name)->grows;
+  const auto [name, grows, piece] = *records::find_node_file(file.name);
   if (holds(path, file, grows)) return records::sync_to_disk(path);
   if (grows) {
     const auto rest = fetch_rest(source, file, path, fetched);
@@ -138,8 +138,8 @@ Status fetch_file(NodeSource& source, const HeldFile& file, const std::string& f
     return corrupt(file.name + " changed while it was fetched");
   }
   if (auto there = records::sync_to_disk(draft); !there) return there;
-  if (grows && std::filesystem::exists(path, error))
-    if (auto kept = keep_lines(path, draft); !kept) return kept;
+  if ((grows || piece) && std::filesystem::exists(path, error))
+    if (auto kept = keep_lines(path, draft, piece); !kept) return kept;
   if (std::rename(draft.c_str(), path.c_str()) != 0)
     return Error{ErrorCode::kIo, "cannot write " + path};
   return {};

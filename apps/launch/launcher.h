@@ -17,6 +17,7 @@
 #include "apps/launch/child_process.h"
 #include "apps/launch/line_tail.h"
 #include "apps/launch/links_file.h"
+#include "apps/launch/merged_files.h"
 #include "apps/launch/restarts.h"
 #include "apps/launch/resume_watch.h"
 #include "apps/launch/run_state.h"
@@ -123,6 +124,7 @@ class Launcher {
   LaunchOptions options_;
   RunState state_;
   AuditMerge audit_;
+  MergedFiles merged_;
   std::unique_ptr<TensorboardFile> tensorboard_;  ///< From the first new metrics line on.
   bool tensorboard_broken_ = false;
   std::vector<std::unique_ptr<Node>> nodes_;

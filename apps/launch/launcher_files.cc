@@ -3,6 +3,7 @@
 #include "apps/launch/launcher.h"
 #include "apps/launch/timeline.h"
 #include "records/files.h"
+#include "records/segments.h"
 
 namespace swarm::launch {
 
@@ -20,6 +21,8 @@ void Launcher::load_history() {
   for (auto& node : nodes_) static_cast<void>(set_disk_full(node->folder, false));
   if (uses(experiment_, config::TimelineAction::kCut))
     if (auto done = links_.cut("*", false); !done) fail(to_string(done.error()));
+  for (const char* name : {"/events.jsonl", "/metrics.jsonl"})
+    if (records::lost_its_beginning(options_.folder + name)) state_.nothing_new_before_known();
   steps_before_ = state_.steps_closed();
   state_.resumed();
   record("run", records::RunResumed{state_.steps_closed()});
@@ -35,7 +38,7 @@ void Launcher::poll_files() {
 
 void Launcher::merge_metrics(const std::string& line) {
   if (!state_.take_metrics(line)) return;
-  static_cast<void>(records::append_line(options_.folder + "/metrics.jsonl", line));
+  static_cast<void>(merged_.append("metrics.jsonl", line));
   if (options_.on_progress) options_.on_progress(state_.progress());
   const auto metrics = records::parse_metrics(line);
   if (!metrics || !experiment_.run.tensorboard || tensorboard_broken_) return;
@@ -57,7 +60,7 @@ void Launcher::merge_audit(Node& node) {
     if (verdict == AuditMerge::Verdict::kDamaged)
       record(node.spec.name, records::AuditLineDamaged{node.folder + "/audit.jsonl", line.size()});
     if (verdict != AuditMerge::Verdict::kNew) continue;
-    const auto written = records::append_line(options_.folder + "/audit.jsonl", line);
+    const auto written = merged_.append("audit.jsonl", line);
     if (!written && !over_) fail("cannot merge the audit: " + to_string(written.error()));
   }
 }
@@ -75,7 +78,7 @@ void Launcher::end_torn_lines(Node& node) {
 
 void Launcher::merge_event(const std::string& line) {
   if (!state_.take_event(line)) return;
-  static_cast<void>(records::append_line(options_.folder + "/events.jsonl", line));
+  static_cast<void>(merged_.append("events.jsonl", line));
   const auto event = records::parse_event(line);
   const auto* info = event ? records::info_of(event->name) : nullptr;
   if (info != nullptr && info->remarkable() && options_.on_event) options_.on_event(*event);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -16,6 +15,8 @@
 #include "records/files.h"
 #include "records/metrics.h"
 #include "records/node_files.h"
+#include "records/segments.h"
+#include "records/zstd_file.h"
 
 namespace swarm::launch {
 namespace {
@@ -36,41 +37,53 @@ std::vector<std::string> nodes_in(const std::string& folder) {
   return names;
 }
 
-/// A node's file, behind what was kept of those that it began anew.
-std::vector<std::string> files_of(const std::string& path) {
+/// What was kept of a node's file, or of a piece of it, that the node began anew.
+std::vector<std::string> kept_of(const std::string& path) {
   const auto at = std::filesystem::path(path);
-  const std::string kept = at.filename().string() + records::kKeptMark;
-  std::vector<std::string> files;
+  const std::string file = at.filename().string();
+  std::vector<std::string> kept;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(at.parent_path(), error))
-    if (entry.path().filename().string().rfind(kept, 0) == 0)
-      files.push_back(entry.path().string());
-  std::sort(files.begin(), files.end());
-  files.push_back(path);
-  return files;
+  for (const auto& entry : std::filesystem::directory_iterator(at.parent_path(), error)) {
+    const std::string name = entry.path().filename().string();
+    const size_t mark = name.find(records::kKeptMark);
+    const std::string of = name.substr(0, mark);
+    if (mark != name.npos && (of == file || records::segment_of(file, of)))
+      kept.push_back(entry.path().string());
+  }
+  std::sort(kept.begin(), kept.end());
+  return kept;
 }
 
-/// Passes on the lines of a node's file, piece by piece; a line that stands in several files as often
-/// as in the one that has it most.
+Status each_kept_line(const std::string& path, const LineTail::Take& take) {
+  if (path.find(std::string(".zst") + records::kKeptMark) == path.npos)
+    return LineTail(path, kMaxAuditLine).each(take);
+  LineSplitter splitter(kMaxAuditLine);
+  return records::decompress_file(path, 0, [&](const char* data, size_t size) {
+    for (auto& line : splitter.feed(data, size)) take(std::move(line));
+  });
+}
+
+/// Passes on the lines of a node's file; a line that stands in several files as often as in the one
+/// that has it most. Says what of it cannot be read.
 template <class Take>
-void each_line(const std::string& path, Take take) {
-  const auto files = files_of(path);
+Status each_line(const std::string& path, Take take) {
   AuditMerge passed;
-  std::vector<char> part(size_t{1} << 20);
-  for (const auto& file : files) {
+  Status all_read;
+  for (const auto& kept : kept_of(path)) {
     AuditMerge earlier = passed;
-    std::ifstream from(file, std::ios::binary);
-    LineSplitter splitter(kMaxAuditLine);
-    do {
-      from.read(part.data(), static_cast<std::streamsize>(part.size()));
-      for (auto& line : splitter.feed(part.data(), static_cast<size_t>(from.gcount()))) {
-        const auto verdict = earlier.take(line);
-        if (verdict == AuditMerge::Verdict::kMergedBefore) continue;
-        if (file != files.back()) passed.remember(line);
-        take(std::move(line), verdict);
-      }
-    } while (from);
+    const Status read = each_kept_line(kept, [&](std::string line) {
+      const auto verdict = earlier.take(line);
+      if (verdict == AuditMerge::Verdict::kMergedBefore) return;
+      passed.remember(line);
+      take(std::move(line), verdict);
+    });
+    if (!read) all_read = read;
   }
+  const Status read = LineTail(path, kMaxAuditLine).each([&](std::string line) {
+    const auto verdict = passed.take(line);
+    if (verdict != AuditMerge::Verdict::kMergedBefore) take(std::move(line), verdict);
+  });
+  return read || read.code() == ErrorCode::kNotFound ? all_read : read;
 }
 
 class Merge {
@@ -125,12 +138,19 @@ class Merge {
     return records::write_atomically(folder_ + "/config.toml", chosen);
   }
 
+  /// The lines of a node's file; what cannot be read is noted.
+  template <class Take>
+  void each_line_of(const std::string& node, const char* file, Take take) {
+    if (const auto read = each_line(of(node, file), take); !read)
+      out_.notes.push_back(node + ": " + read.error().detail);
+  }
+
   /// Whole lines of a file of all nodes, by time; `time_of` gives none for a damaged one.
   template <class TimeOf>
   std::vector<Timed> lines_by_time(const char* file, TimeOf time_of) {
     std::vector<Timed> lines;
     for (const auto& node : nodes_)
-      each_line(of(node, file), [&](std::string line, AuditMerge::Verdict) {
+      each_line_of(node, file, [&](std::string line, AuditMerge::Verdict) {
         const std::optional<double> time_s = time_of(line);
         if (time_s)
           lines.emplace_back(*time_s, std::move(line));
@@ -169,7 +189,7 @@ class Merge {
   Status merge_audit() {
     return records::write_atomically(folder_ + "/audit.jsonl", [&](std::ostream& to) {
       for (const auto& node : nodes_)
-        each_line(of(node, "audit.jsonl"), [&](std::string line, AuditMerge::Verdict verdict) {
+        each_line_of(node, "audit.jsonl", [&](std::string line, AuditMerge::Verdict verdict) {
           if (verdict == AuditMerge::Verdict::kNew)
             to << line << '\n';
           else

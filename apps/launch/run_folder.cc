@@ -15,6 +15,7 @@
 
 #include "records/fields.h"
 #include "records/files.h"
+#include "records/segments.h"
 #include "storage/options.h"
 
 namespace swarm::launch {
@@ -79,7 +80,9 @@ Result<config::Experiment> read_experiment_of(const std::string& folder) {
 std::string missing_databases(const std::string& folder, const config::Experiment& experiment) {
   namespace fs = std::filesystem;
   std::error_code error;
-  if (fs::file_size(folder + "/metrics.jsonl", error) == 0 || error) return "";  // nothing was done
+  const std::string metrics = folder + "/metrics.jsonl";
+  const bool empty = fs::file_size(metrics, error) == 0 || error;
+  if (empty && records::segments_of(metrics).empty()) return "";  // nothing was done
   const auto heads = storage::store_heads();
   const auto kind = static_cast<size_t>(experiment.base.checkpoint.store);
   if (kind >= heads.size()) return "";  // of a kind that tells nothing before it is opened

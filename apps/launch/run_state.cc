@@ -16,11 +16,11 @@ using records::Event;
 
 bool RunState::take_metrics(const std::string& text) {
   const auto line = records::parse_metrics(text);
-  if (!line) return false;
+  if (!line || line->step < seen_.from_step) return false;
   ++closings_;
   nothing_common_.clear();
   if (!line->live_peers.empty()) latest_.live_peers = line->live_peers;
-  if (!seen_steps_.insert(line->step).second) return false;
+  if (!seen_.steps.insert(line->step).second) return false;
   if (line->validation_loss) latest_.validation_loss = line->validation_loss;
   if (line->train_loss) {
     latest_.train_loss = line->train_loss;
@@ -32,10 +32,19 @@ bool RunState::take_metrics(const std::string& text) {
   return true;
 }
 
+void RunState::nothing_new_before_known() {
+  seen_.from_s = seen_.oldest_s;
+  if (!seen_.steps.empty()) seen_.from_step = *seen_.steps.begin();
+}
+
 bool RunState::take_event(const std::string& line) {
   const auto event = records::parse_event(line);
-  if (!event || !seen_events_.insert(std::hash<std::string>{}(line)).second) return false;
+  if (!event || (seen_.from_s && event->time_s < *seen_.from_s)) return false;
+  if (!seen_.events.insert(std::hash<std::string>{}(line)).second) return false;
+  seen_.oldest_s = std::min(seen_.oldest_s.value_or(event->time_s), event->time_s);
   ++events_[event->name];
+  if (const auto repeated = event->as<records::Repeated>())
+    events_[repeated->name] += repeated->times;
   if (event->is<records::RunResumed>()) rate_.resumed(event->time_s);
   take_end(*event);
   take_schedule(*event);

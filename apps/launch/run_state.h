@@ -26,6 +26,10 @@ class RunState {
   /// True if the line is well-formed and was not seen before.
   bool take_event(const std::string& line);
 
+  /// The oldest lines are given up: events older than the oldest so far, and steps before the first,
+  /// were seen before.
+  void nothing_new_before_known();
+
   uint64_t steps_closed() const { return steps_closed_; }
   /// Lines of metrics so far, those of steps done again included: it grows while anything is
   /// trained.
@@ -87,12 +91,19 @@ class RunState {
     uint64_t slots_done = 0;  ///< ... and the most of it.
   };
 
+  struct Seen {
+    std::set<uint64_t> steps;
+    std::set<size_t> events;         ///< Hashes.
+    std::optional<double> oldest_s;  ///< Time of an event.
+    std::optional<double> from_s;    ///< Older events do not count,
+    uint64_t from_step = 0;          ///< nor do steps before.
+  };
+
   uint32_t num_stages_;
   uint64_t steps_;
   Going going_;
   Latest latest_;
-  std::set<uint64_t> seen_steps_;
-  std::set<size_t> seen_events_;  ///< Hashes.
+  Seen seen_;
   uint64_t steps_closed_ = 0, closings_ = 0, tokens_ = 0;
   records::RunRate rate_;
   bool finished_ = false;

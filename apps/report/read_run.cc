@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 
-#include "apps/launch/line_tail.h"
 #include "records/files.h"
+#include "records/line_tail.h"
+#include "records/segments.h"
 #include "records/summary.h"
 
 namespace swarm::report {
@@ -19,29 +19,15 @@ bool is_file(const std::string& path) {
   return std::filesystem::is_regular_file(path, error);
 }
 
-/// Calls `take` for each complete line. A last line without an end becomes a note.
+/// Calls `take` for each complete line. What is left out becomes a note.
 template <class F>
 void read_lines(const std::string& folder, const std::string& name, RunBuilder& run, F take) {
-  const std::string path = folder + "/" + name;
-  std::ifstream stream;
-  if (is_file(path)) stream.open(path, std::ios::binary);
-  if (!stream.is_open()) return run.note("there is no " + name);
-  launch::LineSplitter splitter;
-  std::vector<char> buffer(1u << 20);
-  size_t ended = 0, taken = 0;
-  char before = '\n';
-  do {
-    stream.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
-    const auto size = static_cast<size_t>(stream.gcount());
-    for (size_t i = 0; i < size; before = buffer[i++]) ended += buffer[i] == '\n' && before != '\n';
-    for (const auto& line : splitter.feed(buffer.data(), size)) {
-      take(line);
-      ++taken;
-    }
-  } while (stream);
-  if (taken < ended)
-    run.note(fmt::format("{} lines of {} are longer than 1 MB: left out", ended - taken, name));
-  if (splitter.unfinished())
+  if (!records::has_lines(folder + "/" + name)) return run.note("there is no " + name);
+  records::LineTail lines(folder + "/" + name);
+  if (const auto read = lines.each(take); !read) run.note(read.error().detail);
+  if (lines.dropped() > 0)
+    run.note(fmt::format("{} lines of {} are longer than 1 MB: left out", lines.dropped(), name));
+  if (lines.unfinished())
     run.note("the last line of " + name + " has no end (its writer is at it, or died): left out");
 }
 
@@ -63,7 +49,7 @@ std::string read_status(const std::string& folder) {
 
 Result<Run> read_run(const std::string& folder) {
   const bool has_config = is_file(folder + "/config.toml");
-  if (!has_config && !is_file(folder + "/metrics.jsonl"))
+  if (!has_config && !records::has_lines(folder + "/metrics.jsonl"))
     return Error{ErrorCode::kNotFound,
                  folder + " is no run folder: it has neither config.toml nor metrics.jsonl"};
   RunBuilder builder;

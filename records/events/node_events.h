@@ -177,8 +177,34 @@ struct VoterSetAside {
   }
 };
 
-using NodeEvents = EventList<NodeStarted, NodeLeaving, NodeLeft, StopAsked, ActorFailed,
-                             LinksShaped, LinksFileRefused, WaitsToJoin, Refused, MailRefused,
-                             NameTaken, AnnounceUnreachable, StoreSetAside, VoterSetAside>;
+struct LinesLost {
+  static constexpr EventInfo kInfo{
+      "lines_lost", Level::kWarn, Place::kTrouble, kRemarkable,
+      "The node's disk did not take lines of its records (events, metrics or audit); it takes them "
+      "again."};
+  uint64_t lines = 0;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("lines", lines, "so many are missing");
+  }
+};
+
+struct Repeated {
+  static constexpr EventInfo kInfo{"repeated", Level::kInfo, Place::kNone, kPlain,
+                                   "An event said the same more than 20 times within 10 s: lines "
+                                   "that were not written."};
+  std::string name;
+  uint64_t times = 0;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("name", name, "which event");
+    v("times", times, "so many lines beyond the 20");
+  }
+};
+
+using NodeEvents =
+    EventList<NodeStarted, NodeLeaving, NodeLeft, StopAsked, ActorFailed, LinksShaped,
+              LinksFileRefused, WaitsToJoin, Refused, MailRefused, NameTaken, AnnounceUnreachable,
+              StoreSetAside, VoterSetAside, LinesLost, Repeated>;
 
 }  // namespace swarm::records

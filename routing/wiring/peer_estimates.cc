@@ -22,7 +22,7 @@ PeerEstimates::PeerEstimates(const PeerEstimatesOptions& options) : options_(opt
 void PeerEstimates::observe(const PeerId& peer, double seconds, int64_t samples) {
   double x = per_sample(seconds, samples);
   if (x < 0) return;
-  Estimate& estimate = peers_[peer];
+  Estimate& estimate = use(peer);
   if (estimate.count++ == 0) {
     estimate.mean_s = x;
     estimate.deviation_s = x / 2;  // nothing is known of the spread yet: be generous
@@ -36,7 +36,7 @@ void PeerEstimates::observe(const PeerId& peer, double seconds, int64_t samples)
 void PeerEstimates::observe_timeout(const PeerId& peer, double seconds, int64_t samples) {
   double x = per_sample(seconds, samples);
   if (x < 0) return;
-  Estimate& estimate = peers_[peer];
+  Estimate& estimate = use(peer);
   if (x <= estimate.mean_s) return;  // says only "longer than x": nothing new
   if (estimate.count == 0) {
     estimate.mean_s = x;
@@ -50,13 +50,13 @@ void PeerEstimates::observe_timeout(const PeerId& peer, double seconds, int64_t 
 }
 
 void PeerEstimates::ban(const PeerId& peer, uint64_t announcement) {
-  Estimate& estimate = peers_[peer];
+  Estimate& estimate = use(peer);
   estimate.banned = true;
   estimate.announcement = std::max(estimate.announcement, announcement);
 }
 
 bool PeerEstimates::announced(const PeerId& peer, uint64_t announcement) {
-  Estimate& estimate = peers_[peer];
+  Estimate& estimate = use(peer);
   if (announcement > estimate.announcement) {
     estimate.announcement = announcement;
     estimate.banned = false;
@@ -67,6 +67,19 @@ bool PeerEstimates::announced(const PeerId& peer, uint64_t announcement) {
 bool PeerEstimates::banned(const PeerId& peer) const {
   auto it = peers_.find(peer);
   return it != peers_.end() && it->second.banned;
+}
+
+PeerEstimates::Estimate& PeerEstimates::use(const PeerId& peer) {
+  const auto [it, is_new] = peers_.try_emplace(peer);
+  it->second.used = ++uses_;
+  if (!is_new || peers_.size() <= kMostPeers) return it->second;
+  std::vector<uint64_t> uses;
+  for (const auto& [id, estimate] : peers_) uses.push_back(estimate.used);
+  const auto middle = uses.begin() + static_cast<std::ptrdiff_t>(uses.size() / 2);
+  std::nth_element(uses.begin(), middle, uses.end());
+  for (auto old = peers_.begin(); old != peers_.end();)
+    old = old->second.used < *middle ? peers_.erase(old) : std::next(old);
+  return it->second;
 }
 
 void PeerEstimates::forget(const PeerId& peer) { peers_.erase(peer); }

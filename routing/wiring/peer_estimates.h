@@ -22,6 +22,8 @@ struct PeerEstimatesOptions {
 /// Pure; time is an argument. Not thread-safe; one owner.
 class PeerEstimates {
  public:
+  static constexpr size_t kMostPeers = 4'096;
+
   explicit PeerEstimates(const PeerEstimatesOptions& options = {});
 
   /// A request of `samples` samples was answered after `seconds`.
@@ -51,11 +53,16 @@ class PeerEstimates {
     uint64_t count = 0;      // answers; silences do not count
     bool banned = false;
     uint64_t announcement = 0;
+    uint64_t used = 0;  // when it was told of for the last time, counted
   };
+  /// That of a peer that is told of. Late answers bring back who was forgotten, so of more than
+  /// kMostPeers those go that were not told of for longest.
+  Estimate& use(const PeerId& peer);
   /// Median of the peers measured; 0 when none was.
   double typical_seconds_per_sample() const;
   PeerEstimatesOptions options_;
   std::map<PeerId, Estimate> peers_;
+  uint64_t uses_ = 0;
 };
 
 }  // namespace swarm::routing

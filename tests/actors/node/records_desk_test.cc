@@ -114,6 +114,7 @@ BOOST_AUTO_TEST_SUITE(RecordsDeskTest)
 BOOST_FIXTURE_TEST_CASE(it_lists_files_snapshots_and_the_nodes_that_can_be_asked_next, Desk) {
   write("audit.jsonl", "one\ntwo\n");
   write("secrets.txt", "not a record");
+  write("audit-000001.jsonl.zst", "piece");
   BOOST_REQUIRE(store->put({stage_key(1), 40}, Buffer::from_string("state"), 3).ok());
   const auto mail = ask(proto::ListRecords());
   BOOST_REQUIRE(mail.ok());
@@ -121,10 +122,12 @@ BOOST_FIXTURE_TEST_CASE(it_lists_files_snapshots_and_the_nodes_that_can_be_asked
   BOOST_TEST(registered == kRecordsName);
   BOOST_TEST(reply.node_name() == "m1");
   BOOST_TEST(reply.run_id() == "run");
-  BOOST_REQUIRE_EQUAL(reply.files_size(), 1);
-  BOOST_TEST(reply.files(0).name() == "audit.jsonl");
-  BOOST_TEST(reply.files(0).bytes() == 8u);
-  BOOST_TEST(reply.files(0).digest() == XXH64("one\ntwo\n", 8, 0));
+  BOOST_REQUIRE_EQUAL(reply.files_size(), 2);
+  BOOST_TEST(reply.files(0).name() == "audit-000001.jsonl.zst");
+  BOOST_TEST(text_of(read("audit-000001.jsonl.zst", 0, 9)) == "piece");
+  BOOST_TEST(reply.files(1).name() == "audit.jsonl");
+  BOOST_TEST(reply.files(1).bytes() == 8u);
+  BOOST_TEST(reply.files(1).digest() == XXH64("one\ntwo\n", 8, 0));
   BOOST_REQUIRE_EQUAL(reply.snapshots_size(), 1);
   BOOST_TEST(reply.snapshots(0).stage() == 1u);
   BOOST_TEST(reply.snapshots(0).step() == 40u);

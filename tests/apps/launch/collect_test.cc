@@ -8,6 +8,7 @@
 #include "common/names.h"
 #include "records/node_files.h"
 #include "records/summary.h"
+#include "records/zstd_file.h"
 #include "tests/apps/launch/collect_fakes.h"
 
 namespace swarm::launch {
@@ -105,6 +106,23 @@ BOOST_FIXTURE_TEST_CASE(a_torn_end_that_its_node_dropped_is_no_other_life, Folde
   BOOST_REQUIRE(fetch_records(node, node.holdings(), path).ok());
   BOOST_TEST(read("audit.jsonl") == node.files["audit.jsonl"]);
   BOOST_TEST(kept_of(*this, "audit.jsonl").empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(pieces_are_fetched_as_they_are_and_the_file_goes_on_behind_them, Folder) {
+  FakeNode node;
+  write("audit.jsonl", "one\n");  // fetched before its node put it aside
+  node.files = {{"audit-000001.jsonl.zst", "compressed"}, {"audit.jsonl", "three\n"}};
+  BOOST_REQUIRE(fetch_records(node, node.holdings(), path).ok());
+  BOOST_TEST(read("audit-000001.jsonl.zst") == "compressed");
+  BOOST_TEST(read("audit.jsonl") == "three\n");
+  BOOST_TEST(kept_of(*this, "audit.jsonl").size() ==
+             1u);  // until the merge finds them in the piece
+  node.given = 0;
+  BOOST_REQUIRE(fetch_records(node, node.holdings(), path).ok());
+  BOOST_TEST(node.given == 0u);
+  node.files["audit-000001.jsonl.zst"] = "of another life";
+  BOOST_REQUIRE(fetch_records(node, node.holdings(), path).ok());
+  BOOST_TEST(kept_of(*this, "audit-000001.jsonl.zst").size() == 1u);
 }
 
 BOOST_FIXTURE_TEST_CASE(an_older_copy_takes_nothing_away, Folder) {
@@ -236,6 +254,28 @@ BOOST_FIXTURE_TEST_CASE(a_nodes_lines_of_several_lives_are_merged_each_once, Col
                                          event("m1", 2, "leaving") + event("m1", 9, "left"));
   BOOST_TEST(read("audit.jsonl") == "{\"kind\": \"closed\", \"step\": 0}\n" + line + line +
                                         "{\"kind\": \"committed\", \"step\": 0}\n");
+}
+
+BOOST_FIXTURE_TEST_CASE(pieces_are_merged_before_their_file_and_what_was_kept_counts_once,
+                        Collected) {
+  const auto line = [](int step) {
+    return "{\"kind\": \"committed\", \"step\": " + std::to_string(step) + "}\n";
+  };
+  const std::string folder = path + "/nodes/m2/";
+  write("nodes/m2/audit.jsonl", line(1) + line(2) + line(2));
+  const std::string piece = folder + "audit-000001.jsonl.zst";
+  BOOST_REQUIRE(records::compress_file(folder + "audit.jsonl", piece).ok());
+  write("nodes/m2/audit.jsonl", line(0));
+  const std::string other = piece + ".kept-89ab";  // of another life
+  BOOST_REQUIRE(records::compress_file(folder + "audit.jsonl", other).ok());
+  write("nodes/m2/audit-000002.jsonl", line(3));  // not compressed yet
+  write("nodes/m2/audit.jsonl", line(2) + line(4));
+  write("nodes/m2/audit.jsonl.kept-4567", line(1) + line(2));  // fetched before
+  const auto run = merge_records(path);
+  BOOST_REQUIRE(run.ok());
+  BOOST_TEST(run->notes.empty());
+  BOOST_TEST(read("audit.jsonl") == "{\"kind\": \"closed\", \"step\": 0}\n" + line(0) + line(1) +
+                                        line(2) + line(2) + line(3) + line(2) + line(4));
 }
 
 BOOST_FIXTURE_TEST_CASE(records_of_two_runs_are_not_mixed, Collected) {

@@ -213,6 +213,24 @@ BOOST_AUTO_TEST_CASE(more_microbatches_than_ever_are_progress_and_bytes_are_move
   BOOST_TEST(state.progress_seen().done == 4u);
 }
 
+BOOST_AUTO_TEST_CASE(events_that_were_told_as_a_number_count) {
+  RunState state(2, 80);
+  state.take_event(R"({"time":1,"node":"t","event":"refused"})");
+  state.take_event(R"({"time":2,"node":"t","event":"repeated","name":"refused","times":80})");
+  BOOST_TEST(state.events().at("refused") == 81u);
+}
+
+BOOST_AUTO_TEST_CASE(lines_older_than_a_merged_file_that_lost_its_beginning_are_not_new) {
+  RunState state(2, 80);
+  state.take_event(R"({"time":50,"node":"t","event":"leaving"})");
+  BOOST_TEST(state.take_metrics(R"({"step":3,"time":50,"train_loss":5})"));
+  state.nothing_new_before_known();
+  BOOST_TEST(!state.take_event(R"({"time":49,"node":"t","event":"leaving"})"));
+  BOOST_TEST(state.take_event(R"({"time":51,"node":"t","event":"leaving"})"));
+  BOOST_TEST(!state.take_metrics(R"({"step":2,"time":49,"train_loss":5})"));
+  BOOST_TEST(state.take_metrics(R"({"step":4,"time":51,"train_loss":5})"));
+}
+
 BOOST_AUTO_TEST_CASE(the_summary_says_how_the_run_ended) {
   RunState state(2, 80);
   state.take_metrics(metrics(0, 5.5));

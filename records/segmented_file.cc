@@ -1,0 +1,140 @@
+#include "records/segmented_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "records/durable.h"
+#include "records/segments.h"
+#include "records/zstd_file.h"
+
+namespace swarm::records {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kDraft = ".new";
+
+Error io(const std::string& what) { return {ErrorCode::kIo, what + ": " + std::strerror(errno)}; }
+
+std::string piece_path(const std::string& path, uint64_t index, bool compressed) {
+  const fs::path live(path);
+  return (live.parent_path() / segment_name(live.filename().string(), index, compressed)).string();
+}
+
+/// The compressed form takes the piece's place once it is on the disk.
+void compress(const std::string& path, const Segment& piece) {
+  const std::string to = piece_path(path, piece.index, true), draft = to + kDraft;
+  Status done = compress_file(piece.path, draft);
+  if (done) done = sync_to_disk(draft);
+  if (done && std::rename(draft.c_str(), to.c_str()) != 0) done = io("cannot write " + to);
+  if (done) done = sync_to_disk(fs::path(path).parent_path().string());
+  std::error_code error;
+  fs::remove(done ? piece.path : draft, error);  // a full disk: the next time
+}
+
+/// Gives up the oldest pieces until there is room for the file and for what a piece is compressed to.
+void prune(const std::string& path, const SegmentLimits& limits) {
+  if (limits.keeps_all) return;
+  auto pieces = segments_of(path);
+  uint64_t bytes = 2 * limits.file_bytes();
+  std::error_code error;
+  for (const auto& piece : pieces) {
+    const auto size = fs::file_size(piece.path, error);
+    bytes += error ? 0 : size;
+  }
+  for (size_t i = 0; i + 1 < pieces.size() && bytes > limits.total_bytes; ++i) {
+    const auto size = fs::file_size(pieces[i].path, error);
+    if (!error) bytes -= size;
+    fs::remove(pieces[i].path, error);
+  }
+}
+
+void tidy(const std::string& path, const SegmentLimits& limits) {
+  prune(path, limits);
+  std::error_code error;
+  for (const auto& piece : segments_of(path)) {
+    if (piece.compressed)
+      fs::remove(piece_path(path, piece.index, false), error);
+    else
+      compress(path, piece);
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SegmentedFile>> SegmentedFile::open(const std::string& path,
+                                                           const SegmentLimits& limits) {
+  std::unique_ptr<SegmentedFile> file(new SegmentedFile(path, limits));
+  const auto pieces = segments_of(path);
+  if (!pieces.empty()) file->next_ = pieces.back().index + 1;
+  if (auto opened = file->reopen(); !opened) return opened.error();
+  char last = '\n';
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd >= 0 && file->bytes_ > 0 &&
+      ::pread(fd, &last, 1, static_cast<off_t>(file->bytes_ - 1)) != 1)
+    last = '\n';
+  if (fd >= 0) ::close(fd);
+  if (last != '\n') file->rest_ = "\n";
+  if (!pieces.empty()) file->tidies_ = std::thread(tidy, path, limits);
+  return file;
+}
+
+SegmentedFile::~SegmentedFile() {
+  wait();
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void SegmentedFile::wait() {
+  if (tidies_.joinable()) tidies_.join();
+}
+
+Status SegmentedFile::reopen() {
+  fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd_ < 0) return io("cannot write " + path_);
+  const off_t end = ::lseek(fd_, 0, SEEK_END);
+  bytes_ = end < 0 ? 0 : static_cast<uint64_t>(end);
+  return {};
+}
+
+Status SegmentedFile::write_rest() {
+  while (!rest_.empty()) {
+    const ssize_t written = ::write(fd_, rest_.data(), rest_.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return io("cannot write " + path_);
+    bytes_ += static_cast<uint64_t>(written);
+    rest_.erase(0, static_cast<size_t>(written));
+  }
+  return {};
+}
+
+Status SegmentedFile::append(const std::string& line) {
+  if (fd_ < 0)
+    if (auto opened = reopen(); !opened) return opened;
+  if (auto written = write_rest(); !written) return written;
+  if (bytes_ > 0 && bytes_ + line.size() + 1 > limits_.file_bytes()) put_aside();
+  if (fd_ < 0) return Error{ErrorCode::kIo, "cannot write " + path_};
+  rest_ = line + "\n";
+  const size_t size = rest_.size();
+  const Status done = write_rest();
+  if (done || rest_.size() < size) return {};  // begun: it will be whole
+  rest_.clear();
+  return done;
+}
+
+/// Leaves the file as it is if it cannot be renamed.
+void SegmentedFile::put_aside() {
+  wait();
+  if (std::rename(path_.c_str(), piece_path(path_, next_, false).c_str()) != 0) return;
+  ++next_;
+  ::close(std::exchange(fd_, -1));
+  static_cast<void>(reopen());
+  tidies_ = std::thread(tidy, path_, limits_);
+}
+
+}  // namespace swarm::records
