@@ -46,12 +46,16 @@ void Consent::came(const std::string& node, const NodeId& process) {
 }
 
 Voters Consent::list(const Configuration& decided) const {
-  Voters voters;
-  for (const std::string& node : attendance_.here(now_))
-    if (decided.number.value() == 0 || decided.voters.count(node) != 0 ||
-        attendance_.nodes().at(node).takes_part)
-      voters.insert(node);
-  return voters;
+  Voters voters, stay;
+  const Voters leaving = attendance_.leaving(now_);
+  for (const std::string& node : attendance_.here(now_)) {
+    if (decided.number.value() > 0 && decided.voters.count(node) == 0 &&
+        !attendance_.nodes().at(node).takes_part)
+      continue;
+    voters.insert(node);
+    if (leaving.count(node) == 0) stay.insert(node);
+  }
+  return stay.empty() ? voters : stay;
 }
 
 // -- gathering
@@ -227,12 +231,14 @@ std::vector<VoterAsk> Consent::due(Time now) {
     lacks_since_.reset();
   else if (!lacks_since_)
     lacks_since_ = now;
-  const bool away = assembly_ && !assembly_->change() && !missing().empty();
+  const bool free = assembly_ && !assembly_->change();
+  const bool away = free && !missing().empty();
   if (!away)
     away_since_.reset();
   else if (!away_since_)
     away_since_ = now;
-  if (away && now - *away_since_ >= kPatience) change_list();
+  const bool leave = free && count(configuration().voters, attendance_.leaving(now)).have > 0;
+  if (leave || (away && now - *away_since_ >= kPatience)) change_list();
   std::vector<VoterAsk> asks;
   if (outranked_) return asks;
   for (auto& [node, voter] : attendance_.nodes()) {

@@ -114,7 +114,8 @@ class Consent {
   void judge_answers();
   bool ready() const;
   const Change* change() const;
-  /// Those here that had a vote or take part; of a swarm that begins, all of them.
+  /// Those here that had a vote or take part; of a swarm that begins, all of them. Not those that leave,
+  /// unless nobody else stays.
   Voters list(const Configuration& decided) const;
   void change_list();
   /// Fewer of the lists than needed are here.

@@ -104,6 +104,8 @@ class Orders {
         return crash(below(kVoters));
       case 5:
         return leave(who, below(kVoters));
+      case 6:
+        return leave_in_order(who, below(kVoters));
       default:
         if (what < 25) return tick(who);
         if (what < 57) return ask_one();
@@ -130,6 +132,10 @@ class Orders {
     coordinators_[static_cast<size_t>(who)].attendance().gone(
         process(voter, lives_[static_cast<size_t>(voter)]));
   }
+  void leave_in_order(int who, int voter) {
+    coordinators_[static_cast<size_t>(who)].attendance().leaves(
+        process(voter, lives_[static_cast<size_t>(voter)]), now_);
+  }
   void crash(int voter) {
     const auto at = static_cast<size_t>(voter);
     const VoterRecord record = voters_[at].record();
@@ -137,8 +143,10 @@ class Orders {
     const bool begun = std::all_of(voters_.begin(), voters_.end(), [](const Voter& one) {
       return one.record().decided.number.value() > 0;
     });
-    const bool lost = !one_lost_ && begun && below(3) == 0;
-    one_lost_ |= lost;  // of a list of two or three no more may be
+    // Of a list of two or three no more than one may be, and the one voter of a list knows all.
+    const bool alone = decided.held.empty() || decided.held.rbegin()->second.voters.size() == 1;
+    const bool lost = !one_lost_ && begun && !alone && below(3) == 0;
+    one_lost_ |= lost;
     voters_[at] = Voter(name(voter), lost ? std::nullopt : std::optional(record), kFile);
     ++lives_[at];
     for (int who = 0; who < kCoordinators; ++who)

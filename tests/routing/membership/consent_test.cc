@@ -347,6 +347,55 @@ BOOST_AUTO_TEST_CASE(states_of_later_steps_than_can_be_are_of_another_history) {
   BOOST_TEST(!after.newest_possible().has_value());  // most have forgotten
 }
 
+BOOST_AUTO_TEST_CASE(by_planned_leaves_a_swarm_shrinks_to_one_which_comes_back_alone) {
+  Swarm swarm("abcd");
+  Consent one;
+  lead(one, swarm, "abcd");
+  commit(one, swarm, 0);
+  for (const char* leaver : {"d", "c", "b"}) {
+    one.attendance().leaves(process_of(leaver), swarm.now);
+    swarm.pass(one, seconds(1));
+    BOOST_TEST(list(one).find(*leaver) == std::string::npos);
+    leave(one, swarm, leaver);
+  }
+  commit(one, swarm, 1);
+  BOOST_TEST(list(one) == "a");
+  swarm.restart("a");
+  Consent next;
+  lead(next, swarm, "a", 2, 2);
+  commit(next, swarm, 2);
+}
+
+BOOST_AUTO_TEST_CASE(half_of_the_voters_that_leave_at_once_do_not_stop_the_rest) {
+  Swarm swarm("abcd");
+  Consent one;
+  lead(one, swarm, "abcd");
+  one.attendance().leaves(process_of("c"), swarm.now);
+  one.attendance().leaves(process_of("d"), swarm.now);
+  one.want_votes(Step(0));
+  swarm.pass(one, seconds(1));
+  BOOST_TEST(list(one) == "ab");
+  leave(one, swarm, "cd");
+  commit(one, swarm, 0);  // asked for again in the new number
+  swarm.away.clear();
+  one.came("c", process_of("c", 1));  // it was only started again
+  one.attendance().takes_part(process_of("c", 1));
+  commit(one, swarm, 1);
+  BOOST_TEST(list(one) == "abc");
+}
+
+BOOST_AUTO_TEST_CASE(who_leaves_is_not_on_the_list_of_the_next_coordinator_either) {
+  Swarm swarm("abc");
+  Consent one;
+  lead(one, swarm, "abc");
+  Consent next;
+  come(next, "abc");
+  next.attendance().leaves(process_of("c"), swarm.now);
+  swarm.now += seconds(1);
+  lead(next, swarm, "abc", 0, 2);
+  BOOST_TEST(list(next) == "ab");
+}
+
 BOOST_AUTO_TEST_CASE(nothing_is_forced_where_nothing_waits) {
   Swarm swarm("abc");
   Consent one;
