@@ -70,6 +70,19 @@ Voters Attendance::here(Time now) const {
   return all;
 }
 
+Voters Attendance::loyal(Time now) const {
+  Voters all = here(now);
+  for (const auto& [name, node] : nodes_)
+    if (node.follows != Term()) all.erase(name);
+  return all;
+}
+
+std::optional<Term> Attendance::outranked() const {
+  Term highest;
+  for (const auto& [name, node] : nodes_) highest = std::max(highest, node.follows);
+  return highest == Term() ? std::nullopt : std::make_optional(highest);
+}
+
 Voters Attendance::blank() const {
   Voters all;
   for (const auto& [name, node] : nodes_)

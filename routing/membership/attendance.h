@@ -28,6 +28,7 @@ class Attendance {
     bool seen = false;        ///< It has answered under this ballot.
     bool blank = false;       ///< It has stored no configuration yet, or has lost what it stored.
     bool leaves = false;      ///< It is about to end, and wants no vote any more.
+    Term follows{};           ///< Of a higher ballot, which it has answered; 0: of none.
     Time not_before{};        ///< The next question.
     std::optional<Time> fails_since;
     ConfigurationNumber knows;   ///< That it holds, by its last answer.
@@ -54,6 +55,10 @@ class Attendance {
   const std::map<std::string, Node>& nodes() const { return nodes_; }
   /// Those that answer, or may yet.
   Voters here(Time now) const;
+  /// Of those, the ones that have answered no higher ballot.
+  Voters loyal(Time now) const;
+  /// The term of the highest ballot that somebody here has answered, if it is above this one's.
+  std::optional<Term> outranked() const;
   Voters blank() const;
   /// Those that are to have no vote any more; none while more may say so.
   Voters leaving(Time now) const;

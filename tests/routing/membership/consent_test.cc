@@ -384,6 +384,27 @@ BOOST_AUTO_TEST_CASE(half_of_the_voters_that_leave_at_once_do_not_stop_the_rest)
   BOOST_TEST(list(one) == "abc");
 }
 
+BOOST_AUTO_TEST_CASE(a_voter_that_follows_a_higher_ballot_does_not_end_a_reign_that_others_carry) {
+  Swarm swarm("abc");
+  Consent one;
+  lead(one, swarm, "abc");
+  BOOST_REQUIRE(swarm.voters.at("c").promise(ballot(9)).ok());
+  commit(one, swarm, 0);
+  swarm.pass(one, seconds(20));
+  commit(one, swarm, 1);
+  BOOST_TEST(!one.outranked().has_value());
+  BOOST_TEST(list(one) == "abc");  // it counts again when somebody gathers
+  leave(one, swarm, "b");
+  one.want_votes(Step(2));
+  swarm.pass(one, seconds(1));
+  BOOST_TEST(!one.may_commit(Step(2)));
+  BOOST_REQUIRE(one.outranked().has_value());
+  BOOST_TEST(one.outranked()->value() == 9u);
+  Consent next;
+  lead(next, swarm, "ac", 2, 10);
+  commit(next, swarm, 2);
+}
+
 BOOST_AUTO_TEST_CASE(who_leaves_is_not_on_the_list_of_the_next_coordinator_either) {
   Swarm swarm("abc");
   Consent one;

@@ -101,6 +101,10 @@ BOOST_AUTO_TEST_CASE(
   Watched w;
   BOOST_REQUIRE(w.swarm.voters.at("a").promise(ballot(9)).ok());
   w.consent.want_votes(Step(0));
+  BOOST_TEST((w.after(seconds(1)) == Kind::kNothing));  // three of four are enough
+  BOOST_REQUIRE(w.swarm.voters.at("b").promise(ballot(8)).ok());
+  testing::commit(w.consent, w.swarm, 0);
+  w.consent.want_votes(Step(1));
   BOOST_TEST((w.after(seconds(1)) == Kind::kStepDown));
 
   Watched gathers;
