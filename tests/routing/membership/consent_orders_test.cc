@@ -211,9 +211,18 @@ class Orders {
       if (!consent.reigns() && answer.mark && answer.mark->number == newest(told_[who]))
         later(answer.mark->place);
     }
+    if (!consent.reigns() && below(2) == 0) base = shown_by_peers(newest(told_[who]));
     if (below(12) == 0 && base.step.value() > 0) base = {Step(base.step.value() - 1), History(7)};
     if (consent.open(base, now_)) last_[who] = base;
     note(consent);
+  }
+  /// That were told of a commit: of the newest number, or of one that was given up since.
+  Place shown_by_peers(ConfigurationNumber number) {
+    const uint64_t from = number.value() - (below(4) == 0 ? std::min(number.value(), 1ul) : 0);
+    Place place;
+    for (const auto& [at, history] : decided.commits)
+      if (at.first == from) place = {Step(at.second + 1), History(history)};
+    return place;
   }
   static ConfigurationNumber newest(const std::vector<VoterAnswer>& answers) {
     ConfigurationNumber number;
@@ -225,8 +234,9 @@ class Orders {
     const Step step = last_[who].step;
     consent.want_votes(step);
     if (!consent.may_commit(step)) return;
-    const History after(++histories_);
-    decided.committed(consent.configuration().number.value(), step.value(), after.value());
+    const uint64_t number = consent.configuration().number.value();
+    const History after = history_after(last_[who].history, {step, {++histories_}, step, {}, number});
+    decided.committed(number, step.value(), after.value());
     consent.commit(after, now_);
     last_[who] = {step + 1, after};
   }
