@@ -34,7 +34,7 @@ std::optional<Proposal> newest_proposal(const Answers& answers, const Configurat
 Voters counting(const Answers& answers, const Configuration& decided) {
   Voters there;
   for (const VoterAnswer& one : answers)
-    if (decided.number.value() == 0 || (one.recorded() && one.record.since <= decided.number))
+    if (decided.number.value() == 0 || one.record.knows(decided))
       there.insert(one.voter);
   return there;
 }
@@ -105,10 +105,8 @@ Ruling judge(const Answers& answers) {
 Answers after(const Configuration& finished, Answers answers) {
   for (VoterAnswer& one : answers) {
     // Who had stored nothing has lost its disk, or is new: what others hold does not count for it.
-    if (!one.recorded() && finished.number.value() > 1) continue;
-    if (one.record.decided.number >= finished.number) continue;
-    one.record.decided = finished;
-    one.record.proposal.reset();
+    const bool first = finished.number.value() == 1 && !one.recorded();
+    if (one.record.learn(finished) && first) one.record.since = finished.number;
   }
   return answers;
 }

@@ -405,6 +405,30 @@ BOOST_AUTO_TEST_CASE(a_voter_that_follows_a_higher_ballot_does_not_end_a_reign_t
   commit(next, swarm, 2);
 }
 
+// Peers are told of a commit, voters with the next request: a base beyond what they show was "gone back".
+BOOST_AUTO_TEST_CASE(a_takeover_after_a_commit_that_peers_have_is_not_marked) {
+  const auto after = [](uint64_t number) {
+    return history_after(History(), {Step(0), {7}, Step(0), {}, number});
+  };
+  for (const uint64_t number : {1, 2}) {
+    Swarm swarm("abcde");
+    Consent one;
+    lead(one, swarm, "abcde");
+    one.want_votes(Step(0));
+    swarm.talk(one);
+    BOOST_REQUIRE(one.may_commit(Step(0)));
+    Consent next;
+    come(next, "abc");
+    next.begin(ballot(2));
+    swarm.talk(next);
+    const Place base{Step(1), after(number)};
+    next.open(base, swarm.now);
+    swarm.talk(next);
+    BOOST_REQUIRE(next.open(base, swarm.now));
+    BOOST_TEST(next.configuration().gone_back == (number != 1));  // 2: of another history
+  }
+}
+
 BOOST_AUTO_TEST_CASE(who_leaves_is_not_on_the_list_of_the_next_coordinator_either) {
   Swarm swarm("abc");
   Consent one;
