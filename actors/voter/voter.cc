@@ -41,7 +41,8 @@ class VoterState {
   caf::behavior make_behavior() {
     return {[this](const Mail& mail) { return on_mail(mail); },
             [](run_later_atom, const LocalTask& task) { task(); },
-            [this](describe_atom) { return describe(); }, [this](drain_atom) { return on_drain(); }};
+            [this](describe_atom) { return describe(); },
+            [this](drain_atom) { return on_drain(); }};
   }
 
  private:
@@ -223,7 +224,7 @@ class VoterState {
   VoterDeps deps_;
   std::unique_ptr<CoordinatorClient> coordinator_;  // while it leaves
   std::function<void()> has_left_;                  // likewise, until that was answered
-  std::optional<std::string> on_disk_;  // nothing: not known, or there is none
+  std::optional<std::string> on_disk_;              // nothing: not known, or there is none
   bool failing_ = false;
 };
 

@@ -99,7 +99,8 @@ Voters Attendance::leaving(Time now) const {
 }
 
 bool Attendance::all_leave() const {
-  return std::all_of(nodes_.begin(), nodes_.end(), [](const auto& one) { return one.second.leaves; });
+  return std::all_of(nodes_.begin(), nodes_.end(),
+                     [](const auto& one) { return one.second.leaves; });
 }
 
 }  // namespace swarm::routing

@@ -34,8 +34,7 @@ std::optional<Proposal> newest_proposal(const Answers& answers, const Configurat
 Voters counting(const Answers& answers, const Configuration& decided) {
   Voters there;
   for (const VoterAnswer& one : answers)
-    if (decided.number.value() == 0 || one.record.knows(decided))
-      there.insert(one.voter);
+    if (decided.number.value() == 0 || one.record.knows(decided)) there.insert(one.voter);
   return there;
 }
 
@@ -116,8 +115,8 @@ Configuration successor(const Ruling& ruling, const Voters& voters, const Place&
   next.number = ruling.decided.number + 1;
   next.voters = voters;
   next.base = base;
-  const bool beyond = base.step > ruling.newest.step &&
-                      made_in(base.history, ruling.decided.number.value());
+  const bool beyond =
+      base.step > ruling.newest.step && made_in(base.history, ruling.decided.number.value());
   next.gone_back = beyond ? ruling.perhaps_two : ruling.perhaps_more || base != ruling.newest;
   return next;
 }

@@ -63,9 +63,7 @@ Status Voter::store(const Ballot& ballot, const Configuration& decided, const Co
   return {};
 }
 
-bool Voter::learn(const Configuration& decided) {
-  return record_.learn(decided);
-}
+bool Voter::learn(const Configuration& decided) { return record_.learn(decided); }
 
 Status Voter::follows(const Ballot& ballot, ConfigurationNumber number) const {
   if (ballot != record_.promised) return stale(ballot, record_.promised);

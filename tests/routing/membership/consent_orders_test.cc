@@ -235,7 +235,8 @@ class Orders {
     consent.want_votes(step);
     if (!consent.may_commit(step)) return;
     const uint64_t number = consent.configuration().number.value();
-    const History after = history_after(last_[who].history, {step, {++histories_}, step, {}, number});
+    const History after =
+        history_after(last_[who].history, {step, {++histories_}, step, {}, number});
     decided.committed(number, step.value(), after.value());
     consent.commit(after, now_);
     last_[who] = {step + 1, after};
