@@ -59,7 +59,7 @@ void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
   const bool goes_on = training.partition == PartitionPolicy::kContinue;
   watch_ = std::make_unique<routing::ConsentWatch>(
       goes_on ? std::optional<routing::Time>(training.continue_after) : std::nullopt);
-  quorum_ = std::make_unique<QuorumMail>(self_, deps_.links, consent_, [this] {
+  quorum_ = std::make_unique<QuorumMail>(self_, deps_.id.node, deps_.links, consent_, [this] {
     if (!active()) return;
     const bool gathers = schedule_->frame().phase == Phase::kClosed;
     carry_out(gathers ? gathering_->next(now()) : schedule_->tick(now()));
@@ -98,6 +98,8 @@ caf::result<Mail> CoordinatorState::on_mail(const Mail& mail) {
       return on_lease(mail);
     case proto::KIND_SLOT_DONE:
       return on_slot_done(mail);
+    case proto::KIND_VOTER_LEAVES:
+      return quorum_->leaves(mail);
     case proto::KIND_SWARM_STATUS:
       return make_mail(status());
     case proto::KIND_SAVE_CHECKPOINT:

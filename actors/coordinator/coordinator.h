@@ -5,6 +5,7 @@
 ///   RegisterPeer    StageServer     RegisterPeerReply   kNotReady (stands by)
 ///   Lease           Trainer         LeaseReply          kNotReady, kInvalidArgument (no slots)
 ///   SlotDone        Trainer         Ack                 kNotReady, kStaleStep, kInvalidArgument
+///   VoterLeaves     Voter           Ack, once it may    kNotReady
 ///   SwarmStatus     console         SwarmStatusReply    kNotReady
 ///   SaveCheckpoint  console         Ack                 kNotReady, kIo (some peer failed)
 ///   GoOn            console         Ack                 kNotReady (nothing waits for the rest)

@@ -7,6 +7,7 @@
 #include "actors/net/requests.h"
 #include "actors/voter/voter_mail.h"
 #include "common/names.h"
+#include "routing/membership/consent_watch.h"
 
 namespace swarm::actors {
 namespace {
@@ -56,28 +57,60 @@ Result<routing::VoterReply> read_reply(const Result<Mail>& mail) {
 
 }  // namespace
 
-QuorumMail::QuorumMail(caf::event_based_actor* self, caf::actor links, routing::Consent& consent,
-                       std::function<void()> advanced)
-    : self_(self), links_(std::move(links)), consent_(consent), advanced_(std::move(advanced)) {}
+QuorumMail::QuorumMail(caf::event_based_actor* self, const NodeId& own, caf::actor links,
+                       routing::Consent& consent, std::function<void()> advanced)
+    : self_(self),
+      own_(own),
+      links_(std::move(links)),
+      consent_(consent),
+      advanced_(std::move(advanced)) {}
 
 void QuorumMail::came(const PeerAddress& address) {
   consent_.came(address.node_name, address.id.node);
   endpoints_[address.id.node] = address.endpoint;
 }
 
+caf::result<Mail> QuorumMail::leaves(const Mail& mail) {
+  auto voter = sender_of(mail, mail.as<proto::VoterLeaves>().voter());
+  if (!voter) return to_caf(voter.error());
+  came(*voter);
+  consent_.attendance().leaves(voter->id.node, now());
+  auto promise = self_->make_response_promise();
+  leavers_[voter->id.node] = {voter->node_name, promise};
+  return promise;
+}
+
+/// This node is the last to go: the others wait for what its coordinator says.
+void QuorumMail::let_go() {
+  for (auto it = leavers_.begin(); it != leavers_.end();) {
+    const bool turn = it->first != own_ || leavers_.size() == 1;
+    if (turn && routing::ConsentWatch::may_leave(consent_, it->second.node_name)) {
+      it->second.may_end.deliver(make_mail(proto::Ack()));
+      it = leavers_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+}
+
 void QuorumMail::send() {
   for (const routing::VoterAsk& one : consent_.due(now())) ask(one);
+  let_go();
 }
 
 void QuorumMail::gone(const NodeId& node) {
   consent_.attendance().gone(node);
   voters_.erase(node);
   endpoints_.erase(node);
+  leavers_.erase(node);
 }
 
 void QuorumMail::clear() {
   voters_.clear();
   endpoints_.clear();
+  for (auto& [node, leaver] : leavers_)
+    leaver.may_end.deliver(to_caf(Error{ErrorCode::kNotReady, "this node leads no more"}));
+  leavers_.clear();
 }
 
 void QuorumMail::ask(const routing::VoterAsk& one) {

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <caf/event_based_actor.hpp>
+#include <caf/response_promise.hpp>
 #include <functional>
 #include <map>
+#include <string>
 
+#include "actors/net/mail.h"
 #include "actors/net/requests.h"
 #include "common/ids.h"
 #include "routing/membership/consent.h"
@@ -14,12 +17,14 @@ namespace swarm::actors {
 
 class QuorumMail {
  public:
-  /// `consent` outlives this. `advanced`: what was waited for may be possible now.
-  QuorumMail(caf::event_based_actor* self, caf::actor links, routing::Consent& consent,
-             std::function<void()> advanced);
+  /// `own`: this node. `consent` outlives this. `advanced`: what was waited for may be possible now.
+  QuorumMail(caf::event_based_actor* self, const NodeId& own, caf::actor links,
+             routing::Consent& consent, std::function<void()> advanced);
 
   /// A node has registered a peer, or its trainer asks for leases.
   void came(const PeerAddress& address);
+  /// VoterLeaves: answered once it may end.
+  caf::result<Mail> leaves(const Mail& mail);
   /// Sends what is due. Call at every tick, and whenever something may be to be asked.
   void send();
   void gone(const NodeId& node);
@@ -29,14 +34,22 @@ class QuorumMail {
   void ask(const routing::VoterAsk& ask);
   void ask(const caf::actor& voter, const routing::VoterAsk& ask);
   void answered(const routing::VoterAsk& ask, const Result<routing::VoterReply>& reply);
+  void let_go();
   routing::Time now() const { return self_->clock().now().time_since_epoch(); }
 
+  struct Leaver {
+    std::string node_name;
+    caf::response_promise may_end;
+  };
+
   caf::event_based_actor* self_;
+  NodeId own_;
   caf::actor links_;
   routing::Consent& consent_;
   std::function<void()> advanced_;
   std::map<NodeId, Endpoint> endpoints_;  ///< By process, as are
   std::map<NodeId, caf::actor> voters_;
+  std::map<NodeId, Leaver> leavers_;
 };
 
 }  // namespace swarm::actors

@@ -52,6 +52,7 @@
   X(VoterLearn, VOTER_LEARN, "voter_learn", VOTER_REPLY, kControl, "voter")                        \
   X(VoterVote, VOTER_VOTE, "voter_vote", VOTER_REPLY, kControl, "voter")                           \
   X(VoterReply, VOTER_REPLY, "voter_reply", UNSPECIFIED, kControl, "")                             \
+  X(VoterLeaves, VOTER_LEAVES, "voter_leaves", ACK, kControl, "coordinator")                       \
   X(AveragePart, AVERAGE_PART, "average_part", AVERAGE_PART_REPLY, kGradients, "averager")         \
   X(AveragePartReply, AVERAGE_PART_REPLY, "average_part_reply", UNSPECIFIED, kGradients, "")       \
   X(StateInfo, STATE_INFO, "state_info", STATE_INFO_REPLY, kControl, "state_transfer")             \

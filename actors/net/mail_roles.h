@@ -63,6 +63,7 @@ constexpr uint32_t kAnybody = kNode | kTool;
   X(VOTER_LEARN, kCoordinator)                 \
   X(VOTER_VOTE, kCoordinator)                  \
   X(VOTER_REPLY, kNode)                        \
+  X(VOTER_LEAVES, kPeer | kTrainer)            \
   X(AVERAGE_PART, kPeer)                       \
   X(AVERAGE_PART_REPLY, kPeer)                 \
   X(STATE_INFO, kPeer)                         \

@@ -8,6 +8,7 @@
 namespace swarm::actors {
 
 struct DrainTimes {
+  std::chrono::milliseconds vote;  ///< A voter, for a configuration without it.
   std::chrono::milliseconds
       roles;                       ///< The supervisor, for its roles and what the links still have.
   std::chrono::milliseconds node;  ///< The node's main thread, for the supervisor.
@@ -18,7 +19,8 @@ struct DrainTimes {
 inline DrainTimes drain_times(double limit_s) {
   const std::chrono::milliseconds limit(static_cast<int64_t>(std::max(limit_s, 0.0) * 1000));
   using std::chrono::seconds;
-  return {limit, limit + seconds(2), limit + seconds(5), limit + seconds(7)};
+  const std::chrono::milliseconds vote = std::min<std::chrono::milliseconds>(seconds(3), limit / 2);
+  return {vote, limit, limit + seconds(2), limit + seconds(5), limit + seconds(7)};
 }
 
 }  // namespace swarm::actors

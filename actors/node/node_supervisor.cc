@@ -94,7 +94,9 @@ class SupervisorState {
   }
 
   /// The roles that have something to hand over.
-  static bool drains(Role role) { return role == Role::kStage || role == Role::kTrainer; }
+  static bool drains(Role role) {
+    return role == Role::kStage || role == Role::kTrainer || role == Role::kVoter;
+  }
 
   caf::result<std::string> describe(const std::string& id) {
     const auto name = RoleName::parse(id);

@@ -8,6 +8,7 @@
 
 #include "actors/averaging/averager.h"
 #include "actors/coordinator/coordinator.h"
+#include "actors/node/drain_times.h"
 #include "actors/stage/compute.h"
 #include "actors/stage/stage_server.h"
 #include "actors/state/checkpointer.h"
@@ -177,8 +178,12 @@ RoleActors spawn_voter_role(const RoleContext& context, uint32_t life,
                             const std::shared_ptr<VoterMemory>& memory) {
   VoterDeps deps;
   deps.id = {context.node, kVoterName};
+  deps.endpoint = context.endpoint;
   deps.node_name = context.options.name;
   deps.links = context.links;
+  deps.dht = context.dht;
+  deps.dht_options = context.options.dht;
+  deps.leave_limit = drain_times(context.options.drain_limit_s).vote;
   deps.disk = context.voter_disk;
   deps.memory = memory;
   deps.detached = context.detached;

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <caf/stateful_actor.hpp>
+#include <chrono>
 #include <functional>
+#include <memory>
 #include <utility>
 
+#include "actors/coordinator/coordinator_client.h"
 #include "actors/net/links/links.h"
 #include "actors/net/local.h"
 #include "actors/net/log.h"
@@ -16,12 +19,18 @@
 namespace swarm::actors {
 namespace {
 
+using std::chrono::milliseconds;
+
+/// Between two questions whether it may leave.
+constexpr milliseconds kRetry{50};
+
 class VoterState {
  public:
   static constexpr const char* name = "voter";
   using Self = caf::stateful_actor<VoterState>;
 
   void init(Self* self, VoterDeps deps) {
+    self_ = self;
     deps_ = std::move(deps);
     install_default_handlers(self);
     if (auto ready = load(); !ready) log_error("event=voter_cannot_read " + text(ready.error()));
@@ -31,7 +40,9 @@ class VoterState {
 
   caf::behavior make_behavior() {
     return {[this](const Mail& mail) { return on_mail(mail); },
-            [this](describe_atom) { return describe(); }};
+            [](run_later_atom, const LocalTask& task) { task(); },
+            [this](describe_atom) { return describe(); },
+            [this](drain_atom) { return on_drain(); }};
   }
 
  private:
@@ -154,6 +165,40 @@ class VoterState {
     return {};
   }
 
+  // -- leaving
+
+  caf::result<bool> on_drain() {
+    if (!deps_.dht || coordinator_) return true;
+    auto left = self_->make_response_promise();
+    has_left_ = [left]() mutable { left.deliver(true); };
+    coordinator_ = std::make_unique<CoordinatorClient>(CoordinatorClientDeps{
+        self_, deps_.links, deps_.dht, kRetry, [] {}, deps_.dht_options.silent_after()});
+    later(deps_.leave_limit, [this] { has_left(); });
+    leave();
+    return left;
+  }
+
+  /// Again until a coordinator says that it may go.
+  void leave() {
+    if (!has_left_) return;
+    coordinator_->tick();
+    proto::VoterLeaves message;
+    *message.mutable_voter() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);
+    coordinator_->request(make_mail(std::move(message), {}, deps_.leave_limit),
+                          [this](const Result<Mail>& reply) {
+                            if (reply) return has_left();
+                            later(kRetry, [this] { leave(); });
+                          });
+  }
+
+  void has_left() {
+    if (const auto tell = std::exchange(has_left_, nullptr)) tell();
+  }
+
+  void later(milliseconds pause, std::function<void()> task) {
+    self_->delayed_send(self_, pause, run_later_atom::value, LocalTask(std::move(task)));
+  }
+
   /// "configuration 4 of 5 voters since step 120, promised term 3 of 1a2b3c4d, at step 130, voted".
   std::string describe() {
     if (auto ready = load(); !ready) return "cannot read its record: " + ready.error().detail;
@@ -175,8 +220,11 @@ class VoterState {
     return line;
   }
 
+  Self* self_ = nullptr;
   VoterDeps deps_;
-  std::optional<std::string> on_disk_;  // nothing: not known, or there is none
+  std::unique_ptr<CoordinatorClient> coordinator_;  // while it leaves
+  std::function<void()> has_left_;                  // likewise, until that was answered
+  std::optional<std::string> on_disk_;              // nothing: not known, or there is none
   bool failing_ = false;
 };
 

@@ -291,10 +291,15 @@ void Swarm::restart_role(const std::string& name) {
 void Swarm::drain(const std::string& name, const std::function<void()>& done) {
   const Node& node = nodes.at(name);
   const caf::actor role = node.stage < 0 ? node.actors.back() : node.stage_server;
-  system->spawn([=](caf::event_based_actor* self) {
-    self->request(role, kPatience, actors::drain_atom::value)
-        .then([=](bool) { done(); }, [=](const caf::error&) { done(); });
-  });
+  auto left = std::make_shared<int>(2);
+  const auto one_done = [left, done] {
+    if (--*left == 0) done();
+  };
+  for (const caf::actor& leaver : {role, node.voter})
+    system->spawn([=](caf::event_based_actor* self) {
+      self->request(leaver, kPatience, actors::drain_atom::value)
+          .then([=](bool) { one_done(); }, [=](const caf::error&) { one_done(); });
+    });
 }
 
 void Swarm::order_checkpoint() {

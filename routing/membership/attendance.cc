@@ -1,6 +1,8 @@
 #include "routing/membership/attendance.h"
 
+#include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace swarm::routing {
 
@@ -22,11 +24,17 @@ void Attendance::gone(const NodeId& process) {
     it = it->second.process == process ? nodes_.erase(it) : std::next(it);
 }
 
+void Attendance::leaves(const NodeId& process, Time now) {
+  for (auto& [name, node] : nodes_)
+    if (node.process == process && !std::exchange(node.leaves, true)) last_leaves_ = now;
+}
+
 void Attendance::forget_answers() {
   for (auto& [name, node] : nodes_) {
-    const NodeId process = node.process;
-    node = Node();
-    node.process = process;
+    Node known;
+    known.process = node.process;
+    known.leaves = node.leaves;
+    node = known;
   }
 }
 
@@ -62,11 +70,37 @@ Voters Attendance::here(Time now) const {
   return all;
 }
 
+Voters Attendance::loyal(Time now) const {
+  Voters all = here(now);
+  for (const auto& [name, node] : nodes_)
+    if (node.follows != Term()) all.erase(name);
+  return all;
+}
+
+std::optional<Term> Attendance::outranked() const {
+  Term highest;
+  for (const auto& [name, node] : nodes_) highest = std::max(highest, node.follows);
+  return highest == Term() ? std::nullopt : std::make_optional(highest);
+}
+
 Voters Attendance::blank() const {
   Voters all;
   for (const auto& [name, node] : nodes_)
     if (node.blank) all.insert(name);
   return all;
+}
+
+Voters Attendance::leaving(Time now) const {
+  Voters all;
+  if (now - last_leaves_ < kOthersMayLeave) return all;
+  for (const auto& [name, node] : nodes_)
+    if (node.leaves) all.insert(name);
+  return all;
+}
+
+bool Attendance::all_leave() const {
+  return std::all_of(nodes_.begin(), nodes_.end(),
+                     [](const auto& one) { return one.second.leaves; });
 }
 
 }  // namespace swarm::routing

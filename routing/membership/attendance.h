@@ -19,12 +19,16 @@ class Attendance {
   static constexpr Time kRetry = std::chrono::seconds(1);
   /// One that has failed to for so long, though its node is here, counts as away.
   static constexpr Time kPatience = std::chrono::seconds(5);
+  /// When somebody leaves, others may be about to: where all do, as a run is stopped, the list stays.
+  static constexpr Time kOthersMayLeave = std::chrono::milliseconds(300);
 
   struct Node {
     NodeId process;
     bool takes_part = false;  ///< It serves a stage or trains.
     bool seen = false;        ///< It has answered under this ballot.
     bool blank = false;       ///< It has stored no configuration yet, or has lost what it stored.
+    bool leaves = false;      ///< It is about to end, and wants no vote any more.
+    Term follows{};           ///< Of a higher ballot, which it has answered; 0: of none.
     Time not_before{};        ///< The next question.
     std::optional<Time> fails_since;
     ConfigurationNumber knows;   ///< That it holds, by its last answer.
@@ -35,6 +39,8 @@ class Attendance {
   bool came(const std::string& node, const NodeId& process);
   void takes_part(const NodeId& process);
   void gone(const NodeId& process);
+  /// In order: it goes on answering until it has no vote any more.
+  void leaves(const NodeId& process, Time now);
   void clear() { nodes_.clear(); }
   /// What was answered was under another ballot.
   void forget_answers();
@@ -49,10 +55,18 @@ class Attendance {
   const std::map<std::string, Node>& nodes() const { return nodes_; }
   /// Those that answer, or may yet.
   Voters here(Time now) const;
+  /// Of those, the ones that have answered no higher ballot.
+  Voters loyal(Time now) const;
+  /// The term of the highest ballot that somebody here has answered, if it is above this one's.
+  std::optional<Term> outranked() const;
   Voters blank() const;
+  /// Those that are to have no vote any more; none while more may say so.
+  Voters leaving(Time now) const;
+  bool all_leave() const;
 
  private:
   std::map<std::string, Node> nodes_;
+  Time last_leaves_{};
 };
 
 }  // namespace swarm::routing

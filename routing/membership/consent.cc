@@ -46,12 +46,16 @@ void Consent::came(const std::string& node, const NodeId& process) {
 }
 
 Voters Consent::list(const Configuration& decided) const {
-  Voters voters;
-  for (const std::string& node : attendance_.here(now_))
-    if (decided.number.value() == 0 || decided.voters.count(node) != 0 ||
-        attendance_.nodes().at(node).takes_part)
-      voters.insert(node);
-  return voters;
+  Voters voters, stay;
+  const Voters leaving = attendance_.leaving(now_);
+  for (const std::string& node : attendance_.here(now_)) {
+    if (decided.number.value() > 0 && decided.voters.count(node) == 0 &&
+        !attendance_.nodes().at(node).takes_part)
+      continue;
+    voters.insert(node);
+    if (leaving.count(node) == 0) stay.insert(node);
+  }
+  return stay.empty() ? voters : stay;
 }
 
 // -- gathering
@@ -66,7 +70,6 @@ void Consent::begin(const Ballot& ballot) {
   assembly_.reset();
   changes_since_.reset();
   away_since_.reset();
-  outranked_.reset();
   votes_wanted_ = other_base_ = false;
   attendance_.forget_answers();
 }
@@ -172,7 +175,7 @@ void Consent::change_list() {
     return has_lost(node, before_, stored_);
   });
   if (next == decided.voters && !lost) return;
-  if (!most_of(decided.voters, attendance_.here(now_))) return;
+  if (!most_of(decided.voters, attendance_.loyal(now_))) return;
   before_ = decided;
   assembly_->begin_change(next);
   changes_since_ = now_;
@@ -191,7 +194,7 @@ std::optional<VoterAsk> Consent::next_ask(const std::string& node,
   asks.voter = node;
   asks.process = voter.process;
   asks.ballot = ballot_;
-  if (state_ == State::kOff) return std::nullopt;
+  if (state_ == State::kOff || voter.follows != Term()) return std::nullopt;
   if (!voter.seen) return asks;  // what it has is looked at before anything is stored over it
   if (state_ == State::kReigns) return ask_of_reign(std::move(asks), voter);
   if (state_ == State::kAsks && answers_.count(node) == 0) return asks;
@@ -227,14 +230,16 @@ std::vector<VoterAsk> Consent::due(Time now) {
     lacks_since_.reset();
   else if (!lacks_since_)
     lacks_since_ = now;
-  const bool away = assembly_ && !assembly_->change() && !missing().empty();
+  const bool free = assembly_ && !assembly_->change();
+  const bool away = free && !missing().empty();
   if (!away)
     away_since_.reset();
   else if (!away_since_)
     away_since_ = now;
-  if (away && now - *away_since_ >= kPatience) change_list();
+  const bool leave = free && count(configuration().voters, attendance_.leaving(now)).have > 0;
+  if (leave || (away && now - *away_since_ >= kPatience)) change_list();
   std::vector<VoterAsk> asks;
-  if (outranked_) return asks;
+  if (outranked()) return asks;
   for (auto& [node, voter] : attendance_.nodes()) {
     if (now < voter.not_before) continue;
     auto one = next_ask(node, voter);
@@ -257,7 +262,7 @@ bool Consent::answered(const VoterAsk& ask, const Result<VoterReply>& reply, Tim
   attendance_.answered(*voter, answer, reply->taken, now);
   if (known_.number < answer.record.decided.number) known_ = answer.record.decided;
   if (ballot_ < answer.record.promised) {
-    outranked_ = answer.record.promised.term;
+    voter->follows = answer.record.promised.term;
     return true;
   }
   if (state_ == State::kAsks && answers_.count(ask.voter) != 0) {
@@ -319,9 +324,13 @@ bool Consent::stored(const std::string& node, ConfigurationNumber number, bool b
 
 // -- questions
 
+std::optional<Term> Consent::outranked() const {
+  return reigns() && !lacks() ? std::nullopt : attendance_.outranked();
+}
+
 std::optional<Count> Consent::lacks() const {
   if (state_ == State::kOff) return std::nullopt;
-  const Voters there = attendance_.here(now_);
+  const Voters there = attendance_.loyal(now_);
   if (const Change* change = this->change(); change != nullptr) {
     const Count all = count(change->to.voters, there);
     if (change->to.forced) return all.missing.empty() ? std::nullopt : std::make_optional(all);
@@ -347,7 +356,7 @@ bool Consent::stuck(Time now) const {
   if (other_base_) return true;
   const Change* change = this->change();
   if (change == nullptr || !changes_since_ || now - *changes_since_ < kPatience) return false;
-  const Voters there = attendance_.here(now);
+  const Voters there = attendance_.loyal(now);
   const Count all = count(change->to.voters, there);
   return most_of(change->from.voters, there) &&
          !(change->to.forced ? all.missing.empty() : all.most());

@@ -88,8 +88,9 @@ class Consent {
   bool answered(const VoterAsk& ask, const Result<VoterReply>& reply, Time now);
 
   // -- questions
-  /// A voter follows a higher ballot: this one can do nothing more.
-  std::optional<Term> outranked() const { return outranked_; }
+  /// A voter follows a higher ballot: this one can do nothing more, unless it reigns and the others are
+  /// enough.
+  std::optional<Term> outranked() const;
   /// More than half of the newest list that anybody here knows are here: a higher ballot may lead on. Else
   /// another coordinator has them, perhaps.
   bool may_outrank() const;
@@ -103,7 +104,7 @@ class Consent {
   /// The one that configuration() follows on, where that was made by this coordinator.
   const Configuration& before() const { return before_; }
   /// Voters of configuration() that are not here.
-  Voters missing() const { return count(configuration().voters, attendance_.here(now_)).missing; }
+  Voters missing() const { return count(configuration().voters, attendance_.loyal(now_)).missing; }
 
  private:
   enum class State { kOff, kAsks, kStores, kReigns };
@@ -114,10 +115,11 @@ class Consent {
   void judge_answers();
   bool ready() const;
   const Change* change() const;
-  /// Those here that had a vote or take part; of a swarm that begins, all of them.
+  /// Those here that had a vote or take part; of a swarm that begins, all of them. Not those that leave,
+  /// unless nobody else stays.
   Voters list(const Configuration& decided) const;
   void change_list();
-  /// Fewer of the lists than needed are here.
+  /// Fewer of the lists than needed are here and follow.
   std::optional<Count> lacks() const;
 
   State state_ = State::kOff;
@@ -133,7 +135,6 @@ class Consent {
   Time now_{};           ///< Of the latest call that told it.
   Configuration known_;  ///< The newest that somebody here says holds.
   std::optional<Time> changes_since_, lacks_since_, away_since_;
-  std::optional<Term> outranked_;
 };
 
 }  // namespace swarm::routing

@@ -34,6 +34,15 @@ ConsentWatch::Ruling ConsentWatch::rule(Consent& consent, Term ours, Time now,
   return {};
 }
 
+bool ConsentWatch::may_leave(Consent& consent, const std::string& node) {
+  if (consent.attendance().all_leave()) return true;
+  const Configuration& held = consent.configuration();
+  Voters know;
+  for (const auto& [name, one] : consent.attendance().nodes())
+    if (one.knows >= held.number) know.insert(name);
+  return consent.reigns() && held.voters.count(node) == 0 && count(held.voters, know).most();
+}
+
 void ConsentWatch::stop() {
   outranked_at_.reset();
   few_since_.reset();

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "common/strong_id.h"
@@ -33,6 +34,9 @@ class ConsentWatch {
 
   /// `ours`: the coordinator's term. Adds to `notes` what people should hear.
   Ruling rule(Consent& consent, Term ours, Time now, std::vector<Fact>& notes);
+  /// It leaves and need wait no longer: those that stay have a list without it, and more than half of
+  /// that know so; or nobody stays.
+  static bool may_leave(Consent& consent, const std::string& node);
   /// The reign is over.
   void stop();
 

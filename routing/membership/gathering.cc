@@ -100,8 +100,9 @@ Orders Gathering::next(Time now) {
 Orders Gathering::make_plan(Time now) {
   Orders out;
   const Supplies supplies = possible_supplies();
+  count_swarm();
   auto wait = unreported(now);
-  if (!wait) wait = options_.consent ? unanswered(supplies, now) : too_few(supplies, now);
+  if (!wait) wait = options_.consent ? unanswered() : too_few(supplies, now);
   if (!wait) wait = not_yet(supplies, now);
   if (wait) {
     waiting_for_ = *wait;
@@ -138,8 +139,8 @@ std::optional<std::string> Gathering::unreported(Time now) const {
   return std::nullopt;
 }
 
-/// While half of the swarm or less is here the others are waited for.
-std::optional<std::string> Gathering::too_few(const Supplies& supplies, Time now) {
+/// How many peers there were, as those of the newest step say.
+void Gathering::count_swarm() {
   Step newest;
   swarm_peers_ = 0;
   for (const auto& [id, peer] : roster_.peers()) {
@@ -147,6 +148,10 @@ std::optional<std::string> Gathering::too_few(const Supplies& supplies, Time now
     swarm_peers_ = peer.step > newest ? peer.swarm_peers : std::max(swarm_peers_, peer.swarm_peers);
     newest = peer.step;
   }
+}
+
+/// While half of the swarm or less is here the others are waited for.
+std::optional<std::string> Gathering::too_few(const Supplies& supplies, Time now) const {
   const bool few = 2 * supplies.size() <= swarm_peers_;
   if (!few || now - since_ >= options_.minority_patience) return std::nullopt;
   return fmt::format("only {} of {} peers are here; waiting a while for the others",
@@ -154,8 +159,7 @@ std::optional<std::string> Gathering::too_few(const Supplies& supplies, Time now
 }
 
 /// More than half of all that have a vote are to be here, for however long it takes.
-std::optional<std::string> Gathering::unanswered(const Supplies& supplies, Time now) {
-  (void)too_few(supplies, now);  // counts of how many peers there were
+std::optional<std::string> Gathering::unanswered() const {
   std::string wait = options_.consent->waits_for();
   return wait.empty() ? std::nullopt : std::make_optional(std::move(wait));
 }

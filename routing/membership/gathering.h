@@ -94,8 +94,9 @@ class Gathering {
   Orders make_plan(Time now);
   Orders open(Time now);
   std::optional<std::string> unreported(Time now) const;
-  std::optional<std::string> too_few(const Supplies& supplies, Time now);
-  std::optional<std::string> unanswered(const Supplies& supplies, Time now);
+  void count_swarm();
+  std::optional<std::string> too_few(const Supplies& supplies, Time now) const;
+  std::optional<std::string> unanswered() const;
   Supplies possible_supplies() const;
   std::optional<std::string> not_yet(const Supplies& supplies, Time now) const;
   std::optional<facts::Recovered> recovery(size_t present) const;

@@ -34,8 +34,7 @@ std::optional<Proposal> newest_proposal(const Answers& answers, const Configurat
 Voters counting(const Answers& answers, const Configuration& decided) {
   Voters there;
   for (const VoterAnswer& one : answers)
-    if (decided.number.value() == 0 || (one.recorded() && one.record.since <= decided.number))
-      there.insert(one.voter);
+    if (decided.number.value() == 0 || one.record.knows(decided)) there.insert(one.voter);
   return there;
 }
 
@@ -52,23 +51,28 @@ bool may_hold(const Answers& answers, const Voters& there, const Configuration& 
   return possible(decided.voters) && possible(next.voters);
 }
 
-/// Fills `newest` and `perhaps_more`.
+/// Fills `newest`, `perhaps_more` and `perhaps_two`.
 void find_newest(const Answers& answers, Ruling& ruling) {
   const Configuration& decided = ruling.decided;
   ruling.newest = decided.base;
   for (const VoterAnswer& one : answers)
     if (one.mark && one.mark->number == decided.number && one.mark->place.step > ruling.newest.step)
       ruling.newest = one.mark->place;
-  Voters know;  // that they have not voted beyond it
+  Voters know, remember;  // who knows that it has not voted beyond it
   for (const VoterAnswer& one : answers) {
     const bool voted = one.mark && one.mark->number == decided.number && one.mark->voted &&
                        one.mark->place.step == ruling.newest.step;
+    if (one.remembers) remember.insert(one.voter);
     if (one.remembers && !voted) know.insert(one.voter);
   }
-  ruling.perhaps_more = 2 * count(decided.voters, know).missing.size() > decided.voters.size();
+  const auto perhaps = [&decided](const Voters& not_voted) {
+    return 2 * count(decided.voters, not_voted).missing.size() > decided.voters.size();
+  };
+  ruling.perhaps_more = perhaps(know);
+  ruling.perhaps_two = perhaps(remember);
   for (const VoterAnswer& one : answers)  // of a part that was forced to go on
-    ruling.perhaps_more |=
-        one.record.decided.number == decided.number && one.record.decided != decided;
+    if (one.record.decided.number == decided.number && one.record.decided != decided)
+      ruling.perhaps_more = ruling.perhaps_two = true;
 }
 
 }  // namespace
@@ -100,10 +104,8 @@ Ruling judge(const Answers& answers) {
 Answers after(const Configuration& finished, Answers answers) {
   for (VoterAnswer& one : answers) {
     // Who had stored nothing has lost its disk, or is new: what others hold does not count for it.
-    if (!one.recorded() && finished.number.value() > 1) continue;
-    if (one.record.decided.number >= finished.number) continue;
-    one.record.decided = finished;
-    one.record.proposal.reset();
+    const bool first = finished.number.value() == 1 && !one.recorded();
+    if (one.record.learn(finished) && first) one.record.since = finished.number;
   }
   return answers;
 }
@@ -113,7 +115,9 @@ Configuration successor(const Ruling& ruling, const Voters& voters, const Place&
   next.number = ruling.decided.number + 1;
   next.voters = voters;
   next.base = base;
-  next.gone_back = ruling.perhaps_more || base != ruling.newest;
+  const bool beyond =
+      base.step > ruling.newest.step && made_in(base.history, ruling.decided.number.value());
+  next.gone_back = beyond ? ruling.perhaps_two : ruling.perhaps_more || base != ruling.newest;
   return next;
 }
 

@@ -27,6 +27,9 @@ struct Ruling {
   /// With kGoOn: a commit beyond `newest` may count: it was voted for, or may have been by those that do
   /// not answer or have forgotten.
   bool perhaps_more = false;
+  /// Likewise beyond the commit that leads on from `newest`: those that answer and remember have voted
+  /// for none.
+  bool perhaps_two = false;
 };
 
 /// `answers`: of one ballot, all voters that promised it; one each.
@@ -36,6 +39,7 @@ Ruling judge(const std::vector<VoterAnswer>& answers);
 std::vector<VoterAnswer> after(const Configuration& finished, std::vector<VoterAnswer> answers);
 
 /// What to ask for after kGoOn: `voters` go on from `base`, which may be another place than ruling.newest.
+/// Peers may show one beyond: what was committed there in this number follows on `newest`, and is kept.
 Configuration successor(const Ruling& ruling, const Voters& voters, const Place& base);
 
 }  // namespace swarm::routing

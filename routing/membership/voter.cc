@@ -15,6 +15,22 @@ Error stale(const Ballot& ballot, const Ballot& promised) {
 
 }  // namespace
 
+bool VoterRecord::learn(const Configuration& holds) {
+  if (holds.number <= decided.number) return false;
+  // What a coordinator asked for whose time was over says nothing of when this disk began.
+  const bool begins = decided.number < since || (decided.number.value() == 0 && !proposal);
+  if (begins && !(proposal && proposal->next == holds)) since = holds.number + 1;
+  decided = holds;
+  proposal.reset();  // its number is that of `decided` or lower
+  return true;
+}
+
+bool VoterRecord::knows(const Configuration& holds) const {
+  const bool stored = proposal && proposal->next == holds;
+  return (stored || (decided.number.value() > 0 && decided.number >= since)) &&
+         since <= holds.number;
+}
+
 Voter::Voter(std::string name, std::optional<VoterRecord> stored, const Voters& file)
     : name_(std::move(name)) {
   if (stored)
@@ -47,13 +63,7 @@ Status Voter::store(const Ballot& ballot, const Configuration& decided, const Co
   return {};
 }
 
-bool Voter::learn(const Configuration& decided) {
-  if (decided.number <= record_.decided.number) return false;
-  if (record_.decided.number.value() == 0 && !record_.proposal) record_.since = decided.number + 1;
-  record_.decided = decided;
-  record_.proposal.reset();  // its number is that of `decided` or lower
-  return true;
-}
+bool Voter::learn(const Configuration& decided) { return record_.learn(decided); }
 
 Status Voter::follows(const Ballot& ballot, ConfigurationNumber number) const {
   if (ballot != record_.promised) return stale(ballot, record_.promised);

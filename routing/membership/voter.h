@@ -27,9 +27,14 @@ struct VoterRecord {
   Configuration decided;
   /// Of number decided.number + 1.
   std::optional<Proposal> proposal;
-  /// The first number that this disk has stored. Of lists before it says nothing: it is new, or has lost
-  /// what it knew.
+  /// The first number that this disk has stored and that holds, as far as is known. Of lists before it says
+  /// nothing: it is new, or has lost what it knew.
   ConfigurationNumber since{};
+
+  /// `holds` does. False: nothing new.
+  bool learn(const Configuration& holds);
+  /// Its disk is old enough to say what it has stored as one of that list.
+  bool knows(const Configuration& holds) const;
 };
 
 /// In memory: where the voter is in the history, as the coordinator of `number` told it.

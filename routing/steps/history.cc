@@ -1,16 +1,19 @@
 #include "routing/steps/history.h"
 
+#include <algorithm>
+
 #include "common/mix.h"
 
 namespace swarm::routing {
 namespace {
 
-/// Order counts; 0 stays free for "none".
+/// Order counts.
 class Chain {
  public:
   explicit Chain(History before) : state_(before.value()) {}
   void add(uint64_t number) { state_ = mix(state_ ^ mix(number)); }
-  History end() const { return History(state_ == 0 ? 1 : state_); }
+  /// 0 stays free for "none".
+  uint64_t hash() const { return std::max<uint64_t>(state_ >> (64 - kHashBits), 1); }
 
  private:
   uint64_t state_;
@@ -27,7 +30,7 @@ History history_after(History before, const CommitFacts& commit) {
   chain.add(commit.skips.size());
   for (const Slot slot : commit.skips) chain.add(slot.value());
   chain.add(commit.configuration);
-  return chain.end();
+  return History(commit.configuration << kHashBits | chain.hash());
 }
 
 }  // namespace swarm::routing

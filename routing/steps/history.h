@@ -11,8 +11,15 @@
 
 namespace swarm::routing {
 
-/// 0: nothing was committed yet, or the state is older than these ids.
+/// 0: nothing was committed yet, or the state is older than these ids. Its upper 16 bits are the lowest of
+/// the configuration's number that its last commit was decided in; below, a hash.
 using History = StrongId<struct HistoryTag, uint64_t>;
+
+constexpr int kHashBits = 48;
+/// Its last commit is one of that configuration.
+inline bool made_in(History history, uint64_t configuration) {
+  return history != History() && history.value() >> kHashBits == (configuration & 0xffff);
+}
 
 /// Both may be of one history: they are equal, or one is not known.
 inline bool goes_with(History a, History b) { return a == b || a == History() || b == History(); }

@@ -155,6 +155,20 @@ BOOST_FIXTURE_TEST_CASE(a_killed_coordinator_is_replaced, Swarm) {
   BOOST_TEST(events->count("recovered") == 0u);  // the open step was rebuilt, not given up
 }
 
+// Those that stay are no more than half of the list that they leave.
+BOOST_FIXTURE_TEST_CASE(half_of_the_swarm_may_leave_in_order_at_once, LongSwarm) {
+  BOOST_TEST(run_to_step(2));
+  const std::vector<std::string> leavers{"stage0b", "stage1b", "stage2b", "trainer-b"};
+  size_t left = 0;
+  for (const auto& name : leavers) drain(name, [&left] { ++left; });
+  BOOST_TEST(system.advance_until([&] { return left == leavers.size(); }, 10s, 10ms));
+  for (const auto& name : leavers) kill(name);
+  BOOST_TEST(run_to_end());
+  BOOST_TEST(check_parameters() == "");
+  BOOST_TEST(checked == 3);
+  BOOST_TEST(events->count("minority") == 0u);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_stage_without_peers_goes_back_to_a_common_snapshot, Swarm) {
   BOOST_TEST(run_to_step(3));
   kill("stage1a");

@@ -104,6 +104,8 @@ class Orders {
         return crash(below(kVoters));
       case 5:
         return leave(who, below(kVoters));
+      case 6:
+        return leave_in_order(who, below(kVoters));
       default:
         if (what < 25) return tick(who);
         if (what < 57) return ask_one();
@@ -130,6 +132,10 @@ class Orders {
     coordinators_[static_cast<size_t>(who)].attendance().gone(
         process(voter, lives_[static_cast<size_t>(voter)]));
   }
+  void leave_in_order(int who, int voter) {
+    coordinators_[static_cast<size_t>(who)].attendance().leaves(
+        process(voter, lives_[static_cast<size_t>(voter)]), now_);
+  }
   void crash(int voter) {
     const auto at = static_cast<size_t>(voter);
     const VoterRecord record = voters_[at].record();
@@ -137,8 +143,10 @@ class Orders {
     const bool begun = std::all_of(voters_.begin(), voters_.end(), [](const Voter& one) {
       return one.record().decided.number.value() > 0;
     });
-    const bool lost = !one_lost_ && begun && below(3) == 0;
-    one_lost_ |= lost;  // of a list of two or three no more may be
+    // Of a list of two or three no more than one may be, and the one voter of a list knows all.
+    const bool alone = decided.held.empty() || decided.held.rbegin()->second.voters.size() == 1;
+    const bool lost = !one_lost_ && begun && !alone && below(3) == 0;
+    one_lost_ |= lost;
     voters_[at] = Voter(name(voter), lost ? std::nullopt : std::optional(record), kFile);
     ++lives_[at];
     for (int who = 0; who < kCoordinators; ++who)
@@ -203,9 +211,18 @@ class Orders {
       if (!consent.reigns() && answer.mark && answer.mark->number == newest(told_[who]))
         later(answer.mark->place);
     }
+    if (!consent.reigns() && below(2) == 0) base = shown_by_peers(newest(told_[who]));
     if (below(12) == 0 && base.step.value() > 0) base = {Step(base.step.value() - 1), History(7)};
     if (consent.open(base, now_)) last_[who] = base;
     note(consent);
+  }
+  /// That were told of a commit: of the newest number, or of one that was given up since.
+  Place shown_by_peers(ConfigurationNumber number) {
+    const uint64_t from = number.value() - (below(4) == 0 ? std::min(number.value(), 1ul) : 0);
+    Place place;
+    for (const auto& [at, history] : decided.commits)
+      if (at.first == from) place = {Step(at.second + 1), History(history)};
+    return place;
   }
   static ConfigurationNumber newest(const std::vector<VoterAnswer>& answers) {
     ConfigurationNumber number;
@@ -217,8 +234,10 @@ class Orders {
     const Step step = last_[who].step;
     consent.want_votes(step);
     if (!consent.may_commit(step)) return;
-    const History after(++histories_);
-    decided.committed(consent.configuration().number.value(), step.value(), after.value());
+    const uint64_t number = consent.configuration().number.value();
+    const History after =
+        history_after(last_[who].history, {step, {++histories_}, step, {}, number});
+    decided.committed(number, step.value(), after.value());
     consent.commit(after, now_);
     last_[who] = {step + 1, after};
   }

@@ -347,6 +347,100 @@ BOOST_AUTO_TEST_CASE(states_of_later_steps_than_can_be_are_of_another_history) {
   BOOST_TEST(!after.newest_possible().has_value());  // most have forgotten
 }
 
+BOOST_AUTO_TEST_CASE(by_planned_leaves_a_swarm_shrinks_to_one_which_comes_back_alone) {
+  Swarm swarm("abcd");
+  Consent one;
+  lead(one, swarm, "abcd");
+  commit(one, swarm, 0);
+  for (const char* leaver : {"d", "c", "b"}) {
+    one.attendance().leaves(process_of(leaver), swarm.now);
+    swarm.pass(one, seconds(1));
+    BOOST_TEST(list(one).find(*leaver) == std::string::npos);
+    leave(one, swarm, leaver);
+  }
+  commit(one, swarm, 1);
+  BOOST_TEST(list(one) == "a");
+  swarm.restart("a");
+  Consent next;
+  lead(next, swarm, "a", 2, 2);
+  commit(next, swarm, 2);
+}
+
+BOOST_AUTO_TEST_CASE(half_of_the_voters_that_leave_at_once_do_not_stop_the_rest) {
+  Swarm swarm("abcd");
+  Consent one;
+  lead(one, swarm, "abcd");
+  one.attendance().leaves(process_of("c"), swarm.now);
+  one.attendance().leaves(process_of("d"), swarm.now);
+  one.want_votes(Step(0));
+  swarm.pass(one, seconds(1));
+  BOOST_TEST(list(one) == "ab");
+  leave(one, swarm, "cd");
+  commit(one, swarm, 0);  // asked for again in the new number
+  swarm.away.clear();
+  one.came("c", process_of("c", 1));  // it was only started again
+  one.attendance().takes_part(process_of("c", 1));
+  commit(one, swarm, 1);
+  BOOST_TEST(list(one) == "abc");
+}
+
+BOOST_AUTO_TEST_CASE(a_voter_that_follows_a_higher_ballot_does_not_end_a_reign_that_others_carry) {
+  Swarm swarm("abc");
+  Consent one;
+  lead(one, swarm, "abc");
+  BOOST_REQUIRE(swarm.voters.at("c").promise(ballot(9)).ok());
+  commit(one, swarm, 0);
+  swarm.pass(one, seconds(20));
+  commit(one, swarm, 1);
+  BOOST_TEST(!one.outranked().has_value());
+  BOOST_TEST(list(one) == "abc");  // it counts again when somebody gathers
+  leave(one, swarm, "b");
+  one.want_votes(Step(2));
+  swarm.pass(one, seconds(1));
+  BOOST_TEST(!one.may_commit(Step(2)));
+  BOOST_REQUIRE(one.outranked().has_value());
+  BOOST_TEST(one.outranked()->value() == 9u);
+  Consent next;
+  lead(next, swarm, "ac", 2, 10);
+  commit(next, swarm, 2);
+}
+
+// Peers are told of a commit, voters with the next request: a base beyond what they show was "gone back".
+BOOST_AUTO_TEST_CASE(a_takeover_after_a_commit_that_peers_have_is_not_marked) {
+  const auto after = [](uint64_t number) {
+    return history_after(History(), {Step(0), {7}, Step(0), {}, number});
+  };
+  for (const uint64_t number : {1, 2}) {
+    Swarm swarm("abcde");
+    Consent one;
+    lead(one, swarm, "abcde");
+    one.want_votes(Step(0));
+    swarm.talk(one);
+    BOOST_REQUIRE(one.may_commit(Step(0)));
+    Consent next;
+    come(next, "abc");
+    next.begin(ballot(2));
+    swarm.talk(next);
+    const Place base{Step(1), after(number)};
+    next.open(base, swarm.now);
+    swarm.talk(next);
+    BOOST_REQUIRE(next.open(base, swarm.now));
+    BOOST_TEST(next.configuration().gone_back == (number != 1));  // 2: of another history
+  }
+}
+
+BOOST_AUTO_TEST_CASE(who_leaves_is_not_on_the_list_of_the_next_coordinator_either) {
+  Swarm swarm("abc");
+  Consent one;
+  lead(one, swarm, "abc");
+  Consent next;
+  come(next, "abc");
+  next.attendance().leaves(process_of("c"), swarm.now);
+  swarm.now += seconds(1);
+  lead(next, swarm, "abc", 0, 2);
+  BOOST_TEST(list(next) == "ab");
+}
+
 BOOST_AUTO_TEST_CASE(nothing_is_forced_where_nothing_waits) {
   Swarm swarm("abc");
   Consent one;

@@ -101,6 +101,10 @@ BOOST_AUTO_TEST_CASE(
   Watched w;
   BOOST_REQUIRE(w.swarm.voters.at("a").promise(ballot(9)).ok());
   w.consent.want_votes(Step(0));
+  BOOST_TEST((w.after(seconds(1)) == Kind::kNothing));  // three of four are enough
+  BOOST_REQUIRE(w.swarm.voters.at("b").promise(ballot(8)).ok());
+  testing::commit(w.consent, w.swarm, 0);
+  w.consent.want_votes(Step(1));
   BOOST_TEST((w.after(seconds(1)) == Kind::kStepDown));
 
   Watched gathers;
@@ -112,6 +116,38 @@ BOOST_AUTO_TEST_CASE(
       gathers.watch.rule(gathers.consent, Term(2), gathers.swarm.now, gathers.notes);
   BOOST_TEST((ruling.kind == Kind::kNewTerm));
   BOOST_TEST(ruling.above.value() == 9u);
+}
+
+BOOST_AUTO_TEST_CASE(who_leaves_goes_when_those_that_stay_know_a_list_without_it) {
+  Watched w;
+  const auto may_leave = [&](const char* node) { return w.watch.may_leave(w.consent, node); };
+  w.consent.attendance().leaves(testing::process_of("d"), w.swarm.now);
+  w.after(seconds(0));
+  BOOST_TEST(!may_leave("d"));  // others may leave too
+  w.swarm.now += seconds(1);
+  int stored = 0;
+  for (auto asks = w.consent.due(w.swarm.now); !asks.empty(); asks = w.consent.due(w.swarm.now))
+    for (const VoterAsk& ask : asks) {
+      if (ask.what == VoterAsk::What::kLearn) continue;  // on its way
+      BOOST_REQUIRE(++stored < 10);
+      w.consent.answered(ask, w.swarm.reach(ask), w.swarm.now);
+    }
+  BOOST_TEST(testing::list(w.consent) == "abc");
+  BOOST_TEST(!may_leave("d"));  // without it they would not be more than half of what they know
+  w.after(seconds(2));
+  BOOST_TEST(may_leave("d"));
+  BOOST_TEST(!may_leave("c"));
+}
+
+BOOST_AUTO_TEST_CASE(where_all_leave_nobody_waits_and_the_list_stays) {
+  Watched w;
+  for (const char* node : {"a", "b", "c", "d"}) {
+    BOOST_TEST(!w.watch.may_leave(w.consent, node));
+    w.consent.attendance().leaves(testing::process_of(node), w.swarm.now);
+  }
+  w.after(seconds(2));
+  BOOST_TEST(w.watch.may_leave(w.consent, "a"));
+  BOOST_TEST(testing::list(w.consent) == "abcd");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

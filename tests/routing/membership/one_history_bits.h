@@ -48,15 +48,23 @@ inline NodeId process_of(int voter, Mask lives) {
   return node(100 + 2 * voter + (lives >> voter & 1));
 }
 
+/// 6 bits of a commit, in its lowest ones.
+inline routing::History history_of(uint64_t bits) {
+  return routing::History(bits >> 3 << routing::kHashBits | bits);
+}
+/// Of the commit in `number` that leads on from `step`.
+inline routing::History history_of(uint64_t number, uint64_t step) {
+  return history_of(number << 3 | (step + 1));
+}
 inline uint64_t bits_of(const routing::Place& place) {  // 2 + 6 bits
-  return place.step.value() << 6 | place.history.value();
+  return place.step.value() << 6 | (place.history.value() & 63);
 }
 inline uint64_t bits_of(const routing::Configuration& one) {  // 3 + 5 + 8 + 1 bits
   return one.number.value() << 14 | mask_of(one.voters) << 9 | bits_of(one.base) << 1 |
          (one.gone_back ? 1 : 0);
 }
 inline routing::Configuration configuration_of(uint64_t bits) {
-  const routing::Place base{Step(bits >> 7 & 3), routing::History(bits >> 1 & 63)};
+  const routing::Place base{Step(bits >> 7 & 3), history_of(bits >> 1 & 63)};
   return {routing::ConfigurationNumber(bits >> 14 & 7), names_of(bits >> 9 & 31), base,
           (bits & 1) != 0};
 }

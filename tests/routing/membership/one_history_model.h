@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -161,8 +162,20 @@ class HistoryModel {
       if (world.coordinators[c].answers[v] != 0) answered |= 1u << v;
     propose(world, c, ruling.decided, routing::successor(ruling, names_of(answered), ruling.newest),
             false);
+    if (const auto shown = shown_by_peers(world, ruling))
+      propose(world, c, ruling.decided, routing::successor(ruling, names_of(answered), *shown),
+              false);
     propose(world, c, ruling.decided,
             routing::successor(ruling, ruling.decided.voters, ruling.newest), false);
+  }
+
+  /// The last commit, if the voters have not been told of it.
+  std::optional<routing::Place> shown_by_peers(const World& world, const routing::Ruling& ruling) {
+    const uint64_t number = ruling.decided.number.value();
+    std::optional<routing::Place> last;
+    for (uint64_t step = ruling.newest.step.value(); world.committed[number] >> step != 0; ++step)
+      last = {Step(step + 1), history_of(number, step)};
+    return last;
   }
 
   void propose(const World& world, int c, const routing::Configuration& from,
@@ -320,7 +333,7 @@ class HistoryModel {
     const auto step = reign.place().step.value();
     const Mask votes = 31 & ~mask_of(reign.votes().missing);
     if (step == 3) return;
-    const routing::History after(number * 8 + step + 1);
+    const routing::History after = history_of(number, step);
     ++next.coordinators[c].commits;
     update(next, c, question(8, c, 1), [&](Leader& leader) {
       leader.reign.commit(after);
@@ -366,7 +379,7 @@ class HistoryModel {
       if (next.gone_back || world.committed[number] == 0) continue;
       uint64_t last = 0;
       while (world.committed[number] >> (last + 1) != 0) ++last;
-      if (next.base != routing::Place{Step(last + 1), routing::History(number * 8 + last + 1)})
+      if (next.base != routing::Place{Step(last + 1), history_of(number, last)})
         broken_ =
             text(next) + " does not know of the last commit of number " + std::to_string(number);
     }

@@ -110,4 +110,23 @@ BOOST_AUTO_TEST_CASE(a_node_without_a_disk_of_its_own_begins_with_the_list_of_th
       !Voter("a", a.record(), kAll).answer().recorded());  // it knows of no list that was chosen
 }
 
+// What was asked for by a coordinator whose time was over made an empty disk look older than it is.
+BOOST_AUTO_TEST_CASE(a_disk_begins_with_what_it_stored_and_what_holds) {
+  const auto of = [](uint64_t number, const Voters& voters) {
+    return Configuration{ConfigurationNumber(number), voters, {}};
+  };
+  VoterRecord record;
+  record.proposal = Proposal{{}, of(2, {"b"})};
+  record.since = ConfigurationNumber(2);
+  BOOST_TEST(record.knows(of(2, {"b"})));
+  BOOST_TEST(!record.knows(of(2, {"a", "b"})));
+  VoterRecord other = record;
+  BOOST_TEST(record.learn(of(2, {"b"})));
+  BOOST_TEST(record.since.value() == 2u);
+  BOOST_TEST(record.knows(of(2, {"b"})));
+  BOOST_TEST(other.learn(of(2, {"a", "b"})));
+  BOOST_TEST(other.since.value() == 3u);
+  BOOST_TEST(!other.knows(of(2, {"a", "b"})));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

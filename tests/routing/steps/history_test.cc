@@ -35,4 +35,13 @@ BOOST_AUTO_TEST_CASE(whatever_differs_makes_another_id) {
   BOOST_TEST(ids.size() == 10u);
 }
 
+BOOST_AUTO_TEST_CASE(an_id_says_which_configuration_decided_its_last_commit) {
+  CommitFacts one = commit();
+  one.configuration = 70'000;
+  const History id = history_after(History(5), one);
+  BOOST_TEST(made_in(id, 70'000));
+  BOOST_TEST(!made_in(id, 69'999));
+  BOOST_TEST(!made_in(History(), 0));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
