@@ -114,15 +114,12 @@ function check_library(path,   library) {
   if (library ~ /^(caf|spdlog|google|rocksdb|torch|ATen|c10|nlohmann|toml\+\+|CLI|boost|openssl|xxhash\.h|zstd\.h|histedit\.h|editline|benchmark|rapidcheck|rapidcheck\.h)$/ &&
       index(uses, " " library " ") == 0)
     breach(own " includes <" path ">", library_advice(library))
-  if (library == "rocksdb") {
-    if (header || (rocks_file != "" && rocks_file != name))
-      breach("second file with RocksDB headers", "only " (rocks_file == "" ? "one storage/*.cc" : rocks_file) " may include them")
-    else rocks_file = name
-  }
+  if (library == "rocksdb" && name !~ /^storage\/rocksdb_[a-z_]*\.(h|cc)$/)
+    breach("RocksDB headers in " name, library_advice(library))
 }
 function library_advice(library) {
   if (library ~ /^(torch|ATen|c10)$/) return "LibTorch belongs into the folders torch and reference of tensor/; other code uses tensor/core/stage.h"
-  if (library == "rocksdb") return "RocksDB belongs into one storage/*.cc"
+  if (library == "rocksdb") return "only storage/rocksdb_* may include them"
   if (library == "caf") return "actors live in actors/"
   if (library == "spdlog") return "libraries never log; return a Status that says what happened"
   if (library == "boost" || library ~ /rapidcheck|benchmark/) return "tests only"

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
-#include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <shared_mutex>
 
 #include "storage/checkpoint_store.h"
+#include "storage/rocksdb_options.h"
 #include "storage/set_aside.h"
 #include "storage/snapshot_manifest.h"
 #include "storage/store_keys.h"
@@ -26,8 +26,6 @@
 
 namespace swarm::storage {
 namespace {
-
-constexpr size_t kWriteBufferBytes = 16u << 20;
 
 std::string text(const CheckpointKey& key) {
   return fmt::format("snapshot {} at step {}", key.stream, key.step);
@@ -52,30 +50,6 @@ Error open_error(const rocksdb::Status& status, const std::string& directory) {
                        status.IsNotSupported() || status.IsInvalidArgument();
   return {damaged ? ErrorCode::kCorruptCheckpoint : ErrorCode::kIo,
           "cannot open the checkpoint store '" + directory + "': " + reason};
-}
-
-rocksdb::Options rocksdb_options() {
-  rocksdb::Options options;
-  options.create_if_missing = true;
-  options.write_buffer_size = kWriteBufferBytes;  // flushing overlaps with hashing and copying
-  options.max_write_buffer_number = 4;
-  options.enable_blob_files = true;
-  options.min_blob_size = 4096;
-  options.enable_blob_garbage_collection = false;  // files die whole: each holds one snapshot only
-  options.compression = rocksdb::kNoCompression;   // floats do not compress
-  options.bytes_per_sync = 4u << 20;               // so that the final fsync has little left to do
-  options.max_background_jobs = 2;
-  options.max_open_files = 128;
-  options.max_manifest_file_size = 1u << 20;
-  options.keep_log_file_num = 2;
-  options.info_log_level = rocksdb::WARN_LEVEL;
-  options.stats_dump_period_sec = 0;
-  options.stats_persist_period_sec = 0;
-  rocksdb::BlockBasedTableOptions table;
-  table.block_cache = nullptr;
-  table.no_block_cache = true;  // a snapshot is read once
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  return options;
 }
 
 using Iterator = std::unique_ptr<rocksdb::Iterator>;

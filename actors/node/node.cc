@@ -7,11 +7,9 @@
 #include <caf/actor_system.hpp>
 #include <caf/scoped_actor.hpp>
 #include <chrono>
-#include <condition_variable>
 #include <csignal>
 #include <ctime>
 #include <filesystem>
-#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -36,38 +34,13 @@
 #include "actors/node/records_desk.h"
 #include "actors/node/roles.h"
 #include "actors/node/watch.h"
+#include "actors/node/watchdog.h"
 #include "common/hangups.h"
 
 namespace swarm::actors {
 namespace {
 
 using std::chrono::milliseconds;
-
-/// Ends the process if shutting down takes longer than people wait.
-class Watchdog {
- public:
-  explicit Watchdog(milliseconds limit)
-      : thread_([this, limit] {
-          std::unique_lock<std::mutex> lock(mutex_);
-          if (done_.wait_for(lock, limit, [this] { return over_; })) return;
-          log_error("event=shutdown_hangs action=exit");
-          ::_exit(1);
-        }) {}
-  ~Watchdog() {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      over_ = true;
-    }
-    done_.notify_all();
-    thread_.join();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable done_;
-  bool over_ = false;
-  std::thread thread_;
-};
 
 class RunningNode : public Node {
  public:

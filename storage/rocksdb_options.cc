@@ -1,0 +1,46 @@
+#include "storage/rocksdb_options.h"
+
+#include <rocksdb/env.h>
+#include <rocksdb/table.h>
+
+#include <memory>
+
+namespace swarm::storage {
+namespace {
+
+constexpr size_t kWriteBufferBytes = 16u << 20;
+
+/// RocksDB's own log says nothing that its errors do not, and on a full disk its writer ends the process
+/// (an assert of Debian's 7.8).
+class NoLog final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char*, va_list) override {}
+};
+
+}  // namespace
+
+rocksdb::Options rocksdb_options() {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.write_buffer_size = kWriteBufferBytes;  // flushing overlaps with hashing and copying
+  options.max_write_buffer_number = 4;
+  options.enable_blob_files = true;
+  options.min_blob_size = 4096;
+  options.enable_blob_garbage_collection = false;  // files die whole: each holds one snapshot only
+  options.compression = rocksdb::kNoCompression;   // floats do not compress
+  options.bytes_per_sync = 4u << 20;               // so that the final fsync has little left to do
+  options.max_background_jobs = 2;
+  options.max_open_files = 128;
+  options.max_manifest_file_size = 1u << 20;
+  options.info_log = std::make_shared<NoLog>();
+  options.stats_dump_period_sec = 0;
+  options.stats_persist_period_sec = 0;
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = nullptr;
+  table.no_block_cache = true;  // a snapshot is read once
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
+}  // namespace swarm::storage
