@@ -17,10 +17,11 @@ List pack_runs(const std::vector<uint64_t>& numbers, const std::vector<uint64_t>
   for (size_t i = 0; i < numbers.size();) {
     size_t end = i + 1;
     while (end < numbers.size() && numbers[end] - numbers[end - 1] == stride(beside, end)) ++end;
+    auto& item = out.emplace_back().data;
     if (end - i == 1)
-      out.push_back({numbers[i]});
+      item = numbers[i];
     else
-      out.push_back({List{{numbers[i]}, {uint64_t{end - i}}}});
+      item = List{{numbers[i]}, {uint64_t{end - i}}};
     i = end;
   }
   return out;
