@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(members_that_came_and_went_are_forgotten) {
     roster.add_trainer(peer(i, "trainer"));
     attendance.came(name, node(i));
     latecomers.sent_back(peer(i), 1s, now);
-    strikes.strike(node(i), now);
+    strikes.strike(name, Strikes::Kind::kSilent, now);
     traffic.report(node(i), {1, 2, 3});
     attendance.gone(node(i));
     roster.remove(peer(i));
