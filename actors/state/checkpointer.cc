@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <caf/stateful_actor.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ using Store = std::shared_ptr<storage::CheckpointStore>;
 
 struct CheckpointerState {
   static constexpr const char* name = "checkpointer";
+  /// Pins that could not be written, by stream: nothing is pruned before they are.
+  std::map<std::string, uint64_t> pins{};
 };
 struct ReaderState {
   static constexpr const char* name = "snapshot_reader";
@@ -52,12 +55,24 @@ caf::behavior snapshot_reader(caf::stateful_actor<ReaderState>* self, const Stor
   }};
 }
 
+Status pin(CheckpointerState& state, const Store& store, const std::string& stream, uint64_t step) {
+  const Status pinned = store->pin(stream, step);
+  if (pinned)
+    state.pins.erase(stream);
+  else
+    state.pins[stream] = step;
+  return pinned;
+}
+
 caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self, const Store& store,
                            uint32_t keep) {
   install_default_handlers(self);
   return {
-      [store, keep](save_atom, const std::string& stream, uint64_t step, const Buffer& state,
-                    bool replace) -> caf::result<uint64_t> {
+      [self, store, keep](save_atom, const std::string& stream, uint64_t step, const Buffer& state,
+                          bool replace) -> caf::result<uint64_t> {
+        if (const auto late = self->state.pins.find(stream); late != self->state.pins.end())
+          if (auto pinned = pin(self->state, store, stream, late->second); !pinned)
+            return to_caf(pinned.error());
         auto status = replace ? store->put_or_replace({stream, step}, state, keep)
                               : store->put({stream, step}, state, keep);
         if (!status) return to_caf(status.error());
@@ -74,8 +89,9 @@ caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self, const S
       [store](history_atom, const std::string& stream, uint64_t step) {
         return history_of(store, stream, step);
       },
-      [store](pin_atom, const std::string& stream, uint64_t step) -> caf::result<void> {
-        if (auto pinned = store->pin(stream, step); !pinned) return to_caf(pinned.error());
+      [self, store](pin_atom, const std::string& stream, uint64_t step) -> caf::result<void> {
+        if (auto pinned = pin(self->state, store, stream, step); !pinned)
+          return to_caf(pinned.error());
         return caf::unit;
       },
       [store](forget_newer_atom, const std::string& stream, uint64_t step) -> caf::result<void> {

@@ -120,7 +120,7 @@ void Checks::now() {
     report("I4", fmt::format("step {} was durable in every stage; now no step is: were all killed, "
                              "the run could not go on",
                              *resumable_));
-  resumable_ = common;
+  resumable_ = common > outdated_ ? common : std::nullopt;
   for (const auto& [name, node] : swarm_.nodes) {
     if (!node.alive || node.arithmetic == nullptr) continue;
     if (node.arithmetic->kept() > swarm_.stage_options.max_resident)

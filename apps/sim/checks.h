@@ -47,6 +47,7 @@ class Checks {
   /// What it had is gone for good, and maybe the last step that every stage had.
   void disk_lost(const std::string& node) {
     durable_.erase(node);
+    if (resumable_) outdated_ = resumable_;
     resumable_.reset();
   }
   /// A node that was down is about to start: its disk is as the crash left it.
@@ -70,6 +71,8 @@ class Checks {
   std::set<std::string> excused_;
   bool periods_ = false;               ///< Stages go on from steps of their own.
   std::optional<uint64_t> resumable_;  ///< As newest_common() last, if all went well.
+  /// A disk was lost: up to here orders to prune may be on their way that nobody can call back.
+  std::optional<uint64_t> outdated_;
   std::map<std::string, std::map<std::string, std::set<uint64_t>>> durable_;  ///< node, stream
 };
 

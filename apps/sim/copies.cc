@@ -42,15 +42,21 @@ std::map<int, std::set<uint64_t>> copies(const Swarm& swarm, const std::set<std:
   return found;
 }
 
-std::optional<int> lost_stage(const Swarm& swarm, const std::set<std::string>& gone) {
+std::optional<int> lost_stage(const Swarm& swarm, const std::set<std::string>& gone,
+                              const std::set<std::string>& disks_lost) {
   const auto here = copies(swarm);
   std::set<int> left;  // stages that somebody has left
   for (const auto& name : gone)
     if (swarm.nodes.at(name).stage >= 0) left.insert(swarm.nodes.at(name).stage);
   for (int stage : left)
     if (here.at(stage).empty()) return stage;
-  if (left.empty() || !common_steps(here).empty() || common_steps(copies(swarm, gone)).empty())
-    return std::nullopt;
+  if (!common_steps(here).empty()) return std::nullopt;
+  for (const auto& name : disks_lost) {
+    auto others = here;
+    others.erase(swarm.nodes.at(name).stage);
+    if (!common_steps(others).empty()) return swarm.nodes.at(name).stage;
+  }
+  if (left.empty() || common_steps(copies(swarm, gone)).empty()) return std::nullopt;
   return *left.begin();
 }
 

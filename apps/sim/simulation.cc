@@ -303,7 +303,7 @@ class Simulation {
   void stuck(const char* complaint) {
     std::set<std::string> gone = faults_->gone();
     gone.insert(disks_lost_.begin(), disks_lost_.end());
-    if (const auto stage = lost_stage(swarm_, gone)) {
+    if (const auto stage = lost_stage(swarm_, gone, disks_lost_)) {
       lost_stage_ = fmt::format("stage {} is lost for good: {}", *stage, checks_.unsettled());
       return log("-", "LOST " + lost_stage_);
     }
