@@ -42,7 +42,8 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
     records_->snapshots_fail(*roster_->find(address.id), step());
   auto verdict = admit(address.id);
   const bool serves = verdict.kind == routing::Verdict::Kind::kServe;
-  if (serves || schedule_->frame().readers.reads(address.id))
+  const auto& frame = schedule_->frame();
+  if (serves || frame.readers.reads(address.id) || frame.repairs.resting(address.node_name, now()))
     consent_.attendance().takes_part(address.id.node);
   verdict.keep = schedule_->frame().saves.known();
   const Term term = office_->office().term();

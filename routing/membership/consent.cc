@@ -49,13 +49,14 @@ Voters Consent::list(const Configuration& decided) const {
   Voters voters, stay;
   const Voters leaving = attendance_.leaving(now_);
   for (const std::string& node : attendance_.here(now_)) {
-    if (decided.number.value() > 0 && decided.voters.count(node) == 0 &&
-        !attendance_.nodes().at(node).takes_part)
-      continue;
+    const auto& known = attendance_.nodes().at(node);
+    const bool wants = known.takes_part && !known.leaves;
+    if (decided.number.value() > 0 && decided.voters.count(node) == 0 && !wants) continue;
     voters.insert(node);
     if (leaving.count(node) == 0) stay.insert(node);
   }
-  return stay.empty() ? voters : stay;
+  // Fewer than half would stay: the run is stopped. Who is late, or hangs, must not be the whole list.
+  return 2 * stay.size() < voters.size() ? voters : stay;
 }
 
 // -- gathering

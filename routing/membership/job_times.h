@@ -34,6 +34,7 @@ class JobTimes {
     const Time took = now - on_device_since(found->second);
     // Most jobs are short passes: an update must not look as if it hung.
     usual_ = std::max(took, usual_ - usual_ / 100);
+    ++done_;
     last_done_ = now;
     begun_.erase(found);
   }
@@ -44,16 +45,21 @@ class JobTimes {
   DeviceReport report(Time now) const {
     DeviceReport report;
     if (!begun_.empty()) report.job = now - on_device_since(begun_.begin()->second);
-    report.usual = usual_;
+    report.usual = done_ < kFewest ? std::max(usual_, kFirst) : usual_;
     if (last_done_) report.since_job = now - *last_done_;
     return report;
   }
 
  private:
+  /// Before so many are done, each is taken to be as long as a first pass on a slow machine may be.
+  static constexpr int kFewest = 8;
+  static constexpr Time kFirst = std::chrono::seconds(30);
+
   Time on_device_since(Time begun) const { return std::max(begun, last_done_.value_or(begun)); }
 
   std::map<uint64_t, Time> begun_;
   Time usual_{};
+  int done_ = 0;
   std::optional<Time> last_done_;
 };
 

@@ -17,8 +17,10 @@ Bits Replicas::compare(const PeerId& id) const {
 
 std::optional<StateLabel> Replicas::word_for(const PeerId& id, Step step) const {
   std::optional<StateLabel> word;
+  const Stage stage = roster_.peers().at(id).stage;
+  const bool served = !roster_.serving(stage).empty();  // the others may never have been compared
   for (const auto& [other, peer] : roster_.peers()) {
-    if (other == id || peer.stage != roster_.peers().at(id).stage) continue;
+    if (other == id || peer.stage != stage || (served && !peer.serving)) continue;
     const bool says = peer.has_state && !peer.commit_pending && peer.checksum != 0;
     if (!says || peer.wrong_checksum != 0 || peer.checksum_step != step) continue;
     const StateLabel label{step, peer.checksum, peer.history};

@@ -29,6 +29,10 @@ int Strikes::limit(Kind kind) {
 
 bool Strikes::strike(const std::string& node, Kind kind, Time now) {
   forget(now);
+  // Another stage of the same node is the same loss.
+  if (kind == Kind::kLost && last_lost_.at && last_lost_.node == node &&
+      now - *last_lost_.at <= kTogether)
+    return false;
   if (kind == Kind::kLost && excuse_losses(node, now)) return false;
   Record& record = nodes_[node];
   auto& faults = record.faults;

@@ -16,6 +16,7 @@ void DelayedSchedule::close() {
 /// A member that holds more than counts fails an overlapped round, and the swarm goes back; done
 /// again in the same way it may fail in the same way for ever. A round on its own can be repeated.
 void DelayedSchedule::begin(Step step) {
+  plain_until_ = std::min(plain_until_, step + 2 * kPlain);  // it may have gone far back
   if (collapses_) alone_ = step;
   collapses_ = false;
   SyncSchedule::begin(step);

@@ -72,8 +72,12 @@ void StageRound::take(const PeerId& member, const Result<CloseAnswer>& answer, T
     kind = is_lost(answer.code()) ? Kind::kLost : Kind::kFailed;
   } else if (answer->failed) {
     kind = Kind::kFailed;
-    if (answer->failed->link)
-      for (const uint32_t place : answer->failed->unreached) excuse(place);
+    for (const uint32_t place : answer->failed->unreached) {
+      if (answer->failed->link)
+        excuse(place);
+      else if (place < members.size())
+        missed.insert(members[place].peer);
+    }
   } else if (answer->holds_more) {
     kind = Kind::kHoldsMore;
   } else {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "common/ids.h"
@@ -39,9 +40,11 @@ struct StageRound {
   };
   std::map<PeerId, Average> averages;   ///< Of those that have one.
   std::map<PeerId, PeerId> not_finite;  ///< Whose numbers were not, and who said so first.
-  std::optional<uint64_t> digest;       ///< Of the average, once all members have the same.
-  std::optional<Time> first_failure;    ///< Or the last that began the grace again.
-  int links_failed = 0;                 ///< Failures that began it: a link has two ends.
+  std::set<PeerId>
+      missed;  ///< Members of whom others say that nothing came, though their links live.
+  std::optional<uint64_t> digest;     ///< Of the average, once all members have the same.
+  std::optional<Time> first_failure;  ///< Or the last that began the grace again.
+  int links_failed = 0;               ///< Failures that began it: a link has two ends.
   double squared_norm = 0;
   Time filling{};  ///< From the opening of its step until that was full.
 

@@ -27,6 +27,9 @@ class Repairs {
               Strikes::Kind kind = Strikes::Kind::kWrong);
   /// How long a peer that would serve still has to rest; it is set aside then.
   std::optional<Time> rests(const PeerId& id, Frame& frame);
+  bool resting(const std::string& node, Time now) const {
+    return strikes_.rests(node, now).has_value();
+  }
   /// A gathering takes whoever has a state: those that rest leave again.
   void opened(Frame& frame);
   /// Says whose rest is over.

@@ -276,12 +276,13 @@ void SyncSchedule::judge(Stage stage, StageRound& round) {
   frame_.order(orders::Later{});
 }
 
-/// Who waits for a member that is gone is not at fault.
+/// Who waits for a member that is gone is not at fault, nor who waits for one that failed by itself: others
+/// must say that nothing came from it.
 void SyncSchedule::blame_silent(const StageRound& round, const std::vector<PeerId>& silent) {
   for (const auto& [id, answer] : round.answers)
     if (frame_.roster.find(id) == nullptr) return;
   for (const PeerId& id : silent) {
-    if (round.answers.at(id) != StageRound::Kind::kPending) continue;  // it is lost
+    if (round.answers.at(id) != StageRound::Kind::kPending || round.missed.count(id) == 0) continue;
     frame_.roster.peers().at(id).silent_at = frame_.now;
     frame_.repairs.struck(frame_, id, "it is silent in rounds", Strikes::Kind::kSilent);
   }

@@ -384,6 +384,30 @@ BOOST_AUTO_TEST_CASE(half_of_the_voters_that_leave_at_once_do_not_stop_the_rest)
   BOOST_TEST(list(one) == "abc");
 }
 
+// The one that was late, or hung, was the whole list: the run could not be started again without it.
+BOOST_AUTO_TEST_CASE(where_more_than_half_leave_at_once_the_list_stays) {
+  Swarm swarm("abcd");
+  Consent one;
+  lead(one, swarm, "abcd");
+  for (const char* leaver : {"b", "c", "d"}) one.attendance().leaves(process_of(leaver), swarm.now);
+  swarm.pass(one, seconds(1));
+  commit(one, swarm, 0);
+  BOOST_TEST(list(one) == "abcd");
+}
+
+BOOST_AUTO_TEST_CASE(who_was_voted_out_does_not_come_back_because_another_leaves) {
+  Swarm swarm("abcd");
+  Consent one;
+  lead(one, swarm, "abcd");
+  one.attendance().takes_part(process_of("d"));
+  one.attendance().leaves(process_of("d"), swarm.now);
+  swarm.pass(one, seconds(1));
+  BOOST_TEST(list(one) == "abc");
+  one.attendance().leaves(process_of("c"), swarm.now);
+  commit(one, swarm, 0);
+  BOOST_TEST(list(one) == "abc");
+}
+
 BOOST_AUTO_TEST_CASE(a_voter_that_follows_a_higher_ballot_does_not_end_a_reign_that_others_carry) {
   Swarm swarm("abc");
   Consent one;

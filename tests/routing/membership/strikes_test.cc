@@ -52,6 +52,18 @@ BOOST_AUTO_TEST_CASE(good_service_takes_one_rest_back_after_the_other) {
   BOOST_TEST(!strike(strikes, Kind::kHung, clean).has_value());
 }
 
+// A node with two stages had two strikes for each loss, and excused only one of them.
+BOOST_AUTO_TEST_CASE(a_node_that_serves_several_stages_is_lost_once) {
+  Strikes strikes;
+  for (int i = 0; i < 19; ++i)
+    for (const Time moment : {Time(10s * i), Time(10s * i + 1ms)})
+      BOOST_TEST(!strike(strikes, Kind::kLost, moment).has_value());
+  Strikes together;
+  for (int i = 0; i < 60; ++i)
+    for (const char* node : {"a", "a", "b", "b"})
+      BOOST_TEST(!strike(together, Kind::kLost, 9s * i, node).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(several_kinds_weigh_together) {
   Strikes strikes;
   BOOST_TEST(!strike(strikes, Kind::kSilent, 1s).has_value());

@@ -49,7 +49,9 @@ orders::CloseStep close_of_stage_0(const Orders& orders) {
 
 /// Peer 1 fails for the silence of peer 2.
 Orders silent_round(World& world, const Orders& filled) {
-  world.close_failed(close_of_stage_0(filled), peer(1), ErrorCode::kPeerTimeout);
+  const auto close = close_of_stage_0(filled);
+  const uint32_t second = close.members[1].peer == peer(2) ? 1 : 0;
+  world.close_missed(close, peer(1), second);
   return world.tick(600ms);
 }
 
@@ -224,6 +226,14 @@ BOOST_AUTO_TEST_CASE(who_waits_for_a_member_that_is_gone_is_not_blamed) {
   const auto close = close_of_stage_0(world.carry_all());
   world.roster.remove(peer(9));  // told of later
   world.close_failed(close, peer(1), ErrorCode::kPeerTimeout);
+  world.tick(600ms);
+  BOOST_TEST(!world.facts(2).silent_at.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_one_that_failed_by_itself_is_not_blamed) {
+  World world;
+  world.open(0);
+  world.close_failed(close_of_stage_0(world.carry_all()), peer(1), ErrorCode::kInternal);
   world.tick(600ms);
   BOOST_TEST(!world.facts(2).silent_at.has_value());
 }

@@ -102,6 +102,13 @@ struct ScheduleWorld {
     return schedule.close_answered({close.stage, close.round, close.step, member},
                                    Error{code, "a test"}, now);
   }
+  /// `member` has waited in vain for the one at `place`, whose link lives.
+  routing::Orders close_missed(const routing::orders::CloseStep& close, const PeerId& member,
+                               uint32_t place) {
+    routing::CloseAnswer answer;
+    answer.failed = routing::RoundFailure{{place}, {ErrorCode::kPeerTimeout, "nothing"}, false};
+    return schedule.close_answered({close.stage, close.round, close.step, member}, answer, now);
+  }
   /// Members `a` and `b` (places in the list) tell that they could not reach each other, the others
   /// that the round was given up.
   routing::Orders close_unreached(const routing::orders::CloseStep& close, uint32_t a, uint32_t b,
