@@ -75,7 +75,12 @@ struct Alone {
   Alone() {
     auto world = system.own(system->spawn([this](caf::event_based_actor* self) -> caf::behavior {
       return {[](register_atom, const std::string&, const caf::actor&) {},
-              [this](dht_status_atom) { return status; },
+              [this, self](dht_status_atom) -> caf::result<DhtStatus> {
+                ++asked;
+                if (!dht_is_slow) return status;
+                later.push_back(self->make_response_promise<DhtStatus>());
+                return later.back();
+              },
               [this](connect_atom, const Endpoint& endpoint) {
                 dialled.push_back(endpoint);
                 return NodeInfo{};
@@ -114,6 +119,9 @@ struct Alone {
 
   sim::DeterministicSystem system;
   DhtStatus status;
+  size_t asked = 0;  // the DHT
+  bool dht_is_slow = false;
+  std::vector<caf::typed_response_promise<DhtStatus>> later;
   LinksStats stats;
   std::vector<Endpoint> dialled, resolved;
   caf::actor actor;
