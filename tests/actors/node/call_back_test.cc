@@ -241,6 +241,18 @@ BOOST_AUTO_TEST_CASE(a_caller_is_dialled_where_the_dht_knows_it) {
   BOOST_TEST(alone.dialled[1].text() == "10.0.0.1:80");  // of whom nothing is known
 }
 
+BOOST_AUTO_TEST_CASE(of_a_slow_dht_little_is_asked_at_once) {
+  Alone alone;
+  alone.dht_is_slow = true;
+  for (uint32_t caller = 2; caller < 40; ++caller) alone.call(1, caller);
+  BOOST_TEST(alone.asked == kMaxAsking);
+  for (auto& promise : alone.later) promise.deliver(DhtStatus{});
+  alone.system.run();
+  BOOST_TEST(alone.dialled.size() == kMaxAsking);
+  alone.call(1, 50);
+  BOOST_TEST(alone.asked == kMaxAsking + 1);
+}
+
 BOOST_AUTO_TEST_CASE(what_was_passed_on_is_not_passed_on_again) {
   Alone alone;
   alone.link(2);
