@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -30,13 +31,15 @@ class Repeats {
     std::string label;
     uint64_t times = 0;  ///< So many lines were not written.
   };
-  /// What was held back in a window that is over. Call before take(), and with `all` at the end.
+  /// What was held back in a window that is over, each label once. Call before take(), and with `all` at the end.
   std::vector<Held> told(double now_s, bool all = false) {
     std::vector<Held> out;
     const bool over = now_s >= began_s_ + kWindowS || now_s < began_s_;  // clocks are set back, too
     if (seen_.empty() || !(over || all)) return out;
-    for (auto& [what, kind] : seen_)
-      if (kind.times > kMostEqual) out.push_back({std::move(kind.label), kind.times - kMostEqual});
+    std::map<std::string, uint64_t> sums;
+    for (const auto& [what, kind] : seen_)
+      if (kind.times > kMostEqual) sums[kind.label] += kind.times - kMostEqual;
+    for (const auto& [label, times] : sums) out.push_back({label, times});
     seen_.clear();
     return out;
   }

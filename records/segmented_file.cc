@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -127,9 +128,11 @@ Status SegmentedFile::append(const std::string& line) {
   return done;
 }
 
-/// Leaves the file as it is if it cannot be renamed.
+/// Leaves the file as it is if it cannot be renamed. Never takes the place of a piece that is there.
 void SegmentedFile::put_aside() {
   wait();
+  if (const auto pieces = segments_of(path_); !pieces.empty())
+    next_ = std::max(next_, pieces.back().index + 1);
   if (std::rename(path_.c_str(), piece_path(path_, next_, false).c_str()) != 0) return;
   ++next_;
   ::close(std::exchange(fd_, -1));

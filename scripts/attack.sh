@@ -6,8 +6,9 @@
 #   scripts/attack.sh [RUNS]       of each kind; 3 by default
 #
 # BUILD: the build folder (build/release), with apps/swarm, apps/swarm-compute and tests/attacker. ADDRESSES
-# (200): how many the attacker comes from. Exit code 1 if a run fails, weights leave or the ratio is below
-# 0.9; 77 and a word if it cannot run here.
+# (200): how many the attacker comes from. Exit code 1 if a run fails or takes longer than
+# limit_s, weights leave, the attacker did nothing, an attacked node grows by more than most_growth_mib or the
+# ratio is below least_ratio; 77 and a word if it cannot run here.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=${BUILD:-build/release}
@@ -17,6 +18,7 @@ steps=200
 first=40              # steps before the measurement
 limit_s=300
 least_ratio=0.9
+most_growth_mib=64
 folder=
 swarm=
 attacker=
@@ -66,17 +68,21 @@ one_run() {
     ((${now:-0} > most)) && most=$now
     sleep 0.5
   done
+  if kill -0 "$swarm" 2>/dev/null; then say "$kind: not over after $limit_s s"; return 1; fi
   wait "$swarm" || { say "$kind: the run failed"; tail -n 5 "$folder/output.txt"; return 1; }
   swarm=
   if [[ -n $attacker ]]; then
     kill "$attacker" 2>/dev/null || true
     wait "$attacker" || { say "weights left: $(cat "$folder/said.txt")"; return 1; }
     attacker=
+    grep -qE '":[1-9]' "$folder/said.txt" || { say "the attacker did nothing"; return 1; }
   fi
   "$build/apps/swarm" audit "$folder"/tiny/* >"$folder/audit.txt" || { cat "$folder/audit.txt"; return 1; }
   rate=$(field time "$folder"/tiny/*/metrics.jsonl |
     awk -v first="$first" 'NR == first { from = $1 } { to = $1 } END { printf "%.2f", (NR - first) / (to - from) }')
   growth=$((most - before))
+  [[ $kind == quiet ]] || ((growth <= most_growth_mib)) ||
+    { say "memory grew by $growth MiB, more than $most_growth_mib"; return 1; }
   [[ ! -f $folder/said.txt ]] || cat "$folder/said.txt"
   rm -rf "$folder"
   folder=

@@ -11,7 +11,7 @@
 # the same computation up to rounding, because which peer sums which microbatches differs by itself from run
 # to run. Another seed would be another curve.
 # Exit code: 0 exact, the same curve, and at least 0.8 (a storm: 0.85) of the throughput and, in a storm, no
-# fault dearer than below; 1 otherwise.
+# fault dearer than below and a full disk that a node met; 1 otherwise.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
@@ -59,6 +59,13 @@ for ((i = 1; i <= quiet_runs; ++i)); do
   train "$experiment-quiet-$i" --set chaos.kill_every_s=0 --set chaos.pause_every_s=0 --set chaos.every_s=0
   quiet+=("$folder")
 done
+
+# The nodes' events, those in pieces too.
+events() { cat "$1"/nodes/*/events*.jsonl; zstd -dcq "$1"/nodes/*/events-*.jsonl.zst 2>/dev/null || true; }
+if [[ $experiment == storm ]] && ! grep -E '"event": ?"checkpoint_failed"' <(events "$storm") >/dev/null; then
+  echo "chaos.sh: no node met a full disk: no checkpoint_failed"
+  failed=1
+fi
 
 say "swarm audit $storm"
 "$swarm" audit "$storm" || failed=1

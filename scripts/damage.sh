@@ -33,6 +33,7 @@ step_limit_s=120
 folder=
 run=
 launcher=
+said_before=0  # lines in the events of the victim when it was damaged
 
 config() {
   cat <<END_OF_FILE
@@ -115,13 +116,23 @@ whole() {
 
 resume() { "$swarm" run --resume "$run" --quiet >"$folder/said.txt" 2>&1 || { why="swarm run --resume"; return 1; }; }
 
+# Of each file, which must be there.
+halve() {
+  local file size
+  for file in "$@"; do
+    size=$(stat -c %s "$file") || { why="there is no $file to damage"; return 1; }
+    truncate -s $((size / 2)) "$file" || { why="$file could not be damaged"; return 1; }
+  done
+}
+
 break_database() {
-  local db=$run/nodes/$victim/db file
+  local db=$run/nodes/$victim/db
   case $1 in
-    torn) for file in "$db"/MANIFEST-*; do truncate -s $(($(stat -c %s "$file") / 2)) "$file"; done ;;
-    truncated) for file in "$db"/*.sst; do truncate -s $(($(stat -c %s "$file") / 2)) "$file"; done ;;
-    deleted) rm -rf "$db" ;;
+    torn) halve "$db"/MANIFEST-* || return 1 ;;
+    truncated) halve "$db"/*.sst || return 1 ;;
+    deleted) rm -r "$db" || { why="there is no $db to delete"; return 1; } ;;
   esac
+  said_before=$(wc -l <"$run/nodes/$victim/events.jsonl") || return 1
 }
 
 # The victim's folder comes to lie on a small disk, which has no room from step 20 on.
@@ -144,6 +155,12 @@ full_disk() {
   resume
 }
 
+# The victim's own lines after the damage have one of the pattern $1.
+said_since() {
+  tail -n +$((said_before + 1)) "$run/nodes/$victim/events.jsonl" | grep -E "$1" >/dev/null ||
+    { why="since the damage $victim has said nothing of it"; return 1; }
+}
+
 # The event $1 stands in a line of its own that names the victim, or in the victim's own file.
 named() {
   grep -hE "\"event\": ?\"($1)\"" "$run/nodes/$victim/events.jsonl" >/dev/null 2>&1 ||
@@ -151,14 +168,25 @@ named() {
     { why="no event $1 names $victim"; return 1; }
 }
 
-# The last update, of step $1 - 1, left the same bits at all replicas of a stage.
+# The last update, of step $1 - 1, was made by both peers of each stage and left the same bits.
 equal() {
-  local stage sums
+  local stage peer last sums
   for stage in 0 1 2 3; do
-    sums=$(grep -hE '"kind": ?"committed"' "$run"/nodes/*/audit.jsonl | grep -E "\"stage\": ?${stage}[,}]" |
-      grep -E "\"step\": ?$(($1 - 1))[,}]" | grep -oE '"checksum": ?"[0-9a-f]+"' | sort -u | wc -l)
+    last=
+    for peer in "s${stage}a" "s${stage}b"; do
+      last+=$(committed "$peer" "$stage" $(($1 - 1)) | grep .) ||
+        { why="$peer did not make the last update"; return 1; }
+      last+=$'\n'
+    done
+    sums=$(sort -u <<<"${last%$'\n'}" | wc -l)
     ((sums == 1)) || { why="stage $stage ends with $sums checksums"; return 1; }
   done
+}
+
+# The checksums of node $1, stage $2 and step $3.
+committed() {
+  grep -hE '"kind": ?"committed"' "$run/nodes/$1/audit.jsonl" | grep -E "\"stage\": ?$2[,}]" |
+    grep -E "\"step\": ?$3[,}]" | grep -oE '"checksum": ?"[0-9a-f]+"'
 }
 
 damage() {
@@ -172,13 +200,17 @@ damage() {
     gradient_sum) event='gradient_sum_changed'; whole --set "faults.flip_bit=$victim:$kind:20" ;;
     nan) event='non_finite'; whole --set faults.non_finite=20:1:1 ;;
     torn | truncated | deleted)
-      event='store_set_aside|load_failed|learns|restored'
       start && wait_for_step 40 && kill_all && break_database "$kind" && resume ;;
     full) event='checkpoint_failed|snapshots_fail'; full_disk ;;
   esac || return 1
   "$swarm" audit "$run" >"$folder/audit.txt" || { why="swarm audit: $(tail -n 1 "$folder/audit.txt")"; return 1; }
   "$swarm" verify "$run" >"$folder/verify.txt" || { why="swarm verify: $(tail -n 1 "$folder/verify.txt")"; return 1; }
-  equal "$steps" && named "$event"
+  equal "$steps" || return 1
+  case $kind in
+    torn | truncated) said_since '"event": ?"(store_set_aside|load_failed)"' ;;
+    deleted) said_since '"event": ?"learns"|"event": ?"restored".*"source": ?"neighbours"' ;;
+    *) named "$event" ;;
+  esac
 }
 
 clean_up() {

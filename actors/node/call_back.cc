@@ -167,9 +167,12 @@ class CallBack {
       if (said && links::is_numeric(said->host) && unknown_.is_due(pair, now(), deps_.pause))
         dial(*said);
     };
+    if (asking_ >= kMaxAsking) return;
+    ++asking_;
     self_->request(deps_.dht, kLocal, dht_status_atom::value)
         .then(
             [this, pair, unknown](const DhtStatus& status) {
+              --asking_;
               for (const auto& contact : status.contacts) {
                 if (contact.id != pair.second) continue;
                 if (dialled_.is_due(pair, now(), deps_.pause)) dial(contact.endpoint);
@@ -177,7 +180,10 @@ class CallBack {
               }
               unknown();
             },
-            [unknown](const caf::error&) { unknown(); });
+            [this, unknown](const caf::error&) {
+              --asking_;
+              unknown();
+            });
   }
 
   void dial(const Endpoint& endpoint) {
@@ -188,6 +194,7 @@ class CallBack {
 
   Self* self_ = nullptr;
   CallBackDeps deps_;
+  size_t asking_ = 0;
   Wishes wishes_;
   Lately passed_on_{kMaxCallBacks}, dialled_{kMaxCallBacks}, unknown_{kMaxUnknown};
 };

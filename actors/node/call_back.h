@@ -34,6 +34,8 @@ struct CallBackDeps {
 /// DHT does not know.
 constexpr size_t kMaxWishes = 8, kMaxCallBacks = 32, kMaxUnknown = 8;
 constexpr size_t kAskedToPassOn = 8;
+/// Callers whom the DHT is asked about at once; calls beyond are dropped.
+constexpr size_t kMaxAsking = 8;
 
 /// Registers itself with `deps.links` as kCallBackName.
 caf::actor spawn_call_back(caf::actor_system& system, CallBackDeps deps);

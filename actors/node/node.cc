@@ -36,6 +36,7 @@
 #include "actors/node/watch.h"
 #include "actors/node/watchdog.h"
 #include "common/hangups.h"
+#include "records/folder_lock.h"
 
 namespace swarm::actors {
 namespace {
@@ -231,6 +232,9 @@ class RunningNode : public Node {
     std::string folder = options_.node_folder();
     std::filesystem::create_directories(folder, error);
     if (error) return Error{ErrorCode::kIo, "cannot make " + folder + ": " + error.message()};
+    auto lock = records::FolderLock::take(folder, std::chrono::seconds(5));
+    if (!lock) return lock.error();
+    lock_ = std::move(*lock);
     const records::SegmentLimits limits = {uint64_t(options_.records_mb) << 20};
     auto log = open_node_log(folder + "/log.txt", limits);
     if (!log) return log.error();
@@ -349,6 +353,7 @@ class RunningNode : public Node {
 
   NodeOptions options_;
   NodeDeps deps_;
+  std::unique_ptr<records::FolderLock> lock_;  // until all that writes there is gone
   NodeId id_;
   Endpoint endpoint_, listening_;
   LinksOptions links_options_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "common/hex.h"
@@ -64,6 +65,17 @@ Result<std::vector<records::Event>> read_events(const std::string& path) {
   return out;
 }
 
+/// What a node gave up before it was merged is missing in the run's file, too.
+bool lost_events(const std::string& folder) {
+  namespace fs = std::filesystem;
+  if (records::lost_its_beginning(folder + "/events.jsonl")) return true;
+  std::error_code error;
+  const fs::directory_iterator nodes(folder + "/nodes", error);
+  return std::any_of(begin(nodes), end(nodes), [](const fs::directory_entry& node) {
+    return records::lost_its_beginning(node.path() / "events.jsonl");
+  });
+}
+
 /// Nodes that keep different texts of the run: no sample of one is a sample of the other.
 std::vector<std::string> other_texts(const std::string& folder) {
   std::vector<std::string> out;
@@ -102,7 +114,7 @@ Result<AuditReport> audit_run(const std::string& folder, const config::Experimen
   context.delayed_updates = experiment.base.training.delayed_updates;
   context.events = std::move(*events);
   auto report = audit(*log, context);
-  if (records::lost_its_beginning(folder + "/events.jsonl"))
+  if (lost_events(folder))
     report.notes.push_back(
         "the oldest events are given up (node.records_mb): a recovery or repair of that time looks "
         "like a violation");

@@ -7,6 +7,7 @@
 #include "common/printable.h"
 #include "records/durable.h"
 #include "records/files.h"
+#include "records/segments.h"
 
 namespace swarm::launch {
 namespace {
@@ -68,7 +69,7 @@ std::string other_run(const std::string& folder, const std::string& run_there,
 
 bool is_whole(const std::string& node_folder) {
   std::error_code error;
-  return fs::exists(node_folder + "/events.jsonl", error) &&
+  return records::has_lines(node_folder + "/events.jsonl") &&
          !fs::exists(node_folder + kPart, error);
 }
 

@@ -18,22 +18,26 @@ Result<RunCurve> read_curve(const std::string& folder) {
   records::RunRate rate;
   std::vector<double> closed_s;
   std::vector<Fault> faults;
-  for (const auto& text : records::LineTail(folder + "/metrics.jsonl").poll()) {
-    const auto line = records::parse_metrics(text);
-    if (!line || !line->train_loss || !line->time_s) continue;
-    if (!curve.losses.emplace(line->step, *line->train_loss).second) continue;
-    rate.closed(*line->time_s, line->tokens);
-    closed_s.push_back(*line->time_s);
-  }
+  const Status metrics =
+      records::LineTail(folder + "/metrics.jsonl").each([&](const std::string& text) {
+        const auto line = records::parse_metrics(text);
+        if (!line || !line->train_loss || !line->time_s) return;
+        if (!curve.losses.emplace(line->step, *line->train_loss).second) return;
+        rate.closed(*line->time_s, line->tokens);
+        closed_s.push_back(*line->time_s);
+      });
+  if (!metrics) return metrics.error();
   if (curve.losses.size() < 2)
     return Error{ErrorCode::kInvalidArgument, folder + "/metrics.jsonl has less than two steps"};
-  for (const auto& text : records::LineTail(folder + "/events.jsonl").poll()) {
-    const auto event = records::parse_event(text);
-    if (!event) continue;
-    if (event->is<records::RunResumed>()) rate.resumed(event->time_s);
-    const auto act = event->as<records::ChaosAct>();
-    if (act && act->index) faults.push_back({event->time_s, act->action});
-  }
+  const Status events =
+      records::LineTail(folder + "/events.jsonl").each([&](const std::string& text) {
+        const auto event = records::parse_event(text);
+        if (!event) return;
+        if (event->is<records::RunResumed>()) rate.resumed(event->time_s);
+        const auto act = event->as<records::ChaosAct>();
+        if (act && act->index) faults.push_back({event->time_s, act->action});
+      });
+  if (!events && events.code() != ErrorCode::kNotFound) return events.error();
   curve.tokens_per_s = rate.tokens_per_second().value_or(0);
   curve.costs = fault_costs(std::move(closed_s), std::move(faults));
   return curve;

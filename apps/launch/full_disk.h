@@ -9,7 +9,11 @@
 
 namespace swarm::launch {
 
-/// What the command line of a node begins with whose disk may be filled. Errors: kIo, kNotFound, saying
+/// Whether the dynamic linker takes `library` as LD_PRELOAD, which it else only complains of and runs without.
+/// Errors: kInvalidArgument.
+Status can_preload(const std::string& library);
+
+/// What the command line of a node begins with whose disk may be filled. Errors: kIo, as can_preload(), kNotFound, saying
 /// where the library should be and how it comes there.
 Result<std::vector<std::string>> full_disk_prefix(const std::string& node_folder);
 

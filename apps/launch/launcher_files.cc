@@ -13,11 +13,9 @@ void Launcher::load_history() {
   for (const char* name : {"/events.jsonl", "/metrics.jsonl", "/audit.jsonl"})
     if (auto done = records::drop_torn_end(options_.folder + name); !done)
       fail(to_string(done.error()));
-  auto lines = [&](const char* name) { return LineTail(options_.folder + name).poll(); };
-  for (const auto& line : lines("/events.jsonl")) state_.take_event(line);
-  for (const auto& line : lines("/metrics.jsonl")) state_.take_metrics(line);
-  for (const auto& line : LineTail(options_.folder + "/audit.jsonl", kMaxAuditLine).poll())
-    audit_.remember(line);
+  read_merged("/events.jsonl", [this](const std::string& line) { state_.take_event(line); });
+  read_merged("/metrics.jsonl", [this](const std::string& line) { state_.take_metrics(line); });
+  read_merged("/audit.jsonl", [this](const std::string& line) { audit_.remember(line); });
   for (auto& node : nodes_) static_cast<void>(set_disk_full(node->folder, false));
   if (uses(experiment_, config::TimelineAction::kCut))
     if (auto done = links_.cut("*", false); !done) fail(to_string(done.error()));
@@ -28,10 +26,17 @@ void Launcher::load_history() {
   record("run", records::RunResumed{state_.steps_closed()});
 }
 
+/// A damaged piece ends the run: what it held would be merged again, and counted twice.
+void Launcher::read_merged(const std::string& name, const LineTail::Take& take) {
+  const Status read = LineTail(options_.folder + name, kMaxAuditLine).each(take);
+  if (!read && read.code() != ErrorCode::kNotFound)
+    fail(options_.folder + name + ": " + to_string(read.error()));
+}
+
 void Launcher::poll_files() {
   for (auto& node : nodes_) {
-    for (const auto& line : node->metrics.poll()) merge_metrics(line);
-    for (const auto& line : node->events.poll()) merge_event(line);
+    static_cast<void>(node->metrics.each([this](const std::string& line) { merge_metrics(line); }));
+    static_cast<void>(node->events.each([this](const std::string& line) { merge_event(line); }));
     merge_audit(*node);
   }
 }
@@ -55,14 +60,16 @@ void Launcher::merge_metrics(const std::string& line) {
 }
 
 void Launcher::merge_audit(Node& node) {
-  for (const auto& line : node.audit.poll()) {
+  const Status read = node.audit.each([&](const std::string& line) {
     const auto verdict = audit_.take(line);
     if (verdict == AuditMerge::Verdict::kDamaged)
       record(node.spec.name, records::AuditLineDamaged{node.folder + "/audit.jsonl", line.size()});
-    if (verdict != AuditMerge::Verdict::kNew) continue;
+    if (verdict != AuditMerge::Verdict::kNew) return;
     const auto written = merged_.append("audit.jsonl", line);
     if (!written && !over_) fail("cannot merge the audit: " + to_string(written.error()));
-  }
+  });
+  if (read.code() == ErrorCode::kCorruptCheckpoint)
+    record(node.spec.name, records::AuditLineDamaged{read.error().detail, 0});
 }
 
 /// A process died in the middle of a line: without an end, the next process's first line would be

@@ -15,6 +15,14 @@ Result<std::vector<actors::ShapeChange>> read_changes(const std::string& path) {
   return config::parse_links_toml(*text, path);
 }
 
+actors::ShapeChange all_paths(const std::string& node, bool cut) {
+  actors::ShapeChange change;
+  change.node = node;
+  change.to = "*";
+  change.cut = cut;
+  return change;
+}
+
 bool same(const struct stat& a, const struct stat& b) {
   return a.st_ino == b.st_ino && a.st_size == b.st_size && a.st_mtim.tv_sec == b.st_mtim.tv_sec &&
          a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
@@ -30,19 +38,29 @@ bool LinksFileWriter::wanted(const config::Experiment& experiment) const {
          uses(experiment, config::TimelineAction::kCut);
 }
 
+/// A path has two ends: healing one must not open it while the other is cut.
 Status LinksFileWriter::cut(const std::string& node, bool on) {
-  actors::ShapeChange change;
-  change.node = node;
-  change.to = "*";
-  change.cut = on;
-  return append(change);
+  if (node == "*")
+    cut_.clear();
+  else if (on)
+    cut_.insert(node);
+  else
+    cut_.erase(node);
+  std::vector<actors::ShapeChange> changes{all_paths(node, on)};
+  if (!on)
+    for (const auto& other : cut_) changes.push_back(all_paths(other, true));
+  return append(changes);
 }
 
 Status LinksFileWriter::append(const actors::ShapeChange& change) {
-  auto changes = read_changes(path_);
-  if (!changes) return changes.error();
-  changes->push_back(change);
-  return records::write_atomically(path_, config::to_links_toml(*changes));
+  return append(std::vector<actors::ShapeChange>{change});
+}
+
+Status LinksFileWriter::append(const std::vector<actors::ShapeChange>& changes) {
+  auto all = read_changes(path_);
+  if (!all) return all.error();
+  all->insert(all->end(), changes.begin(), changes.end());
+  return records::write_atomically(path_, config::to_links_toml(*all));
 }
 
 std::optional<Result<actors::ShapeOptions>> LinksFileReader::poll() {

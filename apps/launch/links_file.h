@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,11 +30,15 @@ class LinksFileWriter {
   /// Puts `change` behind what the file says already; readers see the old content or the new.
   /// Errors: kIo, kInvalidArgument (somebody has spoilt the file: it is left as it is).
   Status append(const actors::ShapeChange& change);
-  /// Cuts `node` off from all others, or heals that. Errors: as append().
+  /// Cuts `node` ("*": every one) off from all others, or heals that; who else is cut stays so. Errors: as
+  /// append().
   Status cut(const std::string& node, bool on);
 
  private:
+  Status append(const std::vector<actors::ShapeChange>& changes);
+
   std::string path_;
+  std::set<std::string> cut_;  // by name
 };
 
 /// A node's side.

@@ -31,7 +31,7 @@ std::vector<std::string> nodes_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder + "/nodes", error))
-    if (std::filesystem::exists(entry.path() / "events.jsonl", error))
+    if (records::has_lines(entry.path() / "events.jsonl"))
       names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;

@@ -14,6 +14,7 @@
 #include "apps/launch/run_folder.h"
 #include "common/hangups.h"
 #include "records/files.h"
+#include "records/segments.h"
 
 namespace swarm::sweep {
 namespace {
@@ -99,7 +100,7 @@ Status Sweeper::save() {
 
 bool Sweeper::has_run(const Cell& cell) const {
   const auto state = state_.find(cell.name);
-  return state != state_.end() && fs::exists(run_folder(cell, state->second) + "/metrics.jsonl");
+  return state != state_.end() && records::has_lines(run_folder(cell, state->second) + "/metrics.jsonl");
 }
 
 Status Sweeper::run_cell(const Cell& cell, Action action) {

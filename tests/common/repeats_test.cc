@@ -22,6 +22,15 @@ BOOST_AUTO_TEST_CASE(twenty_equal_lines_pass_and_the_others_are_told_as_a_number
   BOOST_TEST(repeats.take("lost peer=a", "lost", 111));  // a new window
 }
 
+BOOST_AUTO_TEST_CASE(lines_of_one_label_are_told_as_one_number) {
+  Repeats repeats;
+  for (const char* what : {"lost peer=a", "lost peer=b"})
+    for (int i = 0; i < 25; ++i) repeats.take(what, "lost", 100);
+  const auto told = repeats.told(110);
+  BOOST_REQUIRE(told.size() == 1u);
+  BOOST_TEST(told[0].times == 10u);
+}
+
 BOOST_AUTO_TEST_CASE(a_line_every_second_is_never_held_back) {
   Repeats repeats;
   for (int i = 0; i < 1'000; ++i) {

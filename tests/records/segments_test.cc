@@ -154,6 +154,20 @@ BOOST_AUTO_TEST_CASE(the_next_process_goes_on_with_what_a_crash_left) {
   BOOST_TEST(folder.names() == there, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_piece_that_is_there_is_not_written_over) {
+  const Folder folder;
+  const std::string path = folder.file("events.jsonl");
+  {
+    const auto file = open(path, 400, true);
+    BOOST_REQUIRE(file->append(line_of(0)).ok());
+    std::ofstream(folder.file("events-000001.jsonl")) << "{\"somebody\": \"else's\"}\n";
+    for (int i = 1; i < 10; ++i) BOOST_REQUIRE(file->append(line_of(i)).ok());
+  }
+  const auto lines = LineTail(path).poll();
+  BOOST_REQUIRE(lines.size() == 11u);
+  BOOST_TEST(lines.front() == "{\"somebody\": \"else's\"}");
+}
+
 BOOST_AUTO_TEST_CASE(a_damaged_piece_is_said_and_the_others_are_read) {
   Folder folder;
   const std::string path = folder.file("audit.jsonl");

@@ -215,7 +215,7 @@ Outcome FrameDecoder::feed_front(Lane& lane, const uint8_t* data, size_t size, s
   lane.front.append(reinterpret_cast<const char*>(data), part);
   used += part;
   chunk_left_ -= static_cast<uint32_t>(part);
-  if (lane.front.size() > kMaxStrangerHeadBytes && !lane.hold->add_head(part) && !proven_)
+  if (lane.front.size() > kMaxStrangerHeadBytes && !lane.hold->add_half_head(part) && !proven_)
     return fail("no room for another long head");
   if (!lane.parsed && lane.front.size() == kFrameHeaderBytes) return check_header(lane);
   return Outcome::kMore;
@@ -253,6 +253,7 @@ void FrameDecoder::take_front(const Lane& lane) {
   frame_.head = lane.front.substr(at + header.actor_bytes, header.head_bytes);
   frame_.body = {};
   frame_.hold = lane.hold;
+  lane.hold->whole();
   frame_.skipped = lane.skipped;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace swarm::actors::links {
 
@@ -9,6 +10,7 @@ namespace swarm::actors::links {
 
 ReceiveHold::~ReceiveHold() {
   give_back();
+  whole();
   budget_->heads_.fetch_sub(head_);
 }
 
@@ -29,10 +31,16 @@ void ReceiveHold::arrived() {
 
 bool ReceiveHold::add_head(uint64_t size_bytes) {
   head_ += size_bytes;
-  const uint64_t most =
-      std::max(ReceiveBudget::kLeastHeads, budget_->limit_ / ReceiveBudget::kHeadShare);
-  return budget_->heads_.fetch_add(size_bytes) + size_bytes <= most;
+  return budget_->heads_.fetch_add(size_bytes) + size_bytes <= budget_->most_heads();
 }
+
+bool ReceiveHold::add_half_head(uint64_t size_bytes) {
+  half_ += size_bytes;
+  const uint64_t half = budget_->half_heads_.fetch_add(size_bytes) + size_bytes;
+  return add_head(size_bytes) && half <= budget_->most_heads() / 2;
+}
+
+void ReceiveHold::whole() { budget_->half_heads_.fetch_sub(std::exchange(half_, 0)); }
 
 void ReceiveHold::give_back() {
   if (given_back_.exchange(true)) return;

@@ -3,6 +3,7 @@
 /// the last owner of a body may be any thread.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -30,11 +31,15 @@ class ReceiveHold {
   void arrived();
   /// The head takes `size_bytes`, until the end. False: heads take more than is meant for them.
   bool add_head(uint64_t size_bytes);
+  /// The same of a message that is not all here: those have half of what is meant for heads.
+  bool add_half_head(uint64_t size_bytes);
+  /// The message is all here.
+  void whole();
   /// Of the body; the first call counts.
   void give_back();
 
  private:
-  uint64_t size_ = 0, head_ = 0;
+  uint64_t size_ = 0, head_ = 0, half_ = 0;
   const std::shared_ptr<ReceiveBudget> budget_;  // shared by the node's links
   std::atomic<bool> given_back_{false};
 };
@@ -45,6 +50,7 @@ class ReceiveBudget : public std::enable_shared_from_this<ReceiveBudget> {
   /// bytes can take is bounded by it; what is copied on the way is a seventh.
   static constexpr uint64_t kFirstBytes = 256u << 10, kGrowth = 8;
   /// Heads that wait in mailboxes or are half received, beside the bodies: a quarter of those, at least.
+  /// Half of it is for mail that is all here, whatever is half received.
   static constexpr uint64_t kLeastHeads = 64u << 20, kHeadShare = 4;
 
   /// `on_released` is called, from any thread, when bytes come back after a refused take().
@@ -88,10 +94,11 @@ class ReceiveBudget : public std::enable_shared_from_this<ReceiveBudget> {
   bool reserve(uint64_t more_bytes, uint64_t held_bytes, bool force);
   void release(uint64_t size_bytes);
   void wake();
+  uint64_t most_heads() const { return std::max(kLeastHeads, limit_ / kHeadShare); }
 
   const uint64_t limit_;
   const std::function<void()> on_released_;
-  std::atomic<uint64_t> used_{0}, heads_{0};
+  std::atomic<uint64_t> used_{0}, heads_{0}, half_heads_{0};
   std::atomic<bool> waiting_{false};
   std::atomic<const ReceiveHold*> ahead_{nullptr};  // goes on past the limit
 };

@@ -100,6 +100,15 @@ Result<std::vector<std::string>> resolve_name(const std::string& name) {
   return addresses;
 }
 
+std::string to_announce(const std::vector<std::string>& addresses, const std::string& listen) {
+  const auto v6 = [](const std::string& host) { return host.find(':') != std::string::npos; };
+  const bool wants_v6 = v6(listen) && !is_wildcard(listen);
+  const auto same =
+      std::find_if(addresses.begin(), addresses.end(),
+                   [&](const std::string& address) { return v6(address) == wants_v6; });
+  return same != addresses.end() ? *same : addresses.front();
+}
+
 Result<Endpoint> announced(const LinksOptions& options) {
   const Endpoint& said = options.announce;
   if (said.host.empty() || is_numeric(said.host)) return said;
@@ -112,11 +121,7 @@ Result<Endpoint> announced(const LinksOptions& options) {
   if (addresses->empty())
     return Error{ErrorCode::kInvalidArgument,
                  "'" + said.host + "' is this machine only: announce an address", 0};
-  const auto v6 = [](const std::string& host) { return host.find(':') != std::string::npos; };
-  const auto same =
-      std::find_if(addresses->begin(), addresses->end(),
-                   [&](const std::string& address) { return v6(address) == v6(listen); });
-  return Endpoint{same != addresses->end() ? *same : addresses->front(), said.port};
+  return Endpoint{to_announce(*addresses, listen), said.port};
 }
 
 std::string first_that_answers(const std::vector<std::string>& addresses, uint16_t port,

@@ -26,8 +26,11 @@ bool is_wildcard(const std::string& host);
 /// call it on a thread of its own. Errors: kIo.
 Result<std::vector<std::string>> resolve_name(const std::string& name);
 
+/// Of a name's addresses, at least one, the first of the kind that `listen` is; IPv4 of "::", which takes both.
+std::string to_announce(const std::vector<std::string>& addresses, const std::string& listen);
+
 /// What a node tells others of where it is: options.announce with the address of its name, which nobody
-/// else has to look up then; of several one of the kind that it listens on. Empty stays empty. May block
+/// else has to look up then; of several as to_announce(). Empty stays empty. May block
 /// as resolve_name(). Errors: kIo; kInvalidArgument (the name means this machine here, as in many
 /// /etc/hosts).
 Result<Endpoint> announced(const LinksOptions& options);

@@ -407,6 +407,14 @@ BOOST_AUTO_TEST_CASE(a_name_is_looked_up_and_a_bad_one_reported) {
 }
 
 // Of "localhost", ::1 and 127.0.0.1 on many machines, only the first address was tried.
+BOOST_AUTO_TEST_CASE(a_node_that_listens_to_both_announces_the_older_kind) {
+  const std::vector<std::string> both = {"2001:db8::1", "192.0.2.1"};
+  BOOST_TEST(links::to_announce(both, "::") == "192.0.2.1");
+  BOOST_TEST(links::to_announce(both, "0.0.0.0") == "192.0.2.1");
+  BOOST_TEST(links::to_announce(both, "2001:db8::1") == "2001:db8::1");
+  BOOST_TEST(links::to_announce({"2001:db8::1"}, "::") == "2001:db8::1");
+}
+
 BOOST_AUTO_TEST_CASE(of_a_names_addresses_the_one_that_answers_is_dialled) {
   Endpoint bound;
   auto listener = links::listen_on({"127.0.0.1", 0}, bound);

@@ -75,7 +75,12 @@ struct Alone {
   Alone() {
     auto world = system.own(system->spawn([this](caf::event_based_actor* self) -> caf::behavior {
       return {[](register_atom, const std::string&, const caf::actor&) {},
-              [this](dht_status_atom) { return status; },
+              [this, self](dht_status_atom) -> caf::result<DhtStatus> {
+                ++asked;
+                if (!dht_is_slow) return status;
+                later.push_back(self->make_response_promise<DhtStatus>());
+                return later.back();
+              },
               [this](connect_atom, const Endpoint& endpoint) {
                 dialled.push_back(endpoint);
                 return NodeInfo{};
@@ -114,6 +119,9 @@ struct Alone {
 
   sim::DeterministicSystem system;
   DhtStatus status;
+  size_t asked = 0;  // the DHT
+  bool dht_is_slow = false;
+  std::vector<caf::typed_response_promise<DhtStatus>> later;
   LinksStats stats;
   std::vector<Endpoint> dialled, resolved;
   caf::actor actor;
@@ -231,6 +239,18 @@ BOOST_AUTO_TEST_CASE(a_caller_is_dialled_where_the_dht_knows_it) {
   BOOST_TEST_REQUIRE(alone.dialled.size() == 2u);
   BOOST_TEST(alone.dialled[0].text() == "10.0.0.2:80");
   BOOST_TEST(alone.dialled[1].text() == "10.0.0.1:80");  // of whom nothing is known
+}
+
+BOOST_AUTO_TEST_CASE(of_a_slow_dht_little_is_asked_at_once) {
+  Alone alone;
+  alone.dht_is_slow = true;
+  for (uint32_t caller = 2; caller < 40; ++caller) alone.call(1, caller);
+  BOOST_TEST(alone.asked == kMaxAsking);
+  for (auto& promise : alone.later) promise.deliver(DhtStatus{});
+  alone.system.run();
+  BOOST_TEST(alone.dialled.size() == kMaxAsking);
+  alone.call(1, 50);
+  BOOST_TEST(alone.asked == kMaxAsking + 1);
 }
 
 BOOST_AUTO_TEST_CASE(what_was_passed_on_is_not_passed_on_again) {

@@ -34,7 +34,19 @@ BOOST_AUTO_TEST_CASE(the_mark_comes_and_goes_as_often_as_asked) {
   BOOST_TEST((set_disk_full("/nonexistent", true).code() == ErrorCode::kIo));
 }
 
+BOOST_AUTO_TEST_CASE(what_cannot_be_preloaded_is_said) {
+  for (const char* path : {"/tmp/a b.so", "/tmp/a:b.so", "/nonexistent/a.so", "/etc/passwd"}) {
+    const Status may = can_preload(path);
+    BOOST_TEST((may.code() == ErrorCode::kInvalidArgument));
+    BOOST_TEST(may.error().detail.find(path) != std::string::npos);
+  }
+}
+
 #ifdef SWARM_FULL_DISK_LIBRARY
+BOOST_AUTO_TEST_CASE(the_library_can_be_preloaded) {
+  BOOST_TEST(can_preload(SWARM_FULL_DISK_LIBRARY).ok());
+}
+
 BOOST_AUTO_TEST_CASE(while_the_mark_is_there_writes_fail_but_those_to_records_and_elsewhere) {
   const NodeFolder folder, other;
   const std::string path = folder.path;

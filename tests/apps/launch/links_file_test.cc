@@ -79,6 +79,23 @@ BOOST_AUTO_TEST_CASE(a_cut_is_a_path_to_all_others_and_its_healing_overrules_it)
   BOOST_TEST(!actors::link_shape(**reader.poll(), "b", "a").cut);
 }
 
+BOOST_AUTO_TEST_CASE(who_is_healed_does_not_reach_one_that_is_still_cut) {
+  LinksFileWriter writer(path());
+  LinksFileReader reader(path(), "b", {});
+  BOOST_TEST(writer.cut("a", true).ok());
+  BOOST_TEST(writer.cut("b", true).ok());
+  BOOST_TEST(writer.cut("a", false).ok());
+  auto shape = **reader.poll();
+  BOOST_TEST(actors::link_shape(shape, "a", "b").cut);
+  BOOST_TEST(actors::link_shape(shape, "b", "c").cut);
+  BOOST_TEST(!actors::link_shape(shape, "a", "c").cut);
+  BOOST_TEST(writer.cut("*", false).ok());
+  BOOST_TEST(writer.cut("c", true).ok());
+  BOOST_TEST(writer.cut("c", false).ok());
+  shape = **reader.poll();
+  BOOST_TEST(!actors::link_shape(shape, "a", "b").cut);
+}
+
 BOOST_AUTO_TEST_CASE(nodes_follow_where_links_may_change_only) {
   const LinksFileWriter writer(path());
   config::Experiment kills, links, cuts, storm;
