@@ -20,6 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kDraft = ".new";
+/// Bytes of lines that wait for room on the disk.
+constexpr size_t kMostHeld = 4u << 20;
 
 Error io(const std::string& what) { return {ErrorCode::kIo, what + ": " + std::strerror(errno)}; }
 
@@ -88,6 +90,7 @@ Result<std::unique_ptr<SegmentedFile>> SegmentedFile::open(const std::string& pa
 
 SegmentedFile::~SegmentedFile() {
   wait();
+  if (fd_ >= 0) static_cast<void>(write_rest());
   if (fd_ >= 0) ::close(fd_);
 }
 
@@ -115,17 +118,13 @@ Status SegmentedFile::write_rest() {
 }
 
 Status SegmentedFile::append(const std::string& line) {
-  if (fd_ < 0)
-    if (auto opened = reopen(); !opened) return opened;
-  if (auto written = write_rest(); !written) return written;
-  if (bytes_ > 0 && bytes_ + line.size() + 1 > limits_.file_bytes()) put_aside();
-  if (fd_ < 0) return Error{ErrorCode::kIo, "cannot write " + path_};
-  rest_ = line + "\n";
-  const size_t size = rest_.size();
-  const Status done = write_rest();
-  if (done || rest_.size() < size) return {};  // begun: it will be whole
-  rest_.clear();
-  return done;
+  if (fd_ < 0) static_cast<void>(reopen());
+  const bool has_room = fd_ >= 0 && write_rest().ok();
+  if (has_room && bytes_ > 0 && bytes_ + line.size() + 1 > limits_.file_bytes()) put_aside();
+  if (rest_.size() + line.size() >= kMostHeld) return Error{ErrorCode::kIo, path_ + " takes no lines"};
+  rest_ += line + "\n";
+  if (fd_ >= 0) static_cast<void>(write_rest());
+  return {};
 }
 
 /// Leaves the file as it is if it cannot be renamed. Never takes the place of a piece that is there.

@@ -32,8 +32,8 @@ class SegmentedFile {
   ~SegmentedFile();
   SegmentedFile(const SegmentedFile&) = delete;
 
-  /// One write(2). If the disk takes only the beginning, the rest is written before the next line: no
-  /// line is torn but by the writer's death. Errors: kIo (the line is lost).
+  /// One write(2). What the disk does not take is written before the next line, in order: no line is torn
+  /// or missing between others but by the writer's death. Errors: kIo (too many wait: the line is lost).
   Status append(const std::string& line);
   /// Returns when every piece is compressed, as far as the disk lets it.
   void wait();
@@ -50,7 +50,7 @@ class SegmentedFile {
   int fd_ = -1;
   uint64_t bytes_ = 0;  // of the file
   uint64_t next_ = 1;   // number of the piece that it will be
-  std::string rest_;    // of a line whose beginning is written
+  std::string rest_;    // lines, the first maybe without its beginning, that the disk has not taken
   std::thread tidies_;
 };
 

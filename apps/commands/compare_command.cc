@@ -18,7 +18,7 @@ struct Arguments {
   std::string disturbed;
   std::vector<std::string> undisturbed;
   double min_ratio = 0;
-  std::vector<std::pair<std::string, double>> bars;
+  std::map<std::string, double> bars;  ///< Seconds that a kind of fault may cost.
 };
 
 const char* verdict(const launch::CurveComparison& c) {
@@ -31,7 +31,7 @@ const char* verdict(const launch::CurveComparison& c) {
 /// Prints what each kind of fault cost. False: more than its bar, or there is a bar and no such fault.
 bool within_bars(const std::vector<launch::FaultCost>& costs, const Arguments& a) {
   bool within = true;
-  std::map<std::string, double> open(a.bars.begin(), a.bars.end());
+  auto open = a.bars;
   if (!costs.empty())
     std::printf("%-10s %6s %12s %10s %8s\n", "fault", "count", "lost, median", "worst", "at most");
   for (const auto& cost : costs) {
@@ -90,10 +90,18 @@ void add_compare(CLI::App& app, int& exit_code) {
                    "Exit code 1 if the disturbed run has less than this share of the others' "
                    "tokens per second")
       ->check(CLI::Range(0.0, 10.0));
-  command->add_option(
-      "--most-lost", a->bars,
-      "KIND SECONDS: exit code 1 if [chaos] faults of this kind (kill, stop, pause, "
-      "cut, full_disk) cost the disturbed run more, in the median");
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--most-lost",
+          [a](const std::vector<std::string>& said) {
+            for (size_t i = 0; i + 1 < said.size(); i += 2)
+              if (!CLI::detail::lexical_cast(said[i + 1], a->bars[said[i]]))
+                throw CLI::ValidationError("--most-lost", said[i + 1] + " is no number of seconds");
+          },
+          "KIND SECONDS: exit code 1 if [chaos] faults of this kind (kill, stop, pause, "
+          "cut, full_disk) cost the disturbed run more, in the median")
+      ->type_size(2)
+      ->expected(-1);
   command->callback([a, &exit_code] { exit_code = compare(*a); });
 }
 

@@ -201,7 +201,7 @@ struct FullDisk {
   void (*handler)(int);
 };
 
-BOOST_AUTO_TEST_CASE(a_full_disk_tears_no_line) {
+BOOST_AUTO_TEST_CASE(what_a_full_disk_did_not_take_is_written_in_order_when_there_is_room) {
   Folder folder;
   const std::string path = folder.file("events.jsonl");
   auto file = open(path, 1 << 20, false);
@@ -214,10 +214,11 @@ BOOST_AUTO_TEST_CASE(a_full_disk_tears_no_line) {
     for (auto& line : tail.poll()) seen.push_back(line);
     BOOST_TEST(tail.unfinished());
   }
-  BOOST_TEST(lost == 3);
+  BOOST_TEST(lost == 0);
   BOOST_REQUIRE(file->append(line_of(5)).ok());
   for (auto& line : tail.poll()) seen.push_back(line);
-  const std::vector<std::string> lines = {line_of(0), line_of(1), line_of(5)};
+  std::vector<std::string> lines;
+  for (int i = 0; i < 6; ++i) lines.push_back(line_of(i));
   BOOST_TEST(seen == lines, boost::test_tools::per_element());
 }
 
