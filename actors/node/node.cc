@@ -183,7 +183,7 @@ class RunningNode : public Node {
     deps.run_id = options_.run_id;
     deps.node_name = options_.name;
     deps.num_stages = static_cast<uint32_t>(options_.num_stages);
-    deps.store = store_;
+    deps.store = disk_.store;
     deps.collected = [farewell = joining_.farewell](bool finished) {
       if (farewell) caf::anon_send(farewell, collected_atom::value, finished);
     };
@@ -234,7 +234,7 @@ class RunningNode : public Node {
     if (error) return Error{ErrorCode::kIo, "cannot make " + folder + ": " + error.message()};
     auto lock = records::FolderLock::take(folder, std::chrono::seconds(5));
     if (!lock) return lock.error();
-    lock_ = std::move(*lock);
+    disk_.lock = std::move(*lock);
     const records::SegmentLimits limits = {uint64_t(options_.records_mb) << 20};
     auto log = open_node_log(folder + "/log.txt", limits);
     if (!log) return log.error();
@@ -246,7 +246,7 @@ class RunningNode : public Node {
     auto store = deps_.open_store(options_.checkpoint.store, folder);
     if (store.code() == ErrorCode::kCorruptCheckpoint) store = begin_empty(folder, store.error());
     if (!store) return store.error();
-    store_ = *store;
+    disk_.store = *store;
     return {};
   }
 
@@ -294,7 +294,7 @@ class RunningNode : public Node {
     context->links = links_;
     context->dht = dht_;
     context->events = events_;
-    context->store = store_;
+    context->store = disk_.store;
     context->voter_disk = voter_file(options_.node_folder(), events_);
     context->data = data_;
     if (data_)
@@ -332,7 +332,7 @@ class RunningNode : public Node {
       *actor = nullptr;
     }
     wait_for_actors();
-    store_.reset();  // every actor has ended: this closes the database
+    disk_.store.reset();  // every actor has ended: this closes the database
     // CAF's destructor stops its clock and then waits for every detached actor to be freed, which a
     // pending timer may prevent for ever. Nothing is left to end: the process exits instead.
     static_cast<void>(system_.release());
@@ -353,13 +353,15 @@ class RunningNode : public Node {
 
   NodeOptions options_;
   NodeDeps deps_;
-  std::unique_ptr<records::FolderLock> lock_;  // until all that writes there is gone
   NodeId id_;
   Endpoint endpoint_, listening_;
   LinksOptions links_options_;
-  std::shared_ptr<EventLog> events_;                 // shared with every role
-  std::shared_ptr<storage::CheckpointStore> store_;  // shared with every stage
-  std::shared_ptr<const tensor::TextData> data_;     // shared with the trainer
+  struct {
+    std::unique_ptr<records::FolderLock> lock;        // until all that writes there is gone
+    std::shared_ptr<storage::CheckpointStore> store;  // shared with every stage
+  } disk_;
+  std::shared_ptr<EventLog> events_;              // shared with every role
+  std::shared_ptr<const tensor::TextData> data_;  // shared with the trainer
   std::atomic<bool> stop_{false}, failed_{false};
   SystemConfig config_;
   std::unique_ptr<caf::actor_system> system_;  // dies before what its actors use

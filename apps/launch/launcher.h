@@ -114,7 +114,6 @@ class Launcher {
 
   // launcher_files.cc
   void load_history();
-  void read_merged(const std::string& name, const LineTail::Take& take);
   void poll_files();
   void merge_event(const std::string& line);
   void merge_metrics(const std::string& line);

@@ -13,9 +13,14 @@ void Launcher::load_history() {
   for (const char* name : {"/events.jsonl", "/metrics.jsonl", "/audit.jsonl"})
     if (auto done = records::drop_torn_end(options_.folder + name); !done)
       fail(to_string(done.error()));
-  read_merged("/events.jsonl", [this](const std::string& line) { state_.take_event(line); });
-  read_merged("/metrics.jsonl", [this](const std::string& line) { state_.take_metrics(line); });
-  read_merged("/audit.jsonl", [this](const std::string& line) { audit_.remember(line); });
+  // A damaged piece ends the run: what it held would be merged again, and counted twice.
+  const auto read = [this](const std::string& name, const LineTail::Take& take) {
+    const Status done = LineTail(options_.folder + name, kMaxAuditLine).each(take);
+    if (!done && done.code() != ErrorCode::kNotFound) fail(to_string(done.error()));
+  };
+  read("/events.jsonl", [this](const std::string& line) { state_.take_event(line); });
+  read("/metrics.jsonl", [this](const std::string& line) { state_.take_metrics(line); });
+  read("/audit.jsonl", [this](const std::string& line) { audit_.remember(line); });
   for (auto& node : nodes_) static_cast<void>(set_disk_full(node->folder, false));
   if (uses(experiment_, config::TimelineAction::kCut))
     if (auto done = links_.cut("*", false); !done) fail(to_string(done.error()));
@@ -24,13 +29,6 @@ void Launcher::load_history() {
   steps_before_ = state_.steps_closed();
   state_.resumed();
   record("run", records::RunResumed{state_.steps_closed()});
-}
-
-/// A damaged piece ends the run: what it held would be merged again, and counted twice.
-void Launcher::read_merged(const std::string& name, const LineTail::Take& take) {
-  const Status read = LineTail(options_.folder + name, kMaxAuditLine).each(take);
-  if (!read && read.code() != ErrorCode::kNotFound)
-    fail(options_.folder + name + ": " + to_string(read.error()));
 }
 
 void Launcher::poll_files() {

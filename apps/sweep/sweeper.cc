@@ -100,7 +100,8 @@ Status Sweeper::save() {
 
 bool Sweeper::has_run(const Cell& cell) const {
   const auto state = state_.find(cell.name);
-  return state != state_.end() && records::has_lines(run_folder(cell, state->second) + "/metrics.jsonl");
+  return state != state_.end() &&
+         records::has_lines(run_folder(cell, state->second) + "/metrics.jsonl");
 }
 
 Status Sweeper::run_cell(const Cell& cell, Action action) {

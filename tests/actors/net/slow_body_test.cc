@@ -181,7 +181,8 @@ BOOST_AUTO_TEST_CASE(long_heads_count_as_they_arrive_and_those_of_strangers_end)
   }
   BOOST_TEST((last == Outcome::kMalformed));
   BOOST_TEST(inputs.size() > ReceiveBudget::kLeastHeads / (4 * kHead));
-  BOOST_TEST(budget->head_bytes() < ReceiveBudget::kLeastHeads / 2 + (1 << 20));  // room for whole mail
+  BOOST_TEST(budget->head_bytes() <
+             ReceiveBudget::kLeastHeads / 2 + (1 << 20));  // room for whole mail
   BOOST_TEST(ReceiveHold(budget).add_head(ReceiveBudget::kLeastHeads / 3));
   Input known(budget, 0, kHead, true);
   BOOST_TEST((known.come(known.bytes.size()) == Outcome::kFrame));

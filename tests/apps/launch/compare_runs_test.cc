@@ -89,6 +89,16 @@ BOOST_AUTO_TEST_CASE(a_folder_without_a_run_is_an_error) {
   BOOST_TEST((read_curve("/nonexistent").error().code == ErrorCode::kNotFound));
 }
 
+BOOST_AUTO_TEST_CASE(a_damaged_piece_of_a_run_is_said) {
+  char folder[] = "/tmp/swarm-test-XXXXXX";
+  BOOST_REQUIRE(::mkdtemp(folder) != nullptr);
+  const std::string path = folder;
+  std::ofstream(path + "/metrics-000001.jsonl.zst") << "no zstd";
+  const auto read = read_curve(path);
+  BOOST_TEST((read.code() == ErrorCode::kCorruptCheckpoint));
+  std::filesystem::remove_all(path);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace swarm::launch
