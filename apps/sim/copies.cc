@@ -48,8 +48,14 @@ std::optional<int> lost_stage(const Swarm& swarm, const std::set<std::string>& g
   std::set<int> left;  // stages that somebody has left
   for (const auto& name : gone)
     if (swarm.nodes.at(name).stage >= 0) left.insert(swarm.nodes.at(name).stage);
-  for (int stage : left)
-    if (here.at(stage).empty()) return stage;
+  for (const auto& [stage, steps] : here) {
+    if (!steps.empty()) continue;
+    const bool unsaved =
+        std::any_of(swarm.nodes.begin(), swarm.nodes.end(), [stage = stage](const auto& entry) {
+          return entry.second.stage == stage && entry.second.lost_unsaved;
+        });
+    if (unsaved || left.count(stage) != 0) return stage;
+  }
   if (!common_steps(here).empty()) return std::nullopt;
   for (const auto& name : disks_lost) {
     auto others = here;

@@ -16,10 +16,10 @@ namespace swarm::sim {
 std::map<int, std::set<uint64_t>> copies(const Swarm& swarm,
                                          const std::set<std::string>& gone = {});
 
-/// When a swarm stands still: the stage whose last copies left with the nodes `gone`, or with their disks. Nobody has any of it
-/// any more; or there is no step that every stage has, and with their disks there would be one. Or that of
-/// a node of `disks_lost`, what was on whose disk nobody knows: all others have a step that it has not.
-/// Nothing if the swarm could go on: then it is stuck.
+/// When a swarm stands still: the stage whose last copies left with the nodes `gone`, or with their disks, or were never on one
+/// (Node::lost_unsaved). Nobody has any of it any more; or there is no step that every stage has, and with
+/// the disks of `gone` there would be one. Or that of a node of `disks_lost`, what was on whose disk nobody
+/// knows: all others have a step that it has not. Nothing if the swarm could go on: then it is stuck.
 std::optional<int> lost_stage(const Swarm& swarm, const std::set<std::string>& gone,
                               const std::set<std::string>& disks_lost = {});
 /// Nodes whose voters are gone for good, or have lost their disks and have stored nothing since: with

@@ -22,6 +22,7 @@ struct DiskTrouble {
   bool fails = false;                  ///< Whatever is written or deleted.
   bool full = false;                   ///< Nothing more can be written.
   std::chrono::nanoseconds slower{0};  ///< Each write, and the next after it.
+  bool any() const { return fails || full || slower.count() > 0; }
 };
 
 /// The snapshots of one node, and what its voter keeps. Changes of snapshots are visible at once and durable when synced; a crash keeps

@@ -264,9 +264,16 @@ void Swarm::stop(Node& node) {
   node.voter = nullptr;
   node.actors.clear();
   node.stage_server = nullptr;
-  node.arithmetic = nullptr;
+  lose_memory(node);
   node.alive = node.paused = false;
   system.run();
+}
+
+void Swarm::lose_memory(Node& node) {
+  if (node.arithmetic == nullptr) return;
+  node.arithmetic = nullptr;
+  if (!node.context) return;  // never started
+  if (disks.at(node.context->options.name)->trouble().any()) node.lost_unsaved = true;
 }
 
 void Swarm::restart_role(const std::string& name) {
@@ -277,7 +284,7 @@ void Swarm::restart_role(const std::string& name) {
     caf::anon_send_exit(node.actors.back(), caf::exit_reason::kill);
     node.actors.pop_back();
   }
-  node.arithmetic = nullptr;
+  lose_memory(node);
   system.run();
   ++node.restarts;
   system.as(node.owner, [&] {

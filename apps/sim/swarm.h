@@ -65,7 +65,8 @@ class Swarm {
   struct Node {
     NodeId id;
     uint16_t port = 0;
-    int stage = -1;  ///< -1: a trainer node.
+    int stage = -1;             ///< -1: a trainer node.
+    bool lost_unsaved = false;  ///< It once lost its memory while its disk took nothing, or slowly.
     bool alive = false;
     bool paused = false;
     std::vector<caf::actor> actors;
@@ -141,6 +142,7 @@ class Swarm {
   std::map<std::string, MachineText> texts;            ///< By node; may be changed before a start.
 
  private:
+  void lose_memory(Node& node);
   NodeId next_id();
   using StageMaker =
       std::function<Result<std::unique_ptr<tensor::Stage>>(const tensor::StageOptions&)>;

@@ -43,6 +43,19 @@ BOOST_AUTO_TEST_CASE(a_stage_that_nobody_has_after_its_last_peer_left_is_lost) {
   BOOST_TEST(*lost_stage(*this, {"s1a"}) == 1);
 }
 
+// Seed 1020780191, asynchronous.
+BOOST_AUTO_TEST_CASE(a_stage_that_was_only_in_memory_is_lost_with_it) {
+  for (const char* name : {"s1a", "s1b"}) {
+    *disks.at(name) = Disk();
+    DiskTrouble full;
+    full.full = true;
+    disks.at(name)->set_trouble(full);
+    kill(name);
+  }
+  BOOST_REQUIRE(lost_stage(*this, {}).has_value());
+  BOOST_TEST(*lost_stage(*this, {}) == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_stage_with_a_copy_that_the_others_have_is_not_lost) {
   kill("s1a");
   BOOST_TEST(!copies(*this).at(1).empty());

@@ -80,7 +80,13 @@ BOOST_AUTO_TEST_CASE(links_that_carry_a_fifth_of_the_work_cost_none_of_it) {
   check_utilisation(0.22, 0.95);
 }
 
-BOOST_AUTO_TEST_CASE(links_that_are_slower_than_computers_are_busy) { check_utilisation(2.1, 0.9); }
+// As long as in the table: what is carried in a minute is a few hundredths more or less by chance.
+BOOST_AUTO_TEST_CASE(links_that_are_slower_than_computers_are_busy) {
+  for (const double round_trip_s : {0.0, 0.2}) {
+    const FlowResult result = sim::run_flow(apps::utilisation(2.1, round_trip_s));
+    BOOST_TEST(result.of_bound() >= 0.9, result.of_bound());
+  }
+}
 
 // What there was before: a number for all swarms.
 BOOST_AUTO_TEST_CASE(six_a_trainer_are_too_few_where_round_trips_are_long) {
