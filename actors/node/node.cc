@@ -98,6 +98,7 @@ class RunningNode : public Node {
     while (!stop_) {
       int signal = ::sigtimedwait(&signals, nullptr, &pause);
       if (signal > 0) break;
+      if (deps_.spot_notice && must_leave(deps_.spot_notice(), *events_, deps_.say)) break;
     }
     shut_down();
     return failed_ ? 1 : 0;

@@ -3,10 +3,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "actors/node/links_follower.h"
 #include "actors/node/options.h"
+#include "actors/node/spot_notice.h"
 #include "actors/stage/compute.h"
 #include "common/ids.h"
 #include "common/result.h"
@@ -31,6 +33,9 @@ struct NodeDeps {
       set_store_aside;
   /// What the node's links are to be made to be from now on; empty: nobody changes them.
   NewShape new_shape;
+  /// What is new about the end of the machine, which ends the node as SIGTERM does; asked ten times a
+  /// second by the thread of run(), and must not wait. Empty: nobody asks.
+  std::function<std::optional<SpotNotice>()> spot_notice;
   /// Takes a line for the people who started the node, without its end; called from any thread.
   std::function<void(const std::string&)> say = [](const std::string&) {};
   /// Called once, when training is finished and its last snapshots are durable; from any thread.
@@ -57,7 +62,7 @@ class Node {
   /// As this machine reaches it: `listening`, or loopback where it listens on every address.
   virtual Endpoint reached_here() const = 0;
 
-  /// Serves until SIGTERM, SIGINT, SIGHUP or a StopNode message, then drains: stops taking work, writes a
+  /// Serves until SIGTERM, SIGINT, SIGHUP, a spot notice or a StopNode message, then drains: stops taking work, writes a
   /// snapshot, leaves. Returns the exit code: 0, or 1 when a role failed for good, or
   /// what all roles need (links, DHT) has ended; the caller ends
   /// the process with it at once, without static destructors (std::_Exit), because CAF's idle

@@ -165,6 +165,9 @@ struct NodeOptions {
   std::string device = "cpu";   ///< Where its stages compute: tensor::parse_device().
   double linger_s = 120;        ///< Between the end of training and the node's own.
   double drain_limit_s = 60;    ///< From the wish that it leaves to its end; see drain_times.h.
+  /// The machine is about to go if this line for /bin/sh exits with 0, or if this file is there.
+  std::string preemption_command, preemption_file;
+  double preemption_poll_s = 5;  ///< Between two looks at them.
   bool stays = false;           ///< Whatever linger_s: ends when it is told to only.
   bool collects = false;        ///< It brings the run together at the end, and ends after that.
   /// Started by `swarm run`, which tells people how it goes and when to end.

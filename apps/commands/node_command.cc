@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include "apps/launch/collected_folder.h"
 #include "apps/launch/key_file.h"
 #include "apps/launch/links_file.h"
+#include "apps/launch/preemption_watch.h"
 #include "apps/launch/run_folder.h"
 #include "apps/launch/service.h"
 #include "config/experiment.h"
@@ -160,6 +162,8 @@ std::string config_of(config::Experiment experiment, const actors::NodeOptions& 
   experiment.run.id = options.run_id;
   experiment.base.join.clear();
   experiment.base.key_file.clear();
+  experiment.base.preemption_command.clear();
+  experiment.base.preemption_file.clear();
   experiment.base.links.listen = defaults.listen;
   experiment.base.links.announce = defaults.announce;
   return config::to_toml(experiment);
@@ -205,6 +209,17 @@ actors::NewShape new_shape(const Arguments& a, const actors::NodeOptions& option
   return [reader] { return reader->poll(); };
 }
 
+/// What the machine says of its own end; empty if nothing asks it.
+std::function<std::optional<actors::SpotNotice>()> spot_notice(const actors::NodeOptions& options) {
+  if (options.preemption_command.empty() && options.preemption_file.empty()) return {};
+  auto watch = std::make_shared<launch::PreemptionWatch>(  // shared by copies of the function
+      options.preemption_command, options.preemption_file, options.preemption_poll_s);
+  return [watch] {
+    using Clock = std::chrono::steady_clock;
+    return watch->look(std::chrono::duration<double>(Clock::now().time_since_epoch()).count());
+  };
+}
+
 /// A line of the node for whoever looks at its terminal.
 void say(const std::string& name, const std::string& line) {
   std::printf("node %s %s\n", name.c_str(), line.c_str());
@@ -240,6 +255,7 @@ Status tell_others(const Arguments& a, const actors::NodeOptions& options,
 int serve(const Arguments& a, const actors::NodeOptions& options, const std::string& config,
           actors::NodeDeps deps) {
   deps.new_shape = new_shape(a, options);
+  deps.spot_notice = spot_notice(options);
   deps.leaving = [] { launch::tell_service_manager("STOPPING=1"); };
   deps.alive = [] { launch::tell_service_manager("WATCHDOG=1"); };
   if (!a.launched) deps.say = [name = a.name](const std::string& line) { say(name, line); };

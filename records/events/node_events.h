@@ -31,6 +31,29 @@ struct NodeLeft {
   void fields(Visitor&) {}
 };
 
+struct Preempted {
+  static constexpr EventInfo kInfo{"preempted", Level::kWarn, Place::kLoss,
+                                   kRemarkable | kNeedsReason,
+                                   "The node's machine is about to go: the node leaves in order."};
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("reason", reason, "which of the node's `preemption_` keys says so");
+  }
+};
+
+struct PreemptionUnseen {
+  static constexpr EventInfo kInfo{"preemption_unseen", Level::kWarn, Place::kTrouble,
+                                   kRemarkable | kNeedsReason,
+                                   "`node.preemption_command` cannot be run: the node does not see "
+                                   "when its machine is about to go. Told once."};
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("reason", reason, "what happened instead, for people");
+  }
+};
+
 struct StopAsked {
   static constexpr EventInfo kInfo{"stop_asked", Level::kWarn, Place::kNone, kPlain,
                                    "Somebody asked over the network that the node stop."};
@@ -203,8 +226,8 @@ struct Repeated {
 };
 
 using NodeEvents =
-    EventList<NodeStarted, NodeLeaving, NodeLeft, StopAsked, ActorFailed, LinksShaped,
-              LinksFileRefused, WaitsToJoin, Refused, MailRefused, NameTaken, AnnounceUnreachable,
+    EventList<NodeStarted, NodeLeaving, NodeLeft, Preempted, PreemptionUnseen, StopAsked,
+              ActorFailed, LinksShaped, LinksFileRefused, WaitsToJoin, Refused, MailRefused, NameTaken, AnnounceUnreachable,
               StoreSetAside, VoterSetAside, LinesLost, Repeated>;
 
 }  // namespace swarm::records
