@@ -195,9 +195,10 @@ void add_node(ExperimentBuilder& b) {
   b.add("drain_limit_s", AT(base.drain_limit_s), in(1, 3600),
         "A node that is told to leave (SIGTERM) takes no longer than so many seconds to write its "
         "snapshot and to send what others wait for; it leaves as soon as that is done.");
-  b.add("preemption_command", AT(base.preemption_command), {},
-        "Line for /bin/sh that asks whether this machine is about to go: exit code 0 means yes, and "
-        "the node leaves as by SIGTERM; any other, or more than 5 s, means no. Empty: nothing asks.");
+  b.add(
+      "preemption_command", AT(base.preemption_command), {},
+      "Line for /bin/sh that asks whether this machine is about to go: exit code 0 means yes, and "
+      "the node leaves as by SIGTERM; any other, or more than 5 s, means no. Empty: nothing asks.");
   b.add("preemption_file", AT(base.preemption_file), {},
         "File that means the same as soon as it is there. It is not removed. Empty: none.");
   b.add("preemption_poll_s", AT(base.preemption_poll_s), in(0.1, 3600),

@@ -268,19 +268,20 @@ void go_on(ConsoleContext& context, const std::string&, ConsoleAnswer answer) {
                                });
 }
 
+/// Ends a node: at once, or in order.
 void stop(ConsoleContext& context, const ActorId& supervisor, const Endpoint& endpoint,
-          const std::string& node, ConsoleAnswer answer) {
+          const std::string& node, bool at_once, ConsoleAnswer answer) {
   proto::StopNode message;
-  message.set_at_once(true);
+  message.set_at_once(at_once);
   message.set_reason("console of " + context.deps.node_name);
   context.self->request(context.deps.links, kPatience, resolve_atom::value, supervisor, endpoint)
       .then(
-          [&context, message, node, answer](const caf::actor& proxy) mutable {
+          [&context, message, node, at_once, answer](const caf::actor& proxy) mutable {
             request_mail(context.self, proxy, make_mail(std::move(message), {}, kPatience),
-                         [node, answer](Result<Mail> reply) mutable {
+                         [node, at_once, answer](Result<Mail> reply) mutable {
                            // The answer of a process that ends at once is a lost link.
-                           if (reply || reply.code() == ErrorCode::kLinkLost)
-                             answer.text("node " + node + " is killed");
+                           if (reply || (at_once && reply.code() == ErrorCode::kLinkLost))
+                             answer.text("node " + node + (at_once ? " is killed" : " leaves"));
                            else
                              answer.error(to_string(reply.error()));
                          });
@@ -289,20 +290,32 @@ void stop(ConsoleContext& context, const ActorId& supervisor, const Endpoint& en
 }
 
 /// Finds the node by name or id prefix among the links and tells its supervisor.
-void kill(ConsoleContext& context, const std::string& node, ConsoleAnswer answer) {
-  if (node.empty()) return answer.error("kill NODE: name or id of a node; nodes lists them");
+void find_and_stop(ConsoleContext& context, const std::string& node, bool at_once,
+                   ConsoleAnswer answer) {
+  if (node.empty())
+    return answer.error(std::string(at_once ? "kill" : "drain") +
+                        " NODE: name or id of a node; nodes lists them");
   if (node == context.deps.node_name || node == context.deps.node.brief())
-    return stop(context, {context.deps.node, std::string(kSupervisorName)}, {}, node, answer);
+    return stop(context, {context.deps.node, std::string(kSupervisorName)}, {}, node, at_once,
+                answer);
   context.self->request(context.deps.links, kPatience, stats_atom::value)
       .then(
-          [&context, node, answer](const LinksStats& stats) mutable {
+          [&context, node, at_once, answer](const LinksStats& stats) mutable {
             for (const auto& link : stats.links)
               if (!link.node.is_tool && (link.node.name == node || link.node.id.brief() == node))
                 return stop(context, {link.node.id, std::string(kSupervisorName)},
-                            link.node.endpoint, node, answer);
+                            link.node.endpoint, node, at_once, answer);
             answer.error("no link to a node '" + node + "'; nodes lists them");
           },
           [answer](const caf::error& e) mutable { answer.error(to_string(from_caf(e))); });
+}
+
+void drain(ConsoleContext& context, const std::string& node, ConsoleAnswer answer) {
+  find_and_stop(context, node, /*at_once=*/false, std::move(answer));
+}
+
+void kill(ConsoleContext& context, const std::string& node, ConsoleAnswer answer) {
+  find_and_stop(context, node, /*at_once=*/true, std::move(answer));
 }
 
 }  // namespace
@@ -322,6 +335,8 @@ const std::vector<ConsoleCommand>& console_commands() {
        "lets this part of a divided swarm go on without the rest; the others' work since then is "
        "given up (needs the key)",
        go_on, true},
+      {"drain", "NODE", "a node of the swarm leaves in order, as by SIGTERM (needs the key)", drain,
+       true},
       {"kill", "NODE", "ends a node of the swarm at once, no hand-over (needs the key)", kill,
        true},
       {"quit", "", "leaves the console (also Ctrl-D)", quit},

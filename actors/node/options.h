@@ -168,8 +168,8 @@ struct NodeOptions {
   /// The machine is about to go if this line for /bin/sh exits with 0, or if this file is there.
   std::string preemption_command, preemption_file;
   double preemption_poll_s = 5;  ///< Between two looks at them.
-  bool stays = false;           ///< Whatever linger_s: ends when it is told to only.
-  bool collects = false;        ///< It brings the run together at the end, and ends after that.
+  bool stays = false;            ///< Whatever linger_s: ends when it is told to only.
+  bool collects = false;         ///< It brings the run together at the end, and ends after that.
   /// Started by `swarm run`, which tells people how it goes and when to end.
   bool launched = false;
   std::string key_file;            ///< The run's key; empty: operator.key in run_folder.

@@ -208,11 +208,17 @@ void Launcher::on_exit(Node& node) {
     record(node.spec.name, records::ProcessEnded{how});
     return;
   }
-  record(node.spec.name, records::ProcessLost{how});
+  // Told by somebody else: a spot notice, the console, a signal by hand.
+  const bool left = node.process->exit()->signal == 0 && node.process->exit()->code == 0;
+  if (left)
+    record(node.spec.name, records::ProcessEnded{how});
+  else
+    record(node.spec.name, records::ProcessLost{how});
   const bool never_served = never_listened && !node.endpoint;  // nor did a process before it
   if (never_served && node.process->exit()->signal == 0)
     return fail(node.spec.name + " did not start (" + how + "): " + last_output(node));
-  if (const auto pause = node.restarts.next(seconds_since_start() - node.began_at_s)) {
+  const auto lived_s = seconds_since_start() - node.began_at_s;
+  if (const auto pause = left ? std::nullopt : node.restarts.next(lived_s)) {
     node.start_at_s = seconds_since_start() + *pause;
     return record(node.spec.name,
                   records::ProcessRestarts{node.restarts.in_a_row(), experiment_.run.restarts,

@@ -227,7 +227,7 @@ struct Repeated {
 
 using NodeEvents =
     EventList<NodeStarted, NodeLeaving, NodeLeft, Preempted, PreemptionUnseen, StopAsked,
-              ActorFailed, LinksShaped, LinksFileRefused, WaitsToJoin, Refused, MailRefused, NameTaken, AnnounceUnreachable,
-              StoreSetAside, VoterSetAside, LinesLost, Repeated>;
+              ActorFailed, LinksShaped, LinksFileRefused, WaitsToJoin, Refused, MailRefused,
+              NameTaken, AnnounceUnreachable, StoreSetAside, VoterSetAside, LinesLost, Repeated>;
 
 }  // namespace swarm::records

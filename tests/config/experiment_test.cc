@@ -172,6 +172,9 @@ BOOST_AUTO_TEST_CASE(how_many_are_under_way_is_a_number_or_auto) {
 BOOST_AUTO_TEST_CASE(what_could_never_begin_is_refused) {
   BOOST_TEST(only("[run]\nid = \"" + std::string(129, 'x') + "\"\n").key == "run.id");
   BOOST_TEST(only("[node]\nlisten = \"\"\n").key == "node.listen");
+  for (const char* period : {"0", "-1", "0.01", "3601"})
+    BOOST_TEST(only(std::string("[node]\npreemption_poll_s = ") + period + "\n").key ==
+               "node.preemption_poll_s");
   BOOST_TEST(only("[links]\nsilence_limit_ms = 100\n").key == "links.silence_limit_ms");
   BOOST_TEST(only("[training]\nmin_peers = 2\n"
                   "[[nodes]]\nname = \"n\"\nstages = [0]\ntrainer = true\n")

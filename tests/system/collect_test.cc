@@ -3,6 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "tests/system/swarm_process.h"
@@ -106,6 +108,38 @@ BOOST_FIXTURE_TEST_CASE(machines_leave_one_run_folder_and_end, ThreeMachines) {
   const auto again = run({"audit", at("copies")});
   BOOST_TEST(again.code == 0, again.output);
   BOOST_TEST(run({"sample", at("copies"), "--tokens", "20"}).code == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_peer_with_a_spot_notice_leaves_in_order_under_load, ThreeMachines) {
+  BOOST_REQUIRE(run({"key", at("key")}).code == 0);
+  std::vector<std::string> more = {"--set", "training.steps=1000000", "--set",
+                                   "training.min_peers=3"};
+  auto trainer = start("trainer-a", more);
+  more.insert(more.end(), {"--join", address(*trainer)});
+  auto first = start("s0-a", more), last = start("s1-a", more);
+  more.insert(more.end(), {"--set", "node.preemption_poll_s=0.2", "--set",
+                           "node.preemption_file=" + at("notice")});
+  auto spot = start("s0-b", more);
+  const RunFolder steps(at("trainer-a") + "/nodes/trainer-a");
+  BOOST_REQUIRE(wait_until([&] { return steps.steps_closed() >= 10; }));
+  BOOST_TEST(spot->running());
+
+  std::ofstream(at("notice")) << "";
+  BOOST_TEST(spot->wait(std::chrono::seconds(60)) == 0, spot->output());
+  BOOST_TEST(std::filesystem::exists(at("notice")));
+  const RunFolder left(at("s0-b") + "/nodes/s0-b");
+  BOOST_TEST(left.events("preempted").size() == 1u);
+  BOOST_TEST(left.events("left").size() == 1u);
+  const int64_t before = steps.steps_closed();
+  BOOST_TEST(wait_until([&] { return steps.steps_closed() >= before + 10; }));
+
+  for (auto* node : {&first, &last, &trainer}) {
+    (*node)->signal(SIGTERM);
+    BOOST_TEST((*node)->wait(std::chrono::seconds(30)) == 0);
+  }
+  run({"collect", at("all"), at("trainer-a"), at("s0-a"), at("s1-a"), at("s0-b")});
+  const auto audit = run({"audit", at("all")});
+  BOOST_TEST(audit.code == 0, audit.output);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -19,6 +19,7 @@ namespace {
 /// A running swarm with a console on a trainer's node.
 struct WithConsole : testing::SimSwarm {
   caf::actor console;
+  std::vector<std::string> ends;  // what supervisors were told
   WithConsole() {
     training.steps = 1'000;
     num_stages = 2;
@@ -33,14 +34,22 @@ struct WithConsole : testing::SimSwarm {
     deps.dht_options = dht_options;
     deps.links = net.links(node.id);
     deps.dht = node.actors[0];
-    actors::NodeSupervisorDeps supervisor;
-    supervisor.links = deps.links;
-    supervisor.events = events;
-    deps.supervisor = actors::spawn_node_supervisor(*system, std::move(supervisor));
-    node.actors.push_back(deps.supervisor);
+    deps.supervisor = add_supervisor("trainer-a");
+    add_supervisor("stage0a");
     console = actors::spawn_console(*system, deps);
     node.actors.push_back(console);
     run_to_step(3);
+  }
+
+  caf::actor add_supervisor(const std::string& name) {
+    auto& node = nodes[name];
+    actors::NodeSupervisorDeps deps;
+    deps.links = net.links(node.id);
+    deps.events = events;
+    deps.kill_process = [this, name] { ends.push_back("kill " + name); };
+    deps.stop_process = [this, name](bool) { ends.push_back("drain " + name); };
+    node.actors.push_back(actors::spawn_node_supervisor(*system, std::move(deps)));
+    return node.actors.back();
   }
 
   std::pair<std::string, bool> type(const std::string& line) {
@@ -117,8 +126,8 @@ BOOST_AUTO_TEST_CASE(the_page_lists_every_command) {
 }
 
 BOOST_FIXTURE_TEST_CASE(bad_lines_get_one_clear_error, WithConsole) {
-  for (const char* line : {"frobnicate", "actor", "actor nobody", "kill", "kill nobody",
-                           "nodes extra", "dht stage/0 stage/1"}) {
+  for (const char* line : {"frobnicate", "actor", "actor nobody", "kill", "kill nobody", "drain",
+                           "drain nobody", "nodes extra", "dht stage/0 stage/1"}) {
     auto [text, failed] = type(line);
     BOOST_TEST(failed, line);
     BOOST_TEST(contains(text, "error: "), line);
@@ -139,7 +148,8 @@ BOOST_FIXTURE_TEST_CASE(go_on_does_nothing_while_more_than_half_is_here, WithCon
 }
 
 BOOST_FIXTURE_TEST_CASE(commands_that_act_need_the_runs_key, WithConsole) {
-  for (const char* line : {"checkpoint", "go-on", "kill stage0a", "kill trainer-a"}) {
+  for (const char* line : {"checkpoint", "go-on", "kill stage0a", "kill trainer-a", "drain stage0a",
+                           "drain trainer-a"}) {
     const auto [text, failed] = type(line);
     BOOST_TEST(failed, line);
     BOOST_TEST(contains(text, "needs the run's key"), text);
@@ -147,6 +157,16 @@ BOOST_FIXTURE_TEST_CASE(commands_that_act_need_the_runs_key, WithConsole) {
   BOOST_TEST(contains(type("stages").first, "stage0a"));  // it lives
   BOOST_TEST(contains(order("stages").first, "stage0a"));
   BOOST_TEST(contains(order("kill nobody").first, "no link to a node 'nobody'"));
+}
+
+BOOST_FIXTURE_TEST_CASE(drain_tells_any_node_to_leave_in_order_and_kill_at_once, WithConsole) {
+  const std::vector<std::string> lines = {"drain stage0a", "drain trainer-a", "kill stage0a",
+                                          "kill trainer-a"};
+  for (const auto& line : lines) {
+    const auto [text, failed] = order(line);
+    BOOST_TEST(!failed, text);
+  }
+  BOOST_TEST(ends == lines, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -15,7 +15,8 @@ namespace swarm::launch {
 namespace {
 
 /// Trainers write step 0, wait until the file `go` is in the run folder, write step 1 and finish.
-/// A peer that starts for the second time makes `go`; its arguments are in started.txt.
+/// A peer that starts for the second time makes `go`; its arguments are in started.txt. `leave` ends
+/// when it is known to have started, and makes `go` when it is known to have left.
 const char* const kScript = R"(#!/bin/sh
 all="$*"
 shift; shift
@@ -42,6 +43,12 @@ s-0) [ -e "$own/torn" ] ||
     printf '{"kind":"same"}\n{"kind":"same"}\n{"kind":"to' >> "$own/audit.jsonl"
   : > "$own/torn";;
 die*) kill -9 $$;;
+leave*)
+  until_says() { while [ -d "$dir" ] && ! grep -q "\"$name\",\"event\":\"$1" "$dir/events.jsonl"
+    do sleep 0.02; done; }
+  until_says process_started
+  { until_says process_ended; : > "$dir/go"; } &
+  exit 0;;
 esac
 while :; do sleep 0.02; done
 )";
@@ -125,6 +132,17 @@ BOOST_AUTO_TEST_CASE(a_node_that_crashes_is_started_again) {
   BOOST_TEST((report.outcome == Outcome::kFinished));
   BOOST_TEST(has("events.jsonl", "process_lost"));
   BOOST_TEST(has("events.jsonl", "\"node\":\"die\",\"event\":\"process_restarts\""));
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_leaves_in_order_is_neither_lost_nor_started_again) {
+  auto e = experiment(std::string(kTwo) + "[[nodes]]\nname=\"leaver\"\nstages=[0]\n");
+  e.run.restarts = 3;
+  Launcher launcher(e, options(e));
+  const auto report = launcher.run();
+  BOOST_TEST(report.reason == "");
+  BOOST_TEST((report.outcome == Outcome::kFinished));
+  BOOST_TEST(!has("events.jsonl", "process_lost"));
+  BOOST_TEST(!has("events.jsonl", "process_restarts"));
 }
 
 BOOST_AUTO_TEST_CASE(a_change_of_links_is_written_for_nodes_that_follow_it) {
