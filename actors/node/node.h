@@ -62,8 +62,8 @@ class Node {
   /// As this machine reaches it: `listening`, or loopback where it listens on every address.
   virtual Endpoint reached_here() const = 0;
 
-  /// Serves until SIGTERM, SIGINT, SIGHUP, a spot notice or a StopNode message, then drains: stops taking work, writes a
-  /// snapshot, leaves. Returns the exit code: 0, or 1 when a role failed for good, or
+  /// Serves until SIGTERM, SIGINT, SIGHUP, a spot notice or a StopNode message, then drains: stops
+  /// taking work, writes a snapshot, leaves. Returns the exit code: 0, or 1 when a role failed for good, or
   /// what all roles need (links, DHT) has ended; the caller ends
   /// the process with it at once, without static destructors (std::_Exit), because CAF's idle
   /// threads still run. If the drain hangs, ends the process: actors/node/drain_times.h.

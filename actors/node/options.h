@@ -165,13 +165,14 @@ struct NodeOptions {
   std::string device = "cpu";   ///< Where its stages compute: tensor::parse_device().
   double linger_s = 120;        ///< Between the end of training and the node's own.
   double drain_limit_s = 60;    ///< From the wish that it leaves to its end; see drain_times.h.
-  /// The machine is about to go if this line for /bin/sh exits with 0, or if this file is there.
-  std::string preemption_command, preemption_file;
-  double preemption_poll_s = 5;  ///< Between two looks at them.
-  bool stays = false;            ///< Whatever linger_s: ends when it is told to only.
-  bool collects = false;         ///< It brings the run together at the end, and ends after that.
+  bool stays = false;           ///< Whatever linger_s: ends when it is told to only.
+  bool collects = false;        ///< It brings the run together at the end, and ends after that.
   /// Started by `swarm run`, which tells people how it goes and when to end.
   bool launched = false;
+  /// The machine is about to go if this line for /bin/sh exits with 0, or if this file is there.
+  std::string preemption_command, preemption_file;
+  /// Between two looks at them.
+  double preemption_poll_s = 5;
   std::string key_file;            ///< The run's key; empty: operator.key in run_folder.
   double delay_s = 0;              ///< Artificial, of each microbatch at each peer of the node.
   std::string log_level = "info";  ///< trace, debug, info, warn, error.

@@ -15,7 +15,7 @@
 namespace swarm::launch {
 namespace {
 
-/// Between vfork and exec, in the parent's memory: only async-signal-safe calls, nothing written.
+/// Between vfork and exec, in the parent's memory: only async-signal-safe calls.
 [[noreturn]] void become(char* const* arguments, int output, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -2,6 +2,7 @@
 /// mean. Pure; times are seconds of any steady clock.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "apps/launch/child_process.h"

@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <system_error>
 
 namespace swarm::launch {
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "actors/node/spot_notice.h"
 #include "apps/launch/child_process.h"
@@ -19,8 +20,7 @@ class PreemptionWatch {
   ~PreemptionWatch();
   PreemptionWatch(const PreemptionWatch&) = delete;
 
-  /// What is new at `now_s`, on a steady clock; nothing most times. Never waits; to be called more often
-  /// than every_s.
+  /// What is new at `now_s`, on a steady clock; nothing most times. Never waits.
   std::optional<actors::SpotNotice> look(double now_s);
 
  private:

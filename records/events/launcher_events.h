@@ -44,11 +44,10 @@ struct ProcessRestarts {
 };
 
 struct ProcessEnded {
-  static constexpr EventInfo kInfo{
-      "process_ended", Level::kInfo, Place::kNone, kNeedsReason,
-      "A process ended as the timeline, `[chaos]` or the end of the "
-      "run wanted, or it left in order (`drain`, a spot notice): it is "
-      "not started again."};
+  static constexpr EventInfo kInfo{"process_ended", Level::kInfo, Place::kNone, kNeedsReason,
+                                   "A process ended as the timeline, `[chaos]` or the end of the "
+                                   "run wanted, or it left in order "
+                                   "(`drain`, a spot notice): it is not started again."};
   std::string reason;
   template <class Visitor>
   void fields(Visitor& v) {

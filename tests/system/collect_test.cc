@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 
 #include "tests/system/swarm_process.h"
@@ -127,6 +128,10 @@ BOOST_FIXTURE_TEST_CASE(a_peer_with_a_spot_notice_leaves_in_order_under_load, Th
   std::ofstream(at("notice")) << "";
   BOOST_TEST(spot->wait(std::chrono::seconds(60)) == 0, spot->output());
   BOOST_TEST(std::filesystem::exists(at("notice")));
+  std::ifstream kept(at("s0-b") + "/nodes/s0-b/config.toml");
+  const std::string config{std::istreambuf_iterator<char>(kept), {}};
+  BOOST_TEST(config.find("preemption_poll_s = 0.2") != std::string::npos);
+  BOOST_TEST(config.find(at("notice")) == std::string::npos);  // it is this machine's alone
   const RunFolder left(at("s0-b") + "/nodes/s0-b");
   BOOST_TEST(left.events("preempted").size() == 1u);
   BOOST_TEST(left.events("left").size() == 1u);
