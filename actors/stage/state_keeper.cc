@@ -1,9 +1,12 @@
 #include "actors/stage/state_keeper.h"
 
 #include <caf/send.hpp>
+#include <cmath>
+#include <limits>
 
 #include "actors/net/requests.h"
 #include "actors/state/checkpointer.h"
+#include "actors/state/mirror.h"
 #include "common/names.h"
 #include "tensor/core/state_format.h"
 
@@ -15,6 +18,8 @@ namespace {
 
 /// A snapshot of a peer that leaves has this and what its bytes need.
 constexpr milliseconds kLeastLeave{10'000};
+/// A mirror that lists no files in this time hangs: a peer that starts does without.
+constexpr milliseconds kMirrorAnswers{10'000};
 /// As state_download.cc, which gives up sooner, assumes of a link [bytes/s].
 constexpr double kSlowestLink = 16u << 10;
 
@@ -236,6 +241,42 @@ Result<FrozenState> StateKeeper::still_here(Result<FrozenState> frozen) const {
 void StateKeeper::save(SnapshotWriter::Done done) {
   writer_.save(updates_.number_of_state().value_or(context_.at.applied), updates_.states_change(),
                std::move(done));
+}
+
+void StateKeeper::take_from_mirror(const std::function<void()>& then) {
+  if (!context_.deps.mirror) return then();
+  const auto nothing = [this, then] {
+    look_at_s_ = context_.now_s() + std::chrono::duration<double>(kMirrorRetry).count();
+    then();
+  };
+  const auto failed = [this, nothing](const caf::error& error) {
+    context_.record(records::MirrorFailed{from_caf(error)});
+    nothing();
+  };
+  const auto taken = [this, then, nothing](bool some) { some ? writer_.list(then) : nothing(); };
+  const auto offered = [this, nothing, failed, taken](bool some) {
+    if (!some) return nothing();
+    context_.self->request(context_.deps.mirror, writer_.limit(state_bytes()), take_atom::value)
+        .then(taken, failed);
+  };
+  context_.self->request(context_.deps.mirror, kMirrorAnswers, offers_atom::value)
+      .then(offered, failed);
+}
+
+void StateKeeper::take_another() {
+  if (!context_.deps.mirror || context_.at.has_state || context_.now_s() < look_at_s_) return;
+  look_at_s_ = std::numeric_limits<double>::infinity();  // until this is over
+  take_from_mirror([this] {
+    if (std::isfinite(look_at_s_)) return;
+    look_at_s_ = 0;
+    context_.host->register_peer();
+  });
+}
+
+void StateKeeper::mirrored(const std::function<void()>& then) {
+  if (!context_.deps.mirror) return then();
+  context_.self->request(context_.deps.mirror, leave_limit(), mirror_atom::value)
+      .then([then] { then(); }, [then](const caf::error&) { then(); });
 }
 
 void StateKeeper::copy(SnapshotWriter::Frozen done) {

@@ -40,6 +40,13 @@ class StateKeeper {
   const SnapshotWriter& writer() const { return writer_; }
   /// How long the snapshot of a peer that leaves is waited for: its own bytes decide.
   std::chrono::milliseconds leave_limit() const;
+  /// The newest snapshot that the mirror has and the node's disk lacks is copied there; then calls, whatever
+  /// came of it.
+  void take_from_mirror(const std::function<void()>& then);
+  /// The swarm waits for snapshots that go together: likewise an older one, if there is no state yet.
+  void take_another();
+  /// Calls when the mirror has what is on the disk, or has failed, or after leave_limit().
+  void mirrored(const std::function<void()>& then);
   /// A copy for a neighbour. Errors: kNotReady.
   caf::result<FrozenState> freeze();
 
@@ -99,6 +106,7 @@ class StateKeeper {
   routing::ToldState told_;
   StateLearner learner_;
   SnapshotWriter writer_;
+  double look_at_s_ = 0;  ///< When take_another() looks again.
 };
 
 }  // namespace swarm::actors
