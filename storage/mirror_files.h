@@ -8,9 +8,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "common/result.h"
@@ -57,6 +61,21 @@ inline Result<std::vector<MirrorFile>> list_mirror(const std::string& folder) {
       files.push_back(*file);
   if (error) return Error{ErrorCode::kIo, "cannot list " + folder + ": " + error.message()};
   return files;
+}
+
+/// Step and history.
+using MirrorPlace = std::pair<uint64_t, uint64_t>;
+using MirrorPlaces = std::set<MirrorPlace, std::greater<>>;  ///< Newest first.
+
+/// The steps that are *complete*: the mirror has them of every stage, in one history.
+inline MirrorPlaces complete_places(const std::vector<MirrorFile>& files, uint32_t num_stages) {
+  std::map<MirrorPlace, std::set<uint32_t>> stages;
+  for (const MirrorFile& file : files)
+    if (file.stage < num_stages) stages[{file.step, file.history}].insert(file.stage);
+  MirrorPlaces complete;
+  for (const auto& [place, there] : stages)
+    if (there.size() == num_stages) complete.insert(place);
+  return complete;
 }
 
 }  // namespace swarm::storage

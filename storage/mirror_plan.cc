@@ -1,7 +1,6 @@
 #include "storage/mirror_plan.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -9,22 +8,9 @@
 namespace swarm::storage {
 namespace {
 
-/// Step and history: what the files of one complete step share.
-using Place = std::pair<uint64_t, uint64_t>;
+using Place = MirrorPlace;
+
 Place place_of(const MirrorFile& file) { return {file.step, file.history}; }
-
-/// Newest first.
-using Places = std::set<Place, std::greater<>>;
-
-Places complete_places(const MirrorFiles& files, uint32_t num_stages) {
-  std::map<Place, std::set<uint32_t>> stages;
-  for (const MirrorFile& file : files)
-    if (file.stage < num_stages) stages[place_of(file)].insert(file.stage);
-  Places complete;
-  for (const auto& [place, there] : stages)
-    if (there.size() == num_stages) complete.insert(place);
-  return complete;
-}
 
 bool has(const MirrorFiles& files, const MirrorFile& file) {
   return std::find(files.begin(), files.end(), file) != files.end();
@@ -41,7 +27,7 @@ MirrorFiles complete_files(const MirrorFiles& files, uint32_t stage, uint32_t nu
 
 std::optional<MirrorFile> to_write(const MirrorFiles& own, const MirrorFiles& files, uint32_t stage,
                                    uint32_t num_stages) {
-  const Places complete = complete_places(files, num_stages);
+  const MirrorPlaces complete = complete_places(files, num_stages);
   const uint64_t oldest = complete.empty() ? 0 : complete.begin()->first;
   MirrorFiles missing;
   uint64_t newest = 0;
@@ -61,9 +47,9 @@ std::optional<MirrorFile> to_write(const MirrorFiles& own, const MirrorFiles& fi
 
 MirrorFiles to_prune(const MirrorFile& written, const MirrorFiles& files, uint32_t num_stages,
                      uint32_t keep) {
-  const Places complete = complete_places(files, num_stages);
+  const MirrorPlaces complete = complete_places(files, num_stages);
   const uint64_t newest_complete = complete.empty() ? 0 : complete.begin()->first;
-  Places kept;
+  MirrorPlaces kept;
   for (const Place& place : complete)
     if (kept.size() < keep) kept.insert(place);
   std::map<uint32_t, std::set<uint64_t, std::greater<>>> waiting;  // by stage
@@ -84,10 +70,13 @@ MirrorFiles to_prune(const MirrorFile& written, const MirrorFiles& files, uint32
 }
 
 std::optional<MirrorFile> to_take(const MirrorFiles& files, uint32_t stage, uint32_t num_stages,
-                                  std::optional<uint64_t> newest_own,
-                                  std::optional<uint64_t> before) {
-  for (const MirrorFile& file : complete_files(files, stage, num_stages))
-    if ((!newest_own || file.step > *newest_own) && (!before || file.step < *before)) return file;
+                                  const std::vector<uint64_t>& own, const TakeLimits& limits) {
+  const uint64_t newest = own.empty() ? 0 : *std::max_element(own.begin(), own.end());
+  for (const MirrorFile& file : complete_files(files, stage, num_stages)) {
+    const bool there = std::find(own.begin(), own.end(), file.step) != own.end();
+    const bool older = limits.newer_only && file.step < newest;
+    if (!there && !older && (!limits.before || file.step < *limits.before)) return file;
+  }
   return std::nullopt;
 }
 

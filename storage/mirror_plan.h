@@ -1,7 +1,6 @@
 /// Which snapshots a peer brings to the mirror, which it deletes there, and which it takes from it.
 ///
-/// Pure: files are what list_mirror() says. A step is *complete* when the mirror has it of every
-/// stage, in one history. Peers do not talk about it: each looks at what is there.
+/// Pure: files are what list_mirror() says. Peers do not talk about it: each looks at what is there.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +29,14 @@ std::optional<MirrorFile> to_write(const MirrorFiles& own, const MirrorFiles& fi
 MirrorFiles to_prune(const MirrorFile& written, const MirrorFiles& files, uint32_t num_stages,
                      uint32_t keep);
 
-/// The newest file of the stage that is of a complete step, newer than `newest_own` and older than
-/// `before`: what a peer without it takes.
+struct TakeLimits {
+  bool newer_only = true;            ///< Than all of the peer's own.
+  std::optional<uint64_t> before{};  ///< Only older steps than this.
+};
+
+/// The newest file of the stage that is of a complete step and not one of the peer's `own` steps: what it
+/// takes.
 std::optional<MirrorFile> to_take(const MirrorFiles& files, uint32_t stage, uint32_t num_stages,
-                                  std::optional<uint64_t> newest_own,
-                                  std::optional<uint64_t> before);
+                                  const std::vector<uint64_t>& own, const TakeLimits& limits);
 
 }  // namespace swarm::storage

@@ -1,7 +1,6 @@
 #include "actors/stage/state_keeper.h"
 
 #include <caf/send.hpp>
-#include <cmath>
 #include <limits>
 
 #include "actors/net/requests.h"
@@ -20,6 +19,8 @@ namespace {
 constexpr milliseconds kLeastLeave{10'000};
 /// A mirror that lists no files in this time hangs: a peer that starts does without.
 constexpr milliseconds kMirrorAnswers{10'000};
+/// The swarm is waited for so long before another snapshot is taken from the mirror.
+constexpr double kPatience_s = 5;
 /// As state_download.cc, which gives up sooner, assumes of a link [bytes/s].
 constexpr double kSlowestLink = 16u << 10;
 
@@ -243,33 +244,37 @@ void StateKeeper::save(SnapshotWriter::Done done) {
                std::move(done));
 }
 
-void StateKeeper::take_from_mirror(const std::function<void()>& then) {
-  if (!context_.deps.mirror) return then();
-  const auto nothing = [this, then] {
-    look_at_s_ = context_.now_s() + std::chrono::duration<double>(kMirrorRetry).count();
-    then();
-  };
-  const auto failed = [this, nothing](const caf::error& error) {
+void StateKeeper::take(bool any, const std::function<void(bool taken)>& then) {
+  const auto failed = [this, then](const caf::error& error) {
     context_.record(records::MirrorFailed{from_caf(error)});
-    nothing();
+    then(false);
   };
-  const auto taken = [this, then, nothing](bool some) { some ? writer_.list(then) : nothing(); };
-  const auto offered = [this, nothing, failed, taken](bool some) {
-    if (!some) return nothing();
-    context_.self->request(context_.deps.mirror, writer_.limit(state_bytes()), take_atom::value)
+  const auto taken = [this, then](bool some) {
+    if (!some) return then(false);
+    writer_.list([then] { then(true); });
+  };
+  const auto offered = [this, any, then, failed, taken](bool some) {
+    if (!some) return then(false);
+    context_.self
+        ->request(context_.deps.mirror, writer_.limit(state_bytes()), take_atom::value, any)
         .then(taken, failed);
   };
-  context_.self->request(context_.deps.mirror, kMirrorAnswers, offers_atom::value)
+  context_.self->request(context_.deps.mirror, kMirrorAnswers, offers_atom::value, any)
       .then(offered, failed);
+}
+
+void StateKeeper::take_from_mirror(const std::function<void()>& then) {
+  if (!context_.deps.mirror) return then();
+  look_at_s_ = context_.now_s() + kPatience_s;
+  take(/*any=*/false, [then](bool) { then(); });
 }
 
 void StateKeeper::take_another() {
   if (!context_.deps.mirror || context_.at.has_state || context_.now_s() < look_at_s_) return;
   look_at_s_ = std::numeric_limits<double>::infinity();  // until this is over
-  take_from_mirror([this] {
-    if (std::isfinite(look_at_s_)) return;
-    look_at_s_ = 0;
-    context_.host->register_peer();
+  take(/*any=*/true, [this](bool taken) {
+    look_at_s_ = context_.now_s() + (taken ? 0 : kMirrorRetry.count());
+    if (taken) context_.host->register_peer();
   });
 }
 

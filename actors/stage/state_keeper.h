@@ -43,7 +43,8 @@ class StateKeeper {
   /// The newest snapshot that the mirror has and the node's disk lacks is copied there; then calls, whatever
   /// came of it.
   void take_from_mirror(const std::function<void()>& then);
-  /// The swarm waits for snapshots that go together: likewise an older one, if there is no state yet.
+  /// The swarm waits for snapshots that go together: if there is no state yet and that lasts, one more, of
+  /// whatever step.
   void take_another();
   /// Calls when the mirror has what is on the disk, or has failed, or after leave_limit().
   void mirrored(const std::function<void()>& then);
@@ -99,6 +100,7 @@ class StateKeeper {
   std::function<Result<FrozenState>(tensor::Stage&)> freeze_job() const;
   Result<FrozenState> still_here(Result<FrozenState> frozen) const;
   void copy(SnapshotWriter::Frozen done);
+  void take(bool any, const std::function<void(bool taken)>& then);
 
   StageContext& context_;
   StageUpdates& updates_;

@@ -114,22 +114,21 @@ struct MirrorState {
 
   // -- from the mirror
 
-  /// From the newest to the oldest of those that the store lacks, then from the newest again.
-  Result<std::optional<MirrorFile>> on_offer() {
+  /// From the newest to the oldest, then from the newest again. `any`: also older than what the store has.
+  Result<std::optional<MirrorFile>> offer(bool any) {
     const auto steps = deps->store->steps(stream());
     if (!steps) return steps.error();
     const auto files = folder->list();
     if (!files) return files.error();
-    if (!looked_at) newest_own = steps->empty() ? std::nullopt : std::optional(steps->front());
     const auto file =
-        storage::to_take(*files, deps->stage.value(), deps->num_stages, newest_own, looked_at);
+        storage::to_take(*files, deps->stage.value(), deps->num_stages, *steps, {!any, looked_at});
     if (!file) looked_at.reset();
     return file;
   }
 
-  bool take() {
+  bool take(bool any) {
     for (;;) {
-      const auto file = on_offer();
+      const auto file = offer(any);
       if (!file) failed(file.error());
       if (!file || !*file) return false;
       looked_at = (*file)->step;
@@ -143,7 +142,8 @@ struct MirrorState {
     if (state && tensor::history_of(*state) != file.history)
       state = Error{ErrorCode::kCorruptCheckpoint, "the snapshot is of another history"};
     if (state) {
-      const Status stored = deps->store->put({stream(), file.step}, *state, deps->keep);
+      // The next snapshot prunes.
+      const Status stored = deps->store->put({stream(), file.step}, *state, UINT32_MAX);
       if (!stored) return failed(stored.error()), false;
       record(file.step, records::MirrorTaken{state->size(), since(began)});
       return true;
@@ -159,7 +159,6 @@ struct MirrorState {
   std::optional<caf::actor_clock::time_point> told;  ///< A failure, when; none since a success.
   bool waits = false;                                ///< For kMirrorRetry.
   std::optional<uint64_t> looked_at;                 ///< The step that take() was at last.
-  std::optional<uint64_t> newest_own;  ///< In the store, before the first that was taken.
 };
 
 caf::behavior mirror(MirrorState::Self* self, const MirrorDeps& deps) {
@@ -170,12 +169,12 @@ caf::behavior mirror(MirrorState::Self* self, const MirrorDeps& deps) {
         self->state.waits = false;
         self->state.write_all();
       },
-      [self](offers_atom) -> caf::result<bool> {
-        const auto file = self->state.on_offer();
+      [self](offers_atom, bool any) -> caf::result<bool> {
+        const auto file = self->state.offer(any);
         if (!file) return to_caf(file.error());
         return file->has_value();
       },
-      [self](take_atom) { return self->state.take(); },
+      [self](take_atom, bool any) { return self->state.take(any); },
   };
 }
 

@@ -1,12 +1,13 @@
 /// Copies a stage's snapshots to the mirror, once they are durable in the node's own store, and takes from
 /// it what that store lacks (docs/checkpoint_format.md). One per stage server, where there is a mirror.
 ///
-///   mail            reply      errors
-///   (mirror_atom)   -          none: what fails is an event, and tried again later. Answered when all
-///                              that can be written now is
-///   (offers_atom)   bool       kIo; whether there is something to take
-///   (take_atom)     bool       none: whether a snapshot was taken, the newest; with the next call an older
-///                              one. What is damaged is told and passed over
+///   mail                     reply      errors
+///   (mirror_atom)            -          none: what fails is an event, and tried again later. Answered when
+///                                       all that can be written now is
+///   (offers_atom, bool any)  bool       kIo; whether there is something to take, newer than what the
+///                                       store has or `any` that it has not
+///   (take_atom, bool any)    bool       none: whether a snapshot was taken, the newest; with the next
+///                                       call an older one. What is damaged is told and passed over
 ///
 /// Thread  detached in a running node, because the mirror blocks for as long as it likes; pooled in
 ///         tests. Nobody who trains waits for it.

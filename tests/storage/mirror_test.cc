@@ -103,13 +103,15 @@ BOOST_AUTO_TEST_CASE(the_newest_complete_steps_are_kept) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(what_is_taken_is_complete_and_newer_than_the_own) {
+BOOST_AUTO_TEST_CASE(what_is_taken_is_complete_and_not_there) {
   const auto files = with(both({20, 40}), {at(60, 0)});
   BOOST_TEST((to_take(files, 0, 2, {}, {}) == at(40, 0)));
-  BOOST_TEST((to_take(files, 1, 2, 20, {}) == at(40, 1)));
-  BOOST_TEST(!to_take(files, 0, 2, 40, {}));
-  BOOST_TEST((to_take(files, 0, 2, {}, 40) == at(20, 0)));
-  BOOST_TEST(!to_take(files, 0, 2, {}, 20));
+  BOOST_TEST((to_take(files, 1, 2, {20}, {}) == at(40, 1)));
+  BOOST_TEST(!to_take(files, 0, 2, {40}, {}));
+  BOOST_TEST(!to_take(files, 0, 2, {80, 60}, {}));
+  BOOST_TEST((to_take(files, 0, 2, {80, 40}, {false, {}}) == at(20, 0)));
+  BOOST_TEST((to_take(files, 0, 2, {80}, {false, 40}) == at(20, 0)));
+  BOOST_TEST(!to_take(files, 0, 2, {80}, {false, 20}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
