@@ -73,7 +73,7 @@ struct StageServerDeps {
   std::shared_ptr<records::KeptText> text = std::make_shared<records::KeptText>();
   FaultOptions faults;
   caf::actor links, dht, compute, averager, state_transfer, checkpointer;
-  caf::actor mirror;  ///< Null: there is none.
+  caf::actor mirror;                 ///< Null: there is none.
   std::shared_ptr<EventLog> events;  ///< Shared by all actors of the node.
 };
 

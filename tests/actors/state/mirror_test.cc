@@ -5,7 +5,11 @@
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
+#include <string>
 
+#include "storage/mirror_plan.h"
 #include "tests/storage/storage_fixtures.h"
 #include "tests/support/sim_swarm.h"
 
