@@ -85,7 +85,6 @@ struct MirrorState {
     const Status written = folder->write(file, *state);
     if (written.code() == ErrorCode::kAlreadyExists) return {};
     if (!written) return written;
-    told.reset();
     record(file.step, records::MirrorWritten{state->size(), since(began)});
     return {};
   }
@@ -156,7 +155,7 @@ struct MirrorState {
   Self* self = nullptr;
   std::optional<MirrorDeps> deps;
   std::optional<storage::MirrorFolder> folder;
-  std::optional<caf::actor_clock::time_point> told;  ///< A failure, when; none since a success.
+  std::optional<caf::actor_clock::time_point> told;  ///< When failed() has said so.
   bool waits = false;                                ///< For kMirrorRetry.
   std::optional<uint64_t> looked_at;                 ///< The step that take() was at last.
 };

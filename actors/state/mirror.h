@@ -33,7 +33,7 @@ using offers_atom = caf::atom_constant<caf::atom("offers")>;
 using take_atom = caf::atom_constant<caf::atom("take")>;
 
 constexpr std::chrono::seconds kMirrorRetry{60};
-/// A failure that lasts is told so often.
+/// Failures are told no more often.
 constexpr std::chrono::minutes kMirrorTold{10};
 
 struct MirrorDeps {

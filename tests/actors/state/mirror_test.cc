@@ -119,7 +119,6 @@ BOOST_FIXTURE_TEST_CASE(who_has_its_own_snapshots_takes_nothing, Mirrored) {
 BOOST_FIXTURE_TEST_CASE(a_mirror_that_takes_nothing_is_told_and_stops_nobody, Mirrored) {
   fs::create_directory(folder.path() + "/none");
   checkpoint.mirror = folder.path() + "/none/mirror";
-  for (const auto& [name, stage] : peers) Swarm::add_peer(name, stage, {50ms, 1ms});
   start_peers();
   BOOST_TEST(run_to_end(3600s));
   const size_t told = events->count("mirror_failed");
