@@ -21,6 +21,7 @@ constexpr RoleRow kRoles[] = {
     {Role::kCheckpointer, "checkpointer", true},
     {Role::kAverager, "averager", true},
     {Role::kState, "state", true},
+    {Role::kMirror, "mirror", true},
     {Role::kCoordinator, "coordinator", false},
     {Role::kTrainer, "trainer", false},
     {Role::kVoter, "voter", false},

@@ -48,6 +48,7 @@ enum class Role : uint8_t {
   kCheckpointer,  ///< Writes and reads its snapshots.
   kAverager,      ///< Takes part in its all-reduce.
   kState,         ///< Hands its state to neighbours and fetches theirs.
+  kMirror,        ///< Copies its snapshots to a folder, and back.
   kCoordinator,
   kTrainer,
   kVoter,  ///< Its node's, for all its roles.

@@ -322,6 +322,10 @@ void add_roles(ExperimentBuilder& b) {
         "Newest snapshots kept per stage; the newest that every stage has is kept besides.");
   b.add("store", AT(base.checkpoint.store), one_of(storage::store_names()),
         "What keeps the snapshots in a node's folder.");
+  b.add("mirror", AT(base.checkpoint.mirror), {},
+        "A folder, such as a mounted bucket, to which each stage's snapshots are copied, for "
+        "machines "
+        "that are lost with their disks; it must exist. Empty: none.");
   b.section("trainer", false);
   b.add(
       "max_in_flight", AT(base.trainer_options.max_in_flight), in(1, 100000),

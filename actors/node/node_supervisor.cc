@@ -88,9 +88,9 @@ class SupervisorState {
     return result;
   }
 
-  /// Compute actors and checkpointers are busy or blocked for long and have no state to tell.
+  /// Compute actors, checkpointers and mirrors are busy or blocked for long and have no state to tell.
   static bool is_described(Role role) {
-    return role != Role::kCompute && role != Role::kCheckpointer;
+    return role != Role::kCompute && role != Role::kCheckpointer && role != Role::kMirror;
   }
 
   /// The roles that have something to hand over.

@@ -63,6 +63,7 @@ struct CheckpointOptions {
   uint32_t every_steps = 20;  ///< 0: only at the end and on demand.
   uint32_t keep = 3;          ///< Newest snapshots kept per stage.
   storage::StoreKind store = storage::StoreKind::kRocksdb;
+  std::string mirror{};  ///< A folder that outlives the machines; empty: none.
 };
 
 enum class TrainingMode : uint8_t {

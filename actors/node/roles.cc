@@ -14,6 +14,7 @@
 #include "actors/state/checkpointer.h"
 #include "actors/state/kept_chunks.h"
 #include "actors/state/kept_ranges.h"
+#include "actors/state/mirror.h"
 #include "actors/state/state_transfer.h"
 #include "actors/trainer/trainer.h"
 #include "common/strong_id.h"
@@ -108,6 +109,20 @@ caf::actor spawn_state_transfer_of(const RoleContext& context, const PeerId& pee
   return spawn_state_transfer(*context.system, std::move(deps));
 }
 
+caf::actor spawn_mirror_of(const RoleContext& context, Stage stage) {
+  const NodeOptions& options = context.options;
+  MirrorDeps deps;
+  deps.options = {options.checkpoint.mirror, options.run_id, options.config_fingerprint,
+                  options.name};
+  deps.stage = stage;
+  deps.num_stages = static_cast<uint32_t>(options.num_stages);
+  deps.keep = options.checkpoint.keep;
+  deps.store = context.store;
+  deps.events = context.events;
+  deps.detached = context.detached;
+  return spawn_mirror(*context.system, std::move(deps));
+}
+
 /// What a microbatch takes until it is answered. The last stage answers at once and keeps nothing.
 void tell_memory(const NodeOptions& options, int32_t stage, StageServerDeps& deps) {
   if (stage == options.num_stages - 1) return;
@@ -146,6 +161,8 @@ RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t
                     {name.with(Role::kCheckpointer), deps.checkpointer},
                     {name.with(Role::kAverager), deps.averager},
                     {name.with(Role::kState), deps.state_transfer}};
+  if (!options.checkpoint.mirror.empty())
+    actors[name.with(Role::kMirror)] = deps.mirror = spawn_mirror_of(context, stage);
   actors[name] = spawn_stage_server(*context.system, std::move(deps));
   return actors;
 }

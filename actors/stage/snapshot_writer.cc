@@ -9,6 +9,7 @@
 #include "actors/net/local.h"
 #include "actors/net/requests.h"
 #include "actors/state/checkpointer.h"
+#include "actors/state/mirror.h"
 
 namespace swarm::actors {
 
@@ -91,6 +92,7 @@ void SnapshotWriter::written(Step step, routing::History history, uint64_t bytes
   context_.deps.events->record(context_.deps.stage.value(), static_cast<int64_t>(step.value()),
                                records::Checkpointed{records::seconds_as_millis(took_s)});
   pin();  // it may be the one that was named while it was written
+  if (context_.deps.mirror) caf::anon_send(context_.deps.mirror, mirror_atom::value);
   list();
   context_.host->register_peer();  // the coordinator waits for it before the next one
 }
@@ -116,27 +118,31 @@ void SnapshotWriter::pin() const {
     caf::anon_send(context_.deps.checkpointer, pin_atom::value, context_.stream(), keep_->value());
 }
 
-void SnapshotWriter::list() {
+void SnapshotWriter::list(const std::function<void()>& then) {
   context_.self
       ->request(context_.deps.checkpointer, context_.deps.options.disk_limit, list_atom::value,
                 context_.stream())
       .then(
-          [this](const std::vector<uint64_t>& steps) {
-            listed(std::vector<Step>(steps.begin(), steps.end()));
+          [this, then](const std::vector<uint64_t>& steps) {
+            listed(std::vector<Step>(steps.begin(), steps.end()), then);
           },
-          [this](const caf::error& error) {
+          [this, then](const caf::error& error) {
             context_.record(records::CheckpointFailed{from_caf(error)});
+            then();
           });
 }
 
 /// What an earlier process wrote says in its head of which history it is. Nothing is offered before
 /// that is known.
-void SnapshotWriter::listed(const std::vector<Step>& steps) {
+void SnapshotWriter::listed(const std::vector<Step>& steps, const std::function<void()>& then) {
   const auto untold = snapshots_.untold(steps);
-  if (!untold) return snapshots_.listed(steps);
-  const auto told = [this, steps, step = *untold](uint64_t history) {
+  if (!untold) {
+    snapshots_.listed(steps);
+    return then();
+  }
+  const auto told = [this, steps, then, step = *untold](uint64_t history) {
     snapshots_.told(step, routing::History(history));
-    listed(steps);
+    listed(steps, then);
   };
   context_.self
       ->request(context_.deps.checkpointer, context_.deps.options.disk_limit, history_atom::value,

@@ -32,8 +32,8 @@ class SnapshotWriter {
   /// The coordinator, that of coordinator->term(), says which is not to be pruned. An older word is heeded no more.
   void keep(const KeepStep& keep);
 
-  /// Asks the disk anew.
-  void list();
+  /// Asks the disk anew, then calls.
+  void list(const std::function<void()>& then = [] {});
   /// The swarm goes on from `applied`: newer ones belong to a history that was given up.
   void forget_newer(Step applied);
   routing::SnapshotList& snapshots() { return snapshots_; }
@@ -51,7 +51,7 @@ class SnapshotWriter {
   void write(const FrozenState& frozen);
   void watch(uint64_t write, std::chrono::milliseconds limit);
   void written(Step step, routing::History history, uint64_t bytes, double took_s);
-  void listed(const std::vector<Step>& steps);
+  void listed(const std::vector<Step>& steps, const std::function<void()>& then);
   void failed(const Error& why);
   void pin() const;
 

@@ -44,8 +44,10 @@ void StageServerState::make_stage() {
       .then(
           [this](uint64_t num_parameters) {
             context_->num_parameters = num_parameters;
-            enter(At::kRegistering, "the stage is made");
-            on_tick();
+            keeper_->take_from_mirror([this] {
+              enter(At::kRegistering, "the stage is made");
+              on_tick();
+            });
           },
           [this](const caf::error& error) {
             context_->record(records::PeerFailed{from_caf(error)});
@@ -200,7 +202,7 @@ caf::result<bool> StageServerState::on_drain() {
     context_->phase.saved();
     for (auto& waiting : std::exchange(leaving_, {})) waiting.deliver(true);
   };
-  keeper_->save([saved](const Status&) { saved(); });
+  keeper_->save([this, saved](const Status&) { keeper_->mirrored(saved); });
   self_->delayed_send(self_, keeper_->leave_limit(), run_later_atom::value, LocalTask(saved));
   return promise;
 }

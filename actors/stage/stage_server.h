@@ -69,6 +69,7 @@ struct StageServerDeps {
   StageServerOptions options;
   StateTransferOptions state_transfer_options;
   DhtOptions dht_options;
+  caf::actor mirror;  ///< Null: there is none.
   /// The run's, as the node was told; shared by all actors of the node.
   std::shared_ptr<records::KeptText> text = std::make_shared<records::KeptText>();
   FaultOptions faults;

@@ -91,6 +91,7 @@ void StageServerState::obey(Step as_of, const proto::RegisterPeerReply& verdict)
       return;
     case Reply::VERDICT_WAIT:
       if (context_->phase.learns()) keeper_->settle_learned();
+      keeper_->take_another();
       stop_serving(verdict.reason());
       return register_later(
           milliseconds(std::clamp<uint32_t>(verdict.retry_after_ms(), 20, 2'000)));

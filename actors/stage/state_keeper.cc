@@ -1,9 +1,11 @@
 #include "actors/stage/state_keeper.h"
 
 #include <caf/send.hpp>
+#include <limits>
 
 #include "actors/net/requests.h"
 #include "actors/state/checkpointer.h"
+#include "actors/state/mirror.h"
 #include "common/names.h"
 #include "tensor/core/state_format.h"
 
@@ -15,6 +17,10 @@ namespace {
 
 /// A snapshot of a peer that leaves has this and what its bytes need.
 constexpr milliseconds kLeastLeave{10'000};
+/// A mirror that lists no files in this time hangs: a peer that starts does without.
+constexpr milliseconds kMirrorAnswers{10'000};
+/// The swarm is waited for so long before another snapshot is taken from the mirror.
+constexpr double kPatience_s = 5;
 /// As state_download.cc, which gives up sooner, assumes of a link [bytes/s].
 constexpr double kSlowestLink = 16u << 10;
 
@@ -236,6 +242,46 @@ Result<FrozenState> StateKeeper::still_here(Result<FrozenState> frozen) const {
 void StateKeeper::save(SnapshotWriter::Done done) {
   writer_.save(updates_.number_of_state().value_or(context_.at.applied), updates_.states_change(),
                std::move(done));
+}
+
+void StateKeeper::take(bool any, const std::function<void(bool taken)>& then) {
+  const auto failed = [this, then](const caf::error& error) {
+    context_.record(records::MirrorFailed{from_caf(error)});
+    then(false);
+  };
+  const auto taken = [this, then](bool some) {
+    if (!some) return then(false);
+    writer_.list([then] { then(true); });
+  };
+  const auto offered = [this, any, then, failed, taken](bool some) {
+    if (!some) return then(false);
+    context_.self
+        ->request(context_.deps.mirror, writer_.limit(state_bytes()), take_atom::value, any)
+        .then(taken, failed);
+  };
+  context_.self->request(context_.deps.mirror, kMirrorAnswers, offers_atom::value, any)
+      .then(offered, failed);
+}
+
+void StateKeeper::take_from_mirror(const std::function<void()>& then) {
+  if (!context_.deps.mirror) return then();
+  look_at_s_ = context_.now_s() + kPatience_s;
+  take(/*any=*/false, [then](bool) { then(); });
+}
+
+void StateKeeper::take_another() {
+  if (!context_.deps.mirror || context_.at.has_state || context_.now_s() < look_at_s_) return;
+  look_at_s_ = std::numeric_limits<double>::infinity();  // until this is over
+  take(/*any=*/true, [this](bool taken) {
+    look_at_s_ = context_.now_s() + (taken ? 0 : kMirrorRetry.count());
+    if (taken) context_.host->register_peer();
+  });
+}
+
+void StateKeeper::mirrored(const std::function<void()>& then) {
+  if (!context_.deps.mirror) return then();
+  context_.self->request(context_.deps.mirror, leave_limit(), mirror_atom::value)
+      .then([then] { then(); }, [then](const caf::error&) { then(); });
 }
 
 void StateKeeper::copy(SnapshotWriter::Frozen done) {

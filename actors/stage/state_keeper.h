@@ -40,6 +40,14 @@ class StateKeeper {
   const SnapshotWriter& writer() const { return writer_; }
   /// How long the snapshot of a peer that leaves is waited for: its own bytes decide.
   std::chrono::milliseconds leave_limit() const;
+  /// The newest snapshot that the mirror has and the node's disk lacks is copied there; then calls, whatever
+  /// came of it.
+  void take_from_mirror(const std::function<void()>& then);
+  /// The swarm waits for snapshots that go together: if there is no state yet and that lasts, one more, of
+  /// whatever step.
+  void take_another();
+  /// Calls when the mirror has what is on the disk, or has failed, or after leave_limit().
+  void mirrored(const std::function<void()>& then);
   /// A copy for a neighbour. Errors: kNotReady.
   caf::result<FrozenState> freeze();
 
@@ -92,6 +100,7 @@ class StateKeeper {
   std::function<Result<FrozenState>(tensor::Stage&)> freeze_job() const;
   Result<FrozenState> still_here(Result<FrozenState> frozen) const;
   void copy(SnapshotWriter::Frozen done);
+  void take(bool any, const std::function<void(bool taken)>& then);
 
   StageContext& context_;
   StageUpdates& updates_;
@@ -99,6 +108,7 @@ class StateKeeper {
   routing::ToldState told_;
   StateLearner learner_;
   SnapshotWriter writer_;
+  double look_at_s_ = 0;  ///< When take_another() looks again.
 };
 
 }  // namespace swarm::actors

@@ -73,6 +73,8 @@ std::string take_over(const std::string& folder, const config::Experiment& exper
 /// Empty if what the run left behind is out of the way. It may learn from another text now, and with
 /// other settings.
 std::string begin_anew(const std::string& folder, const config::Experiment& experiment) {
+  // First: what stays there would be gone on from.
+  if (const auto moved = launch::set_mirror_aside(experiment); !moved) return moved.error().detail;
   const auto aside = launch::set_history_aside(folder);
   if (!aside) return aside.error().detail;
   std::printf("begins anew at step 0; what was there lies in %s/\n", aside->c_str());

@@ -16,6 +16,7 @@
 #include "records/fields.h"
 #include "records/files.h"
 #include "records/segments.h"
+#include "storage/mirror_files.h"
 #include "storage/options.h"
 
 namespace swarm::launch {
@@ -92,6 +93,10 @@ std::string missing_databases(const std::string& folder, const config::Experimen
     if (fs::exists(folder + "/nodes/" + node.name + "/" + heads[kind], error))
       left.insert(node.stages.begin(), node.stages.end());
   }
+  const auto& mirror = experiment.base.checkpoint.mirror;
+  const auto files = storage::list_mirror(storage::mirror_folder(mirror, experiment.base.run_id));
+  const auto num_stages = static_cast<uint32_t>(experiment.base.num_stages);
+  if (!mirror.empty() && files && !storage::complete_places(*files, num_stages).empty()) return "";
   std::string missing;
   for (const int32_t stage : stages)
     if (left.count(stage) == 0) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", stage);
@@ -119,6 +124,16 @@ Result<std::string> set_history_aside(const std::string& folder) {
   if (error)
     return Error{ErrorCode::kIo, "cannot move what is in " + folder + ": " + error.message()};
   return to;
+}
+
+Status set_mirror_aside(const config::Experiment& experiment) {
+  const auto& mirror = experiment.base.checkpoint.mirror;
+  const std::string folder = storage::mirror_folder(mirror, experiment.base.run_id);
+  std::error_code error;
+  if (mirror.empty() || !std::filesystem::exists(folder, error)) return {};
+  std::filesystem::rename(folder, folder + ".before-" + utc_now(), error);
+  if (error) return Error{ErrorCode::kIo, "cannot move " + folder + ": " + error.message()};
+  return {};
 }
 
 Status write_node_file(const std::string& node_folder, const NodeFile& file) {

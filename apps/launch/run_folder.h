@@ -22,13 +22,17 @@ Status check_run_folder(const std::string& folder);
 /// for each).
 Result<config::Experiment> read_experiment_of(const std::string& folder);
 
-/// Why a run that has closed steps cannot go on: the stages of which no node has a database left. "": it
-/// may; whether what the databases hold suffices is seen when their nodes have opened them.
+/// Why a run that has closed steps cannot go on: the stages of which no node has a database left, if
+/// the mirror has no complete step. "": it may; whether what the databases hold suffices is seen when their nodes have opened them.
 std::string missing_databases(const std::string& folder, const config::Experiment& experiment);
 
 /// What a run in the folder has left behind is moved to its "before-TIME/"; config.toml and the run's key
 /// stay. Returns that folder. Requires that no process works in it. Errors: kIo.
 Result<std::string> set_history_aside(const std::string& folder);
+
+/// The files that the mirror has of the run make room for those of a run that begins anew under its id.
+/// Errors: kIo.
+Status set_mirror_aside(const config::Experiment& experiment);
 
 /// What a node says of itself once it listens: <node folder>/node.json.
 struct NodeFile {

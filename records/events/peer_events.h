@@ -231,6 +231,57 @@ struct CheckpointFailed {
   }
 };
 
+struct MirrorWritten {
+  static constexpr EventInfo kInfo{"mirror_written", Level::kInfo, Place::kNone, kPlain,
+                                   "The stage's snapshot of `step` is in the mirror."};
+  uint64_t bytes = 0;
+  Millis took{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("bytes", bytes, "of the snapshot");
+    v("took_ms", took, "from the peer's own disk to the mirror");
+  }
+};
+
+struct MirrorFailed {
+  static constexpr EventInfo kInfo{"mirror_failed", Level::kError, Place::kTrouble,
+                                   kRemarkable | kNeedsReason,
+                                   "The mirror cannot be written or read; training goes on and it "
+                                   "is tried again. Told every 10 minutes while it lasts."};
+  Error error{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("error", error, "what failed");
+  }
+};
+
+struct MirrorTaken {
+  static constexpr EventInfo kInfo{"mirror_taken", Level::kInfo, Place::kRecovery, kRemarkable,
+                                   "The peer's own disk had no such snapshot: it was copied from "
+                                   "the mirror."};
+  uint64_t bytes = 0;
+  Millis took{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("bytes", bytes, "of the snapshot");
+    v("took_ms", took, "from the mirror to the peer's own disk");
+  }
+};
+
+struct MirrorRefused {
+  static constexpr EventInfo kInfo{"mirror_refused", Level::kError, Place::kTrouble,
+                                   kRemarkable | kNeedsReason,
+                                   "A file of the mirror is damaged or of something else; an older "
+                                   "one is tried."};
+  std::string file;
+  Error error{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("file", file, "its name");
+    v("error", error, "what is wrong with it");
+  }
+};
+
 struct NonFinite {
   static constexpr EventInfo kInfo{"non_finite", Level::kWarn, Place::kTrouble, kNeedsReason,
                                    "A loss or gradient is not finite at this peer."};
@@ -309,7 +360,8 @@ struct SlowWay {
 using PeerEvents =
     EventList<PeerFailed, Initialized, Restored, LoadFailed, StateRefused, Learns, DownloadResumed,
               KeptRangesRefused, LearnerTooSlow, Joined, Resumed, Suspended, Averaged, RoundFailed,
-              SumDropped, GradientSumChanged, Collapsed, Checkpointed, CheckpointFailed, NonFinite,
-              UpdateRefused, Rerouted, ReroutedServed, SlowWay>;
+              SumDropped, GradientSumChanged, Collapsed, Checkpointed, CheckpointFailed,
+              MirrorWritten, MirrorFailed, MirrorTaken, MirrorRefused, NonFinite, UpdateRefused,
+              Rerouted, ReroutedServed, SlowWay>;
 
 }  // namespace swarm::records

@@ -437,7 +437,7 @@ BOOST_AUTO_TEST_CASE(the_fingerprint_covers_what_nodes_share_and_nothing_else) {
   for (const char* same :
        {"training.partition=continue", "training.continue_after_s=5", "run.name=x", "run.folder=x",
         "node.threads=7", "links.max_links=9", "node.listen=127.0.0.1:1", "checkpoint.keep=9",
-        "data.train=x", "data.validation=x"})
+        "checkpoint.mirror=m", "data.train=x", "data.validation=x"})
     BOOST_TEST(fingerprint(good(kMinimal, {same})) == base, same);
   for (const char* other : {"run.seed=2", "model.layers=9", "training.batch=32", "data.holdout=0.2",
                             "optimizer.beta1=0.5", "wire.averaging=bf16", "pipeline.stages=2"})

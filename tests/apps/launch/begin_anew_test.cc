@@ -57,6 +57,34 @@ BOOST_AUTO_TEST_CASE(a_run_whose_databases_are_gone_is_not_gone_on_with) {
   fs::remove_all(folder);
 }
 
+// Another `--restart` would have gone on from it.
+BOOST_AUTO_TEST_CASE(a_mirror_takes_the_place_of_databases_until_the_run_begins_anew) {
+  char path[] = "/tmp/swarm-test-XXXXXX";
+  BOOST_REQUIRE(::mkdtemp(path) != nullptr);
+  const fs::path folder = path;
+  config::Experiment experiment;
+  for (const int stage : {0, 1}) {
+    config::NodeSpec node;
+    node.name = "s" + std::to_string(stage);
+    node.stages = {stage};
+    experiment.nodes.push_back(node);
+  }
+  experiment.base.num_stages = 2;
+  experiment.base.run_id = "one";
+  experiment.base.checkpoint.mirror = folder / "mirror";
+  std::ofstream(folder / "metrics.jsonl") << "{}\n";
+  fs::create_directories(folder / "mirror/one");
+  std::ofstream(folder / "mirror/one/step-000000000020.stage-0.0000000000000007.snapshot") << "x";
+  BOOST_TEST(missing_databases(path, experiment).find("of stage 0, 1 (") != std::string::npos);
+  std::ofstream(folder / "mirror/one/step-000000000020.stage-1.0000000000000007.snapshot") << "x";
+  BOOST_TEST(missing_databases(path, experiment) == "");
+  BOOST_TEST(set_mirror_aside(experiment).ok());
+  BOOST_TEST(!fs::exists(folder / "mirror/one"));
+  BOOST_TEST(!fs::is_empty(folder / "mirror"));
+  BOOST_TEST(set_mirror_aside(experiment).ok());  // there is nothing any more
+  fs::remove_all(folder);
+}
+
 BOOST_AUTO_TEST_CASE(one_trainer_alone_is_told_and_two_are_not) {
   config::Experiment experiment;
   config::NodeSpec peer, trainer;
