@@ -86,8 +86,7 @@ void check_member(const CommittedStep& done, const ClosedStep& closed, Violation
   for (const HeldSlots& member : stage.members) {
     if (!(member.peer == done.held.peer)) continue;
     if (!same_held(member, done.held))
-      violations.push_back(where +
-                           " held other slots or attempts than those that were counted: " +
+      violations.push_back(where + " held other slots or attempts than those that were counted: " +
                            list(done.held) + ", not " + list(member));
     return;
   }

@@ -148,12 +148,11 @@ void AuditFold::forget_event() {
 
 /// False: its closing is not among the last ones.
 bool AuditFold::compare(const CommittedStep& done) {
-  const auto with =
-      std::find_if(closings_.rbegin(), closings_.rend(), [&](const Closing& one) {
-        return one.closed.step == done.step && done.stage < one.closed.stages.size() &&
-               one.closed.stages[done.stage].round == done.round &&
-               one.closed.stages[done.stage].digest == done.digest;
-      });
+  const auto with = std::find_if(closings_.rbegin(), closings_.rend(), [&](const Closing& one) {
+    return one.closed.step == done.step && done.stage < one.closed.stages.size() &&
+           one.closed.stages[done.stage].round == done.round &&
+           one.closed.stages[done.stage].digest == done.digest;
+  });
   if (with == closings_.rend()) return false;
   Violations found;
   check_member(done, with->closed, found);
@@ -205,7 +204,8 @@ FoldedAudit AuditFold::result(uint64_t through) {
 }
 
 FoldPiece fold_audit(const AuditRules& rules, const std::string& node) {
-  return [=](const std::optional<std::string>& before, const Segment& piece) -> Result<std::string> {
+  return [=](const std::optional<std::string>& before,
+             const Segment& piece) -> Result<std::string> {
     FoldedAudit earlier;
     if (before) {
       auto line = parse_audit_line(*before);
@@ -219,8 +219,8 @@ FoldPiece fold_audit(const AuditRules& rules, const std::string& node) {
     const Status read = each_line_of(piece, [&](const std::string& line) {
       ++number;
       if (const Status taken = fold.take(line); !taken && good)
-        good = wrong(piece.path + ":" + std::to_string(number) + ": the line " +
-                     taken.error().detail);
+        good =
+            wrong(piece.path + ":" + std::to_string(number) + ": the line " + taken.error().detail);
     });
     if (!read) return read.error();
     if (!good) return good.error();

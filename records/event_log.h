@@ -36,11 +36,9 @@ class EventLog {
 
 /// Appends to events.jsonl and metrics.jsonl of `folder`, `limits` each, and to its audit.jsonl.
 /// Errors: kIo.
-Result<std::shared_ptr<EventLog>> open_event_log(const std::string& folder,
-                                                 const std::string& node_name,
-                                                 const SegmentLimits& limits = {},
-                                                 const SegmentLimits& audit_limits = {
-                                                     SegmentLimits().total_bytes, true, {}});
+Result<std::shared_ptr<EventLog>> open_event_log(
+    const std::string& folder, const std::string& node_name, const SegmentLimits& limits = {},
+    const SegmentLimits& audit_limits = {SegmentLimits().total_bytes, true, {}});
 
 /// Keeps everything in memory, for tests.
 class MemoryEventLog : public EventLog {

@@ -12,7 +12,37 @@
 
 namespace swarm::records {
 
-struct FoldedAudit {
+/// Of folded lines.
+struct FoldedCounts {
+  uint64_t closed = 0;        ///< Lines by kind.
+  uint64_t committed = 0;     ///< ...
+  uint64_t loaded = 0;        ///< ...
+  uint64_t slots = 0;         ///< Of the closings, without the skipped ones.
+  uint64_t samples = 0;       ///< Of these slots.
+  uint64_t skipped = 0;       ///< Slots that they left out.
+  uint64_t attempts = 0;      ///< That they took.
+  uint64_t lost = 0;          ///< Contributions that died with a peer and were computed again.
+  uint64_t dropped = 0;       ///< Contributions dropped with a sum that held too much.
+  uint64_t recoveries = 0;    ///< `recovered` events.
+  uint64_t not_compared = 0;  ///< Commits whose closing was not near them in this file.
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("closed", closed);
+    v("committed", committed);
+    v("loaded", loaded);
+    v("slots", slots);
+    v("samples", samples);
+    v("skipped", skipped);
+    v("attempts", attempts);
+    v("lost", lost);
+    v("dropped", dropped);
+    v("recoveries", recoveries);
+    v("not_compared", not_compared);
+  }
+};
+
+struct FoldedAudit : FoldedCounts {
   /// Where a peer's state stood after its last line; of each node and stage the newest peer.
   struct Peer {
     PeerId peer;
@@ -49,23 +79,12 @@ struct FoldedAudit {
     }
   };
 
-  uint64_t through = 0;        ///< Number of the last piece (records/segments.h) in it.
-  uint64_t end = 0;            ///< Steps before this one: every line is of one of them.
-  uint64_t lines = 0;          ///< All of them, from the file's beginning on.
-  uint64_t torn = 0;           ///< Of these: torn at their writer's death, read as nothing.
-  uint64_t closed = 0;         ///< Lines by kind.
-  uint64_t committed = 0;      ///< ...
-  uint64_t loaded = 0;         ///< ...
-  uint64_t slots = 0;          ///< Of the closings, without the skipped ones.
-  uint64_t samples = 0;        ///< Of these slots.
-  uint64_t skipped = 0;        ///< Slots that they left out.
-  uint64_t attempts = 0;       ///< That they took.
-  uint64_t lost = 0;           ///< Contributions that died with a peer and were computed again.
-  uint64_t dropped = 0;        ///< Contributions dropped with a sum that held too much.
-  uint64_t recoveries = 0;     ///< `recovered` events.
-  uint64_t not_compared = 0;   ///< Commits whose closing was not near them in this file.
-  uint64_t history = 0;        ///< Of the newest closing; 0: not known.
-  uint64_t digest = 0;         ///< Of all lines, in their order.
+  uint64_t through = 0;  ///< Number of the last piece (records/segments.h) in it.
+  uint64_t end = 0;      ///< Steps before this one: every line is of one of them.
+  uint64_t lines = 0;    ///< All of them, from the file's beginning on.
+  uint64_t torn = 0;     ///< Of these: torn at their writer's death, read as nothing.
+  uint64_t history = 0;  ///< Of the newest closing; 0: not known.
+  uint64_t digest = 0;   ///< Of all lines, in their order.
   uint64_t num_violations = 0;
   std::optional<std::string> violation;  ///< The first one.
   std::vector<Peer> peers;
@@ -79,17 +98,7 @@ struct FoldedAudit {
     v("end", end);
     v("lines", lines);
     v("torn", torn);
-    v("closed", closed);
-    v("committed", committed);
-    v("loaded", loaded);
-    v("slots", slots);
-    v("samples", samples);
-    v("skipped", skipped);
-    v("attempts", attempts);
-    v("lost", lost);
-    v("dropped", dropped);
-    v("recoveries", recoveries);
-    v("not_compared", not_compared);
+    FoldedCounts::fields(v);
     v.known_hex("history", history);
     v.hex("digest", digest);
     v("num_violations", num_violations);

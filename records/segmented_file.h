@@ -18,13 +18,13 @@ namespace swarm::records {
 
 /// The line that stands for all lines up to the end of `piece`; `before`: the one that stands for those
 /// before it. Errors: any, and the piece stays.
-using FoldPiece =
-    std::function<Result<std::string>(const std::optional<std::string>& before, const Segment& piece)>;
+using FoldPiece = std::function<Result<std::string>(const std::optional<std::string>& before,
+                                                    const Segment& piece)>;
 
 struct SegmentLimits {
   uint64_t total_bytes = uint64_t{256} << 20;  ///< Of a file and its pieces on the disk.
   bool keeps_all = false;                      ///< No piece goes, whatever they take.
-  FoldPiece fold{};  ///< The oldest are folded instead of given up.
+  FoldPiece fold{};                            ///< The oldest are folded instead of given up.
 
   /// The file is put aside before it is larger: beside it there is room for a piece that is being
   /// compressed and what that becomes.
@@ -65,7 +65,7 @@ class SegmentedFile {
   uint64_t bytes_ = 0;  // of the file
   uint64_t next_ = 1;   // number of the piece that it will be
   std::string rest_;    // lines, the first maybe without its beginning, that the disk has not taken
-  std::mutex mutex_;  // of the next one
+  std::mutex mutex_;    // of the next one
   std::optional<Error> refusal_;
   std::thread tidies_;
 };

@@ -28,8 +28,9 @@ std::optional<Segment> segment_of(std::string_view file, std::string_view name);
 
 /// What the oldest pieces became: "audit-folded.jsonl" holds it, one line.
 struct Folded {
-  uint64_t through = 0;  ///< The number of the last piece in it; those that still lie there are void.
-  std::string line;      ///< Stands for their lines; it names `through`.
+  uint64_t through =
+      0;             ///< The number of the last piece in it; those that still lie there are void.
+  std::string line;  ///< Stands for their lines; it names `through`.
 };
 
 /// Of audit.jsonl: the name of that.

@@ -28,10 +28,7 @@ constexpr double kClocks_s = 1.0;  ///< By how much clocks and the order of writ
 class Auditor {
  public:
   Auditor(const AuditLog& log, const AuditContext& context, const Beginning& begin)
-      : log_(log),
-        context_(context),
-        begin_(begin),
-        closings_(log, context, report_.violations) {
+      : log_(log), context_(context), begin_(begin), closings_(log, context, report_.violations) {
     report_.notes = begin.notes;
     report_.violations.insert(report_.violations.end(), begin.violations.begin(),
                               begin.violations.end());

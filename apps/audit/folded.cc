@@ -88,11 +88,12 @@ std::string name_of(const std::string& node) { return node.empty() ? "the run's 
 void tell(const std::string& name, const FoldedAudit& fold, Beginning& out) {
   if (fold.end == 0) return;
   out.notes.push_back(fmt::format(
-      "{}: steps 0 to {}: {} when they were folded: {} closings ({} slots, {} skipped, {} samples), "
+      "{}: steps 0 to {}: {} when they were folded: {} closings ({} slots, {} skipped, {} "
+      "samples), "
       "{} updates applied, {} not compared with their closing{}",
-      name, fold.end - 1, 
-      fold.violation ? fmt::format("{} violations", fold.num_violations) : "verified", fold.closed, fold.slots,
-      fold.skipped, fold.samples, fold.committed, fold.not_compared,
+      name, fold.end - 1,
+      fold.violation ? fmt::format("{} violations", fold.num_violations) : "verified", fold.closed,
+      fold.slots, fold.skipped, fold.samples, fold.committed, fold.not_compared,
       fold.torn == 0 ? "" : fmt::format("; {} torn lines", fold.torn)));
 }
 
@@ -108,8 +109,8 @@ Beginning begin_after_folds(AuditLog& log) {
     if (fold == nullptr || line.record.lines >= fold->lines) fold = &line.record;
     out.step = std::max(out.step, line.record.end);
     if (line.record.violation)
-      wrong.insert(name_of(line.node) + ", found when its lines were folded: " +
-                   *line.record.violation);
+      wrong.insert(name_of(line.node) +
+                   ", found when its lines were folded: " + *line.record.violation);
     for (const auto& text : line.record.events)
       if (auto event = records::parse_event(text)) log.events.push_back(std::move(*event));
   }
@@ -118,7 +119,8 @@ Beginning begin_after_folds(AuditLog& log) {
   if (out.step > 0)
     out.notes.push_back(fmt::format(
         "the check begins at step {}, with the states that peers had there; of earlier steps it is "
-        "not checked any more what is in files of several nodes or in no file: that each was closed "
+        "not checked any more what is in files of several nodes or in no file: that each was "
+        "closed "
         "and committed, and that replicas on different nodes were equal",
         out.step));
   follow_states(log, out);

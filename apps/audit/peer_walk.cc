@@ -42,8 +42,8 @@ void PeerWalk::take_load(const records::LoadedState& load) {
 
 void PeerWalk::take_commit(const records::CommittedStep& done) {
   const std::string where = at(done.step, done.stage) + ": " + who(done.held);
-  records::check_goes_on(
-      done, state_.known ? std::optional<uint64_t>(state_.step) : std::nullopt, report_.violations);
+  records::check_goes_on(done, state_.known ? std::optional<uint64_t>(state_.step) : std::nullopt,
+                         report_.violations);
   if (state_.known && !ask_.follows(done, state_.id))
     report_.violations.push_back(where + " names the history " + hex(done.history) +
                                  ", which does not follow from its own, " + hex(state_.id));

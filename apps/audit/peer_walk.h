@@ -15,7 +15,8 @@ namespace swarm::launch {
 struct PeerLine {
   const records::CommittedStep* commit = nullptr;
   const records::LoadedState* load = nullptr;
-  const records::FoldedAudit::Peer* before = nullptr;  ///< Its state, by a line that counts no more.
+  const records::FoldedAudit::Peer* before =
+      nullptr;  ///< Its state, by a line that counts no more.
 };
 
 class PeerWalk {

@@ -200,8 +200,9 @@ int verify_run(const VerifyRunOptions& options) {
       "moments by their size\n",
       options.from_start ? "from the initial weights" : "from each snapshot to the next");
   if (options.from_start && audit->totals.folded > 0)
-    return fail(Error{ErrorCode::kNotFound, "the audit's oldest steps are folded (node.audit_mb): nothing "
-                                            "can be replayed from the start"});
+    return fail(Error{ErrorCode::kNotFound,
+                      "the audit's oldest steps are folded (node.audit_mb): nothing "
+                      "can be replayed from the start"});
   Verifier verifier(options, *experiment, std::move(*audit));
   if (Status done = verifier.run(); !done) return fail(done.error());
   return verifier.verdict();

@@ -190,10 +190,11 @@ struct LinesLost {
 };
 
 struct AuditFoldRefused {
-  static constexpr EventInfo kInfo{
-      "audit_fold_refused", Level::kWarn, Place::kTrouble, kRemarkable | kNeedsReason,
-      "The oldest lines of an audit.jsonl take too much room and cannot be checked and folded: they "
-      "stay as they are."};
+  static constexpr EventInfo kInfo{"audit_fold_refused", Level::kWarn, Place::kTrouble,
+                                   kRemarkable | kNeedsReason,
+                                   "The oldest lines of an audit.jsonl take too much room and "
+                                   "cannot be checked and folded: they "
+                                   "stay as they are."};
   Error error{};
   template <class Visitor>
   void fields(Visitor& v) {
@@ -217,7 +218,6 @@ struct Repeated {
 using NodeEvents =
     EventList<NodeStarted, NodeLeaving, NodeLeft, StopAsked, ActorFailed, LinksShaped,
               LinksFileRefused, WaitsToJoin, Refused, MailRefused, NameTaken, AnnounceUnreachable,
-              StoreSetAside, VoterSetAside, LinesLost, AuditFoldRefused,
-              Repeated>;
+              StoreSetAside, VoterSetAside, LinesLost, AuditFoldRefused, Repeated>;
 
 }  // namespace swarm::records

@@ -66,8 +66,13 @@ ClosedStep closing(uint64_t step) {
 
 CommittedStep commit(const ClosedStep& closed, uint32_t stage) {
   const auto& round = closed.stages[stage];
-  return {closed.step,    stage, round.round, round.digest, digest_of(std::to_string(round.digest)),
-          round.members[0], closed.history};
+  return {closed.step,
+          stage,
+          round.round,
+          round.digest,
+          digest_of(std::to_string(round.digest)),
+          round.members[0],
+          closed.history};
 }
 
 LoadedState seed(uint32_t stage) {
@@ -183,8 +188,7 @@ BOOST_AUTO_TEST_CASE(replicas_that_differ_are_a_violation_unless_one_was_replace
     ++two.checksum;
     std::vector<std::string> lines = {line_of(seed(0)), line_of(load), line_of(closed),
                                       line_of(one), line_of(two)};
-    if (repaired)
-      lines.push_back(line_of(make_event(0, 1, ReplicaReplaced{})));
+    if (repaired) lines.push_back(line_of(make_event(0, 1, ReplicaReplaced{})));
     for (int i = 0; i < 1100; ++i) lines.push_back("{torn");
     const auto sum = folded(lines);
     BOOST_TEST(sum.violation.has_value() == !repaired);
@@ -238,13 +242,13 @@ BOOST_AUTO_TEST_CASE(steps_without_end_stay_below_the_limit_and_every_line_is_fo
 BOOST_AUTO_TEST_CASE(a_damaged_piece_is_not_folded_and_that_is_told) {
   Folder folder;
   constexpr uint64_t kCap = 100'000;
-  { write_steps(*open(folder, kCap), 0, 300); }
+  { write_steps(*open(folder, kCap), 0, 100); }
   const auto pieces = segments_of(folder.audit());
   BOOST_REQUIRE(pieces.size() > 1u);
   const std::string first = pieces.front().path;
   BOOST_REQUIRE(pieces.front().index == 1u);
   fs::resize_file(first, fs::file_size(first) / 2);
-  { write_steps(*open(folder, kCap), 300, 3'000); }
+  { write_steps(*open(folder, kCap), 100, 3'000); }
   BOOST_TEST(fs::exists(first));
   BOOST_TEST(!fs::exists(folder.path + "/audit-folded.jsonl"));
   std::ifstream events(folder.path + "/events.jsonl");
@@ -257,10 +261,10 @@ BOOST_AUTO_TEST_CASE(a_damaged_piece_is_not_folded_and_that_is_told) {
 BOOST_AUTO_TEST_CASE(a_crash_before_the_folded_piece_goes_counts_nothing_twice) {
   Folder folder, kept;
   constexpr uint64_t kCap = 100'000;
-  { write_steps(*open(folder, kCap), 0, 300); }
+  { write_steps(*open(folder, kCap), 0, 100); }
   for (const auto& piece : segments_of(folder.audit()))
     fs::copy(piece.path, kept.path + "/" + fs::path(piece.path).filename().string());
-  { write_steps(*open(folder, kCap), 300, 3'000); }
+  { write_steps(*open(folder, kCap), 100, 3'000); }
   const auto sum = fold_of(folder);
   BOOST_REQUIRE(sum.through > 1u);
   const auto lines = folder.lines();
