@@ -189,6 +189,9 @@ void add_node(ExperimentBuilder& b) {
   b.add("records_mb", AT(base.records_mb), in(1, 1 << 20),
         "Each of a node's events.jsonl, metrics.jsonl and log.txt takes at most so many MiB on the "
         "disk, older pieces (compressed) included; the oldest go. So do those of `swarm run`.");
+  b.add("audit_mb", AT(base.audit_mb), in(0, 1 << 20),
+        "A node's audit.jsonl, and that of `swarm run`, takes at most so many MiB on the disk: its "
+        "oldest lines are checked and folded into one. 0: all lines are kept.");
   b.add("linger_s", AT(base.linger_s), in(0, 1e9),
         "A node that `swarm node` started ends so many seconds after training is finished; until "
         "then others can fetch from it.");

@@ -14,6 +14,7 @@ bool lengths_agree(const ClosedStep& step) {
 }
 bool lengths_agree(const CommittedStep& step) { return lengths_agree(step.held); }
 bool lengths_agree(const LoadedState&) { return true; }
+bool lengths_agree(const FoldedAudit&) { return true; }
 
 template <class Record>
 Status read(const Object& object, AuditLine& line) {
@@ -33,11 +34,15 @@ const std::string* find_text(const Object& object, const char* key) {
 }  // namespace
 
 std::string to_json(const AuditLine& line) {
+  if (const auto* event = std::get_if<Event>(&line.record)) {
+    const std::string text = to_json(*event);
+    return std::string("{\"kind\":\"") + kEventKind + "\"," + text.substr(1);
+  }
   Object out;
   std::visit(
       [&](const auto& record) {
         using Record = std::decay_t<decltype(record)>;
-        if constexpr (!std::is_same_v<Record, std::monostate>) {
+        if constexpr (!std::is_same_v<Record, std::monostate> && !std::is_same_v<Record, Event>) {
           out = {{"kind", {std::string(Record::kKind)}},
                  {"time", {std::round(line.time_s * 1000) / 1000}}};
           for (auto& member : write_fields(record)) out.push_back(std::move(member));
@@ -61,6 +66,14 @@ Result<AuditLine> parse_audit_line(const std::string& text) {
   if (*kind == ClosedStep::kKind) read_well = read<ClosedStep>(*object, line);
   if (*kind == CommittedStep::kKind) read_well = read<CommittedStep>(*object, line);
   if (*kind == LoadedState::kKind) read_well = read<LoadedState>(*object, line);
+  if (*kind == FoldedAudit::kKind) read_well = read<FoldedAudit>(*object, line);
+  if (*kind == kEventKind) {
+    auto event = parse_event(text);
+    if (!event) return Error{ErrorCode::kInvalidArgument, "is no event"};
+    if (!event->fields.empty() && event->fields.front().first == "kind")
+      event->fields.erase(event->fields.begin());
+    line.record = std::move(*event);
+  }
   if (!read_well) return read_well.error();
   return line;
 }

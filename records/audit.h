@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "records/event.h"
 #include "records/fields.h"
+#include "records/folded_audit.h"
 
 namespace swarm::records {
 
@@ -124,9 +126,12 @@ struct LoadedState {
   }
 };
 
+/// Kind of a line that is an event, by which steps are judged: events.jsonl may have given it up.
+constexpr const char* kEventKind = "event";
+
 /// A line; monostate stands for a kind that this program does not know.
 struct AuditLine {
-  std::variant<std::monostate, ClosedStep, CommittedStep, LoadedState> record{};
+  std::variant<std::monostate, ClosedStep, CommittedStep, LoadedState, FoldedAudit, Event> record{};
   double time_s = 0;   ///< Unix time of its writer's clock.
   std::string node{};  ///< Its writer.
 };

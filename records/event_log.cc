@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/repeats.h"
+#include "records/audit_fold.h"
 #include "records/files.h"
 
 namespace swarm::records {
@@ -37,6 +38,7 @@ class FileEventLog : public EventLog {
     what.node.clear();
     if (every_line_counts(event) || repeats_.take(to_json(what), event.name, now_s))
       append(events_, line_of(event, now_s));
+    if (is_audited(event)) append_audit({stamped(event, now_s), now_s, node_name_});
   }
   void metrics(const StepMetrics& metrics) override {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -52,13 +54,22 @@ class FileEventLog : public EventLog {
   template <class Record>
   void audit(const Record& record) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    append(audit_, to_json(AuditLine{record, unix_now_s(), node_name_}));
+    append_audit({record, unix_now_s(), node_name_});
   }
 
-  std::string line_of(Event event, double now_s) const {
+  void append_audit(const AuditLine& line) {
+    append(audit_, to_json(line));
+    if (const auto refusal = audit_->take_refusal())
+      append(events_, line_of(make_event(-1, -1, AuditFoldRefused{*refusal}), unix_now_s()));
+  }
+
+  Event stamped(Event event, double now_s) const {
     event.time_s = now_s;
     event.node = node_name_;
-    return to_json(event);
+    return event;
+  }
+  std::string line_of(const Event& event, double now_s) const {
+    return to_json(stamped(event, now_s));
   }
 
   /// A full disk must not stop training: what it does not take is told when it takes something again.
@@ -88,12 +99,11 @@ class FileEventLog : public EventLog {
 
 Result<std::shared_ptr<EventLog>> open_event_log(const std::string& folder,
                                                  const std::string& node_name,
-                                                 const SegmentLimits& limits) {
-  const auto open = [&](const char* name, bool keeps_all) {
-    return SegmentedFile::open(folder + "/" + name, {limits.total_bytes, keeps_all});
-  };
-  auto events = open("events.jsonl", false), metrics = open("metrics.jsonl", false),
-       audit = open("audit.jsonl", true);
+                                                 const SegmentLimits& limits,
+                                                 const SegmentLimits& audit_limits) {
+  auto events = SegmentedFile::open(folder + "/events.jsonl", limits),
+       metrics = SegmentedFile::open(folder + "/metrics.jsonl", limits),
+       audit = SegmentedFile::open(folder + "/audit.jsonl", audit_limits);
   for (const auto* file : {&events, &metrics, &audit})
     if (!*file) return file->error();
   return std::shared_ptr<EventLog>(std::make_shared<FileEventLog>(

@@ -1,5 +1,6 @@
 /// A node's own record of what happened: events.jsonl, metrics.jsonl and audit.jsonl
-/// (docs/run_folder.md), in bounded room but for the audit.
+/// (docs/run_folder.md), in bounded room. Events by
+/// which the audit judges stand in both.
 #pragma once
 
 #include <memory>
@@ -33,11 +34,11 @@ class EventLog {
   virtual void loaded(const LoadedState& state) = 0;
 };
 
-/// Appends to events.jsonl, metrics.jsonl and audit.jsonl of `folder`, `limits` each; of the audit
-/// all is kept. Errors: kIo.
-Result<std::shared_ptr<EventLog>> open_event_log(const std::string& folder,
-                                                 const std::string& node_name,
-                                                 const SegmentLimits& limits = {});
+/// Appends to events.jsonl and metrics.jsonl of `folder`, `limits` each, and to its audit.jsonl.
+/// Errors: kIo.
+Result<std::shared_ptr<EventLog>> open_event_log(
+    const std::string& folder, const std::string& node_name, const SegmentLimits& limits = {},
+    const SegmentLimits& audit_limits = {SegmentLimits().total_bytes, true, {}});
 
 /// Keeps everything in memory, for tests.
 class MemoryEventLog : public EventLog {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "records/segments.h"
 #include "records/zstd_file.h"
@@ -66,7 +67,13 @@ void LineTail::next(uint64_t index, const Take& take) {
 Status LineTail::each(const Take& take) {
   Status damage;
   for (int races = 0; races < kMostRaces;) {
-    const auto pieces = segments_of(path_);
+    std::optional<Folded> folded;
+    const auto pieces = segments_of(path_, &folded);
+    if (folded && index_ <= folded->through) {
+      next(folded->through + 1, take);
+      take(folded->line);
+      continue;
+    }
     const auto piece = std::find_if(pieces.begin(), pieces.end(),
                                     [&](const Segment& one) { return one.index >= index_; });
     const std::string& path = piece == pieces.end() ? path_ : piece->path;

@@ -38,7 +38,8 @@ class LineTail {
   explicit LineTail(std::string path, size_t max_line = 1u << 20)
       : path_(std::move(path)), splitter_(max_line) {}
 
-  /// Passes on the complete lines since the last call, those of pieces first. Pieces that were given
+  /// Passes on the complete lines since the last call, those of pieces first. For pieces that were folded
+  /// before they were read to their end it passes on the one line that stands for all up to there. Pieces that were given
   /// up before they were read are passed over. Errors: kNotFound (neither file nor piece is there),
   /// kIo, kCorruptCheckpoint (of a damaged piece, whose rest is passed over).
   Status each(const Take& take);

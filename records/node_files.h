@@ -15,7 +15,7 @@ struct NodeFile {
   bool piece = false;  ///< Of one that grows (records/segments.h): it stays as it is.
 };
 
-inline constexpr std::array<NodeFile, 7> kNodeFiles{{
+inline constexpr std::array<NodeFile, 8> kNodeFiles{{
     {"config.toml", false},
     {"node.json", false},
     {"text.json", false},
@@ -23,6 +23,7 @@ inline constexpr std::array<NodeFile, 7> kNodeFiles{{
     {"metrics.jsonl", true},
     {"audit.jsonl", true},
     {"log.txt", true},
+    {"audit-folded.jsonl", false},  ///< After the pieces: it stands for those that go meanwhile.
 }};
 
 /// Between a file's name and a digest, of lines that were collected before its node began it anew.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "records/durable.h"
+#include "records/files.h"
 #include "records/segments.h"
 #include "records/zstd_file.h"
 
@@ -41,9 +42,33 @@ void compress(const std::string& path, const Segment& piece) {
   fs::remove(done ? piece.path : draft, error);  // a full disk: the next time
 }
 
-/// Gives up the oldest pieces until there is room for the file and for what a piece is compressed to.
-void prune(const std::string& path, const SegmentLimits& limits) {
-  if (limits.keeps_all) return;
+/// What the piece becomes is on the disk before it goes: a crash in between leaves a void piece.
+Status fold(const std::string& path, const SegmentLimits& limits, const Segment& piece) {
+  auto before = read_folded(path);
+  if (!before) return before.error();
+  const auto line =
+      limits.fold(*before ? std::optional<std::string>((*before)->line) : std::nullopt, piece);
+  if (!line) return line.error();
+  const fs::path live(path);
+  const std::string to = live.parent_path() / folded_name(live.filename().string());
+  const std::string draft = to + kDraft;
+  Status done = write_atomically(draft, *line + "\n");
+  if (done) done = sync_to_disk(draft);
+  if (done && std::rename(draft.c_str(), to.c_str()) != 0) done = io("cannot write " + to);
+  if (done) done = sync_to_disk(live.parent_path().string());
+  return done;
+}
+
+void remove_void_pieces(const std::string& path) {
+  std::error_code error;
+  for (const auto& piece : void_pieces_of(path)) fs::remove(piece, error);
+}
+
+/// Gives up the oldest pieces, or folds them, until there is room for the file and for what a piece is
+/// compressed to.
+Status prune(const std::string& path, const SegmentLimits& limits) {
+  remove_void_pieces(path);
+  if (limits.keeps_all) return {};
   auto pieces = segments_of(path);
   uint64_t bytes = 2 * limits.file_bytes();
   std::error_code error;
@@ -54,12 +79,18 @@ void prune(const std::string& path, const SegmentLimits& limits) {
   for (size_t i = 0; i + 1 < pieces.size() && bytes > limits.total_bytes; ++i) {
     const auto size = fs::file_size(pieces[i].path, error);
     if (!error) bytes -= size;
-    fs::remove(pieces[i].path, error);
+    if (limits.fold) {
+      if (auto folded = fold(path, limits, pieces[i]); !folded) return folded;
+      remove_void_pieces(path);
+    } else {
+      fs::remove(pieces[i].path, error);
+    }
   }
+  return {};
 }
 
-void tidy(const std::string& path, const SegmentLimits& limits) {
-  prune(path, limits);
+Status tidy(const std::string& path, const SegmentLimits& limits) {
+  const Status pruned = prune(path, limits);
   std::error_code error;
   for (const auto& piece : segments_of(path)) {
     if (piece.compressed)
@@ -67,6 +98,15 @@ void tidy(const std::string& path, const SegmentLimits& limits) {
     else
       compress(path, piece);
   }
+  return pruned;
+}
+
+/// That the next piece will have.
+uint64_t next_index(const std::string& path) {
+  std::optional<Folded> folded;
+  const auto pieces = segments_of(path, &folded);
+  if (!pieces.empty()) return pieces.back().index + 1;
+  return folded ? folded->through + 1 : 1;
 }
 
 }  // namespace
@@ -74,8 +114,7 @@ void tidy(const std::string& path, const SegmentLimits& limits) {
 Result<std::unique_ptr<SegmentedFile>> SegmentedFile::open(const std::string& path,
                                                            const SegmentLimits& limits) {
   std::unique_ptr<SegmentedFile> file(new SegmentedFile(path, limits));
-  const auto pieces = segments_of(path);
-  if (!pieces.empty()) file->next_ = pieces.back().index + 1;
+  file->next_ = next_index(path);
   if (auto opened = file->reopen(); !opened) return opened.error();
   char last = '\n';
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -84,7 +123,7 @@ Result<std::unique_ptr<SegmentedFile>> SegmentedFile::open(const std::string& pa
     last = '\n';
   if (fd >= 0) ::close(fd);
   if (last != '\n') file->rest_ = "\n";
-  if (!pieces.empty()) file->tidies_ = std::thread(tidy, path, limits);
+  if (file->next_ > 1) file->begin_to_tidy();
   return file;
 }
 
@@ -131,13 +170,25 @@ Status SegmentedFile::append(const std::string& line) {
 /// Leaves the file as it is if it cannot be renamed. Never takes the place of a piece that is there.
 void SegmentedFile::put_aside() {
   wait();
-  if (const auto pieces = segments_of(path_); !pieces.empty())
-    next_ = std::max(next_, pieces.back().index + 1);
+  next_ = std::max(next_, next_index(path_));
   if (std::rename(path_.c_str(), piece_path(path_, next_, false).c_str()) != 0) return;
   ++next_;
   ::close(std::exchange(fd_, -1));
   static_cast<void>(reopen());
-  tidies_ = std::thread(tidy, path_, limits_);
+  begin_to_tidy();
+}
+
+void SegmentedFile::begin_to_tidy() {
+  tidies_ = std::thread([this] {
+    const Status done = tidy(path_, limits_);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!done) refusal_ = done.error();
+  });
+}
+
+std::optional<Error> SegmentedFile::take_refusal() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(refusal_, std::nullopt);
 }
 
 }  // namespace swarm::records

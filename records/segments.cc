@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
+
+#include "records/files.h"
+#include "records/value.h"
 
 namespace swarm::records {
 namespace {
@@ -28,6 +32,25 @@ bool cut_back(std::string_view& text, std::string_view back) {
 /// "events.jsonl" at its dot.
 size_t dot_of(std::string_view file) { return std::min(file.rfind('.'), file.size()); }
 
+/// Both forms of a piece, the compressed one first.
+std::vector<Segment> all_pieces_of(const std::string& path) {
+  const fs::path live(path);
+  const std::string file = live.filename().string();
+  std::vector<Segment> out;
+  std::error_code error;
+  for (fs::directory_iterator at(live.parent_path(), error), end; !error && at != end;
+       at.increment(error)) {
+    auto one = segment_of(file, at->path().filename().string());
+    if (!one) continue;
+    one->path = at->path().string();
+    out.push_back(std::move(*one));
+  }
+  std::sort(out.begin(), out.end(), [](const Segment& a, const Segment& b) {
+    return a.index != b.index ? a.index < b.index : a.compressed > b.compressed;
+  });
+  return out;
+}
+
 }  // namespace
 
 std::string segment_name(const std::string& file, uint64_t index, bool compressed) {
@@ -51,34 +74,57 @@ std::optional<Segment> segment_of(std::string_view file, std::string_view name) 
   return out;
 }
 
-std::vector<Segment> segments_of(const std::string& path) {
+std::string folded_name(const std::string& file) {
+  const size_t dot = dot_of(file);
+  return file.substr(0, dot) + "-folded" + file.substr(dot);
+}
+
+Result<std::optional<Folded>> read_folded(const std::string& path) {
   const fs::path live(path);
-  const std::string file = live.filename().string();
-  std::vector<Segment> out;
-  std::error_code error;
-  for (fs::directory_iterator at(live.parent_path(), error), end; !error && at != end;
-       at.increment(error)) {
-    auto one = segment_of(file, at->path().filename().string());
-    if (!one) continue;
-    one->path = at->path().string();
-    out.push_back(std::move(*one));
-  }
-  std::sort(out.begin(), out.end(), [](const Segment& a, const Segment& b) {
-    return a.index != b.index ? a.index < b.index : a.compressed > b.compressed;
-  });
+  const std::string name = live.parent_path() / folded_name(live.filename().string());
+  auto text = read_file(name);
+  if (text.code() == ErrorCode::kNotFound) return std::optional<Folded>();
+  if (!text) return text.error();
+  while (!text->empty() && text->back() == '\n') text->pop_back();
+  const auto object = parse_object(*text);
+  const Value* through = object ? find(*object, "through") : nullptr;
+  if (through == nullptr || !through->whole())
+    return Error{ErrorCode::kCorruptCheckpoint, name + " is damaged"};
+  return std::optional<Folded>({*through->whole(), std::move(*text)});
+}
+
+std::vector<Segment> segments_of(const std::string& path, std::optional<Folded>* folded) {
+  auto out = all_pieces_of(path);
+  auto first = read_folded(path);
+  const uint64_t through = first && *first ? (*first)->through : 0;
+  if (folded != nullptr) *folded = first ? std::move(*first) : std::nullopt;
   const auto same = [](const Segment& a, const Segment& b) { return a.index == b.index; };
   out.erase(std::unique(out.begin(), out.end(), same), out.end());
+  out.erase(std::remove_if(out.begin(), out.end(),
+                           [&](const Segment& one) { return one.index <= through; }),
+            out.end());
+  return out;
+}
+
+std::vector<std::string> void_pieces_of(const std::string& path) {
+  std::vector<std::string> out;
+  const auto folded = read_folded(path);
+  if (!folded || !*folded) return out;
+  for (const auto& piece : all_pieces_of(path))
+    if (piece.index <= (*folded)->through) out.push_back(piece.path);
   return out;
 }
 
 bool lost_its_beginning(const std::string& path) {
-  const auto pieces = segments_of(path);
-  return !pieces.empty() && pieces.front().index > 1;
+  std::optional<Folded> folded;
+  const auto pieces = segments_of(path, &folded);
+  return !pieces.empty() && pieces.front().index > (folded ? folded->through : 0) + 1;
 }
 
 bool has_lines(const std::string& path) {
   std::error_code error;
-  return fs::is_regular_file(path, error) || !segments_of(path).empty();
+  std::optional<Folded> folded;
+  return fs::is_regular_file(path, error) || !segments_of(path, &folded).empty() || folded;
 }
 
 }  // namespace swarm::records

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "common/result.h"
+
 namespace swarm::records {
 
 struct Segment {
@@ -24,11 +26,28 @@ std::string segment_name(const std::string& file, uint64_t index, bool compresse
 /// The path stays empty.
 std::optional<Segment> segment_of(std::string_view file, std::string_view name);
 
-/// Of the file at `path`, oldest first, each once: of a piece that lies there in both forms (its
-/// writer died between making one and removing the other) the compressed one.
-std::vector<Segment> segments_of(const std::string& path);
+/// What the oldest pieces became: "audit-folded.jsonl" holds it, one line.
+struct Folded {
+  uint64_t through =
+      0;             ///< The number of the last piece in it; those that still lie there are void.
+  std::string line;  ///< Stands for their lines; it names `through`.
+};
 
-/// Whether the oldest pieces of the file were given up.
+/// Of audit.jsonl: the name of that.
+std::string folded_name(const std::string& file);
+
+/// Of the file at `path`; nothing if there is none. Errors: kIo, kCorruptCheckpoint.
+Result<std::optional<Folded>> read_folded(const std::string& path);
+
+/// Of the file at `path`, oldest first, each once: of a piece that lies there in both forms (its
+/// writer died between making one and removing the other) the compressed one. Those that were folded are left out: the
+/// folder is read before `folded`, so that no piece which is in neither is missed.
+std::vector<Segment> segments_of(const std::string& path, std::optional<Folded>* folded = nullptr);
+
+/// Pieces that were folded and still lie there, in both forms.
+std::vector<std::string> void_pieces_of(const std::string& path);
+
+/// Whether the oldest pieces of the file were given up, not folded.
 bool lost_its_beginning(const std::string& path);
 
 /// Whether the file or a piece of it is there.

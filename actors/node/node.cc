@@ -24,6 +24,7 @@
 #include "actors/net/mail_roles.h"
 #include "actors/net/requests.h"
 #include "actors/net/system_config.h"
+#include "actors/node/audit_keeping.h"
 #include "actors/node/call_back.h"
 #include "actors/node/console.h"
 #include "actors/node/dial_back.h"
@@ -240,7 +241,8 @@ class RunningNode : public Node {
     auto log = open_node_log(folder + "/log.txt", limits);
     if (!log) return log.error();
     open_log(std::move(*log), options_.log_level, options_.name);
-    auto events = records::open_event_log(folder, options_.name, limits);
+    auto events = records::open_event_log(folder, options_.name, limits,
+                                          audit_limits(options_, options_.name));
     if (!events) return events.error();
     events_ = *events;
     if (options_.stages.empty()) return {};

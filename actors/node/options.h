@@ -178,6 +178,7 @@ struct NodeOptions {
   double delay_s = 0;              ///< Artificial, of each microbatch at each peer of the node.
   std::string log_level = "info";  ///< trace, debug, info, warn, error.
   int32_t records_mb = 256;  ///< MiB of events, of metrics and of the log, older pieces included.
+  int32_t audit_mb = 512;    ///< MiB of the audit; older lines are folded. 0: all are kept.
   int32_t num_stages = 1;
   LinksOptions links;
   DhtOptions dht;

@@ -8,9 +8,11 @@
 
 #include "apps/audit/check_step.h"
 #include "apps/audit/closings.h"
+#include "apps/audit/folded.h"
 #include "apps/audit/peer_walk.h"
 #include "apps/launch/lineage.h"
 #include "common/hex.h"
+#include "records/audit_fold.h"
 #include "routing/steps/history.h"
 
 namespace swarm::launch {
@@ -19,15 +21,18 @@ namespace {
 using records::ClosedStep;
 using records::CommittedStep;
 using records::Event;
-using records::HeldSlots;
 using routing::History;
 
 constexpr double kClocks_s = 1.0;  ///< By how much clocks and the order of writing may differ.
 
 class Auditor {
  public:
-  Auditor(const AuditLog& log, const AuditContext& context)
-      : log_(log), context_(context), closings_(log, context, report_.violations) {}
+  Auditor(const AuditLog& log, const AuditContext& context, const Beginning& begin)
+      : log_(log), context_(context), begin_(begin), closings_(log, context, report_.violations) {
+    report_.notes = begin.notes;
+    report_.violations.insert(report_.violations.end(), begin.violations.begin(),
+                              begin.violations.end());
+  }
 
   AuditReport run() {
     count_events();
@@ -91,25 +96,13 @@ class Auditor {
     round_of_[&done] = found;
     if (!commits_[found].emplace(done.stage, done.held.peer).second)
       violation(fmt::format("{} committed round {} twice", where, done.round));
-    const auto& stage = found->record.stages[done.stage];
-    if (stage.digest != done.digest)
-      violation(where + " applied the average " + hex(done.digest) + ", decided was " +
-                hex(stage.digest));
-    if (!routing::goes_with(History(done.history), History(found->record.history)))
-      violation(where + " names the history " + hex(done.history) + ", decided was " +
-                hex(found->record.history));
-    for (const HeldSlots& member : stage.members) {
-      if (!(member.peer == done.held.peer)) continue;
-      if (!same_held(member, done.held))
-        violation(where + " held other slots or attempts than those that were counted: " +
-                  list(done.held) + ", not " + list(member));
-      return;
-    }
-    violation(where + " committed but was no member of the round");
+    records::check_member(done, found->record, report_.violations);
   }
 
   /// Each peer's own lines in their order.
   void gather_peers() {
+    for (const auto& state : begin_.states)
+      peers_[state.record.peer][state.line].before = &state.record;
     for (const Committed& line : log_.committed)
       peers_[line.record.held.peer][line.line].commit = &line.record;
     for (const Loaded& line : log_.loaded) peers_[line.record.peer][line.line].load = &line.record;
@@ -128,6 +121,7 @@ class Auditor {
     for (const auto& [peer, lines] : peers_) {
       std::optional<std::pair<uint64_t, uint64_t>> state;  // step, checksum
       for (const auto& [number, line] : lines) {
+        if (line.before != nullptr) state.emplace(line.before->step, line.before->checksum);
         if (line.load != nullptr) state.emplace(line.load->step, line.load->checksum);
         if (line.commit == nullptr) continue;
         const CommittedStep& done = *line.commit;
@@ -168,7 +162,7 @@ class Auditor {
 
   /// A run that was interrupted has fewer steps, and its last one may be half committed.
   void check_complete() {
-    uint64_t expected = 0;
+    uint64_t expected = begin_.step;
     for (const auto& [step, stages] : history_) {
       missing(expected, step);
       expected = step + 1;
@@ -286,14 +280,38 @@ class Auditor {
       }
       report_.totals.checksums += commits.size() > 1;
     }
+    begin_checksums();
     for (const Loaded& line : log_.loaded)  // what everything began with
-      if (line.record.step == 0)
-        report_.checksums.emplace(StageStep(line.record.stage, 0), line.record.checksum);
+      if (line.record.step == begin_.step)
+        report_.checksums.emplace(StageStep(line.record.stage, begin_.step), line.record.checksum);
+  }
+
+  /// What the first step that counts began with, after a fold: states to which the history's update was
+  /// added; else states that nobody says were given up.
+  void begin_checksums() {
+    std::vector<const records::FoldedAudit::Peer*> unused;
+    for (const auto& [peer, lines] : peers_)
+      for (auto at = lines.begin(); at != lines.end(); ++at) {
+        const auto* state = at->second.before;
+        if (state == nullptr || state->step != begin_.step) continue;
+        const auto next = std::next(at);
+        const auto* done = next != lines.end() ? next->second.commit : nullptr;
+        const StageStep key(state->stage, state->step);
+        if (done == nullptr)
+          unused.push_back(state);
+        else if (in_history(*done))
+          report_.checksums.emplace(key, state->checksum);
+        else
+          report_.given_up_checksums[key].insert(state->checksum);
+      }
+    for (const auto* state : unused)
+      report_.checksums.emplace(StageStep(state->stage, state->step), state->checksum);
   }
 
   void count() {
     auto& totals = report_.totals;
     totals.coordinators = closings_.reigns();
+    totals.folded = begin_.step;
     totals.steps = history_.size();
     totals.commits = log_.committed.size();
     totals.loads = log_.loaded.size();
@@ -312,6 +330,7 @@ class Auditor {
 
   const AuditLog& log_;
   const AuditContext& context_;
+  const Beginning& begin_;
   AuditReport report_;
   Closings closings_;
   std::map<const CommittedStep*, const Closed*> round_of_;
@@ -323,8 +342,15 @@ class Auditor {
 
 }  // namespace
 
-AuditReport audit(const AuditLog& log, const AuditContext& context) {
-  return Auditor(log, context).run();
+AuditReport audit(AuditLog log, AuditContext context) {
+  const Beginning begin = begin_after_folds(log);
+  std::set<std::string> known;
+  if (!log.events.empty())
+    for (const Event& event : context.events)
+      if (records::is_audited(event)) known.insert(to_json(event));
+  for (Event& event : log.events)  // those that events.jsonl has given up
+    if (known.insert(to_json(event)).second) context.events.push_back(std::move(event));
+  return Auditor(log, context, begin).run();
 }
 
 }  // namespace swarm::launch

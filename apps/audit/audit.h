@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "apps/launch/audit_log.h"
+#include "records/audit_check.h"
 #include "records/catalogue.h"
 
 namespace swarm::launch {
@@ -26,11 +27,14 @@ struct AuditContext {
   uint32_t num_stages = 0, batch = 0, microbatch = 0;
   bool delayed_updates = false;
   std::vector<records::Event> events;
+
+  records::AuditRules rules() const { return {batch, microbatch, delayed_updates, true}; }
 };
 
 struct AuditReport {
   struct Totals {
-    uint64_t steps = 0;          ///< In the history.
+    uint64_t folded = 0;         ///< Steps before this one were checked when they were folded.
+    uint64_t steps = 0;          ///< In the history, from there on, as all that follows.
     uint64_t slots = 0;          ///< Of these steps, without the skipped ones.
     uint64_t samples = 0;        ///< Of these slots.
     uint64_t attempts = 0;       ///< That the history's closings took.
@@ -67,6 +71,8 @@ struct AuditReport {
   bool passed() const { return violations.empty(); }
 };
 
-AuditReport audit(const AuditLog& log, const AuditContext& context);
+/// Steps before the last one of which a file has folded lines (records/audit_fold.h) were judged then,
+/// and are no more.
+AuditReport audit(AuditLog log, AuditContext context);
 
 }  // namespace swarm::launch

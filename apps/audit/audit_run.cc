@@ -23,6 +23,7 @@ struct Number {
 
 using Totals = AuditReport::Totals;
 const Number kNumbers[] = {
+    {"folded", "steps checked when they were folded", &Totals::folded},
     {"steps", "steps closed and committed", &Totals::steps},
     {"slots", "slots counted", &Totals::slots},
     {"samples", "samples", &Totals::samples},
@@ -113,11 +114,11 @@ Result<AuditReport> audit_run(const std::string& folder, const config::Experimen
   context.microbatch = experiment.base.training.microbatch;
   context.delayed_updates = experiment.base.training.delayed_updates;
   context.events = std::move(*events);
-  auto report = audit(*log, context);
+  auto report = audit(std::move(*log), std::move(context));
   if (lost_events(folder))
     report.notes.push_back(
-        "the oldest events are given up (node.records_mb): a recovery or repair of that time looks "
-        "like a violation");
+        "the oldest events are given up (node.records_mb): what only they tell (kills, pauses, "
+        "abandoned rounds) is counted from there on");
   for (auto& violation : other_texts(folder)) report.violations.push_back(std::move(violation));
   return report;
 }

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <utility>
 
 #include "apps/launch/audit_log.h"
+#include "records/audit_check.h"
 
 namespace swarm::launch {
 
@@ -14,11 +14,9 @@ using Committed = Recorded<records::CommittedStep>;
 using Loaded = Recorded<records::LoadedState>;
 using StageStep = std::pair<uint32_t, uint64_t>;
 
-std::string at(uint64_t step);                ///< "step 3"
-std::string at(uint64_t step, size_t stage);  ///< "step 3, stage 1"
-std::string who(const records::HeldSlots& held);
-/// "slot:attempt ..."
-std::string list(const records::HeldSlots& held);
-bool same_held(const records::HeldSlots& a, const records::HeldSlots& b);
+using records::at;
+using records::list;
+using records::same_held;
+using records::who;
 
 }  // namespace swarm::launch

@@ -7,9 +7,18 @@ namespace swarm::launch {
 void PeerWalk::follow(const std::map<size_t, PeerLine>& lines) {
   state_ = {};
   for (const auto& [number, line] : lines) {
+    if (line.before != nullptr) take_before(*line.before);
     if (line.load != nullptr) take_load(*line.load);
     if (line.commit != nullptr) take_commit(*line.commit);
   }
+}
+
+/// Only of what a step that counts begins with is it known what it must be.
+void PeerWalk::take_before(const records::FoldedAudit::Peer& before) {
+  if (report_.checksums.count({before.stage, before.step}) > 0)
+    return take_load({before.stage, before.peer, before.node_name, before.step, before.checksum,
+                      "its lines before that", before.history});
+  state_ = {before.step, true, {}, true, before.history};
 }
 
 void PeerWalk::take_load(const records::LoadedState& load) {
@@ -33,11 +42,8 @@ void PeerWalk::take_load(const records::LoadedState& load) {
 
 void PeerWalk::take_commit(const records::CommittedStep& done) {
   const std::string where = at(done.step, done.stage) + ": " + who(done.held);
-  if (!state_.known)
-    report_.violations.push_back(where + " committed and never said where its state is from");
-  else if (state_.step != done.step)
-    report_.violations.push_back(where + " committed while its state was that of " +
-                                 at(state_.step));
+  records::check_goes_on(done, state_.known ? std::optional<uint64_t>(state_.step) : std::nullopt,
+                         report_.violations);
   if (state_.known && !ask_.follows(done, state_.id))
     report_.violations.push_back(where + " names the history " + hex(done.history) +
                                  ", which does not follow from its own, " + hex(state_.id));

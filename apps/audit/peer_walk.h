@@ -15,6 +15,8 @@ namespace swarm::launch {
 struct PeerLine {
   const records::CommittedStep* commit = nullptr;
   const records::LoadedState* load = nullptr;
+  const records::FoldedAudit::Peer* before =
+      nullptr;  ///< Its state, by a line that counts no more.
 };
 
 class PeerWalk {
@@ -30,6 +32,7 @@ class PeerWalk {
   void follow(const std::map<size_t, PeerLine>& lines);
 
  private:
+  void take_before(const records::FoldedAudit::Peer& before);
   void take_load(const records::LoadedState& load);
   void take_commit(const records::CommittedStep& done);
 

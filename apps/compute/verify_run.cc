@@ -46,6 +46,7 @@ class Verifier {
     trainer_ = std::move(*trainer);
     origin_ = initial_parameters(node_.model);
     for (const uint64_t step : snapshots->steps()) {
+      if (step < audit_.totals.folded) continue;
       const auto snapshots_of_step = snapshots->read(step);
       for (const auto& why : snapshots_of_step.unreadable) complain(step, why);
       const auto good = of_the_history(step, snapshots_of_step.found);
@@ -123,17 +124,27 @@ class Verifier {
   }
 
   Status compare(uint64_t step, const std::vector<storage::StageSnapshot>& snapshots) {
+    if (begin_ < audit_.totals.folded) {
+      std::printf("steps before %llu are folded in the audit: the replay begins at step %llu\n",
+                  static_cast<Ull>(audit_.totals.folded), static_cast<Ull>(step));
+      return begin_at(step, snapshots);
+    }
     auto run = trainer_->train_until(step);
     if (!run) return run.error();
     auto differences =
         compare_states(node_.model, node_.num_stages, snapshots, trainer_->state(), origin_);
     if (!differences) return differences.error();
     print(step, snapshots.size(), *differences);
+    return options_.from_start ? Status() : begin_at(step, snapshots);
+  }
+
+  /// The next interval, if every stage is there.
+  Status begin_at(uint64_t step, const std::vector<storage::StageSnapshot>& snapshots) {
     std::vector<Buffer> states;  // one of each stage
     for (const auto& snapshot : snapshots)
       if (snapshot.stage == static_cast<int32_t>(states.size())) states.push_back(snapshot.state);
     const bool complete = states.size() == static_cast<size_t>(node_.num_stages);
-    if (options_.from_start || !complete) return {};
+    if (!complete) return {};
     auto state = tensor::reference_state(node_.model, states);
     if (!state) return state.error();
     origin_ = state->parameters;
@@ -188,6 +199,10 @@ int verify_run(const VerifyRunOptions& options) {
       "one process replays the recorded steps %s; relative: parameters by their way since then, "
       "moments by their size\n",
       options.from_start ? "from the initial weights" : "from each snapshot to the next");
+  if (options.from_start && audit->totals.folded > 0)
+    return fail(Error{ErrorCode::kNotFound,
+                      "the audit's oldest steps are folded (node.audit_mb): nothing "
+                      "can be replayed from the start"});
   Verifier verifier(options, *experiment, std::move(*audit));
   if (Status done = verifier.run(); !done) return fail(done.error());
   return verifier.verdict();

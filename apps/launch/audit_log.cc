@@ -21,6 +21,10 @@ Status add_audit_line(AuditLog& log, const std::string& text) {
     keep(log.committed, *committed);
   else if (auto* loaded = std::get_if<records::LoadedState>(&line->record))
     keep(log.loaded, *loaded);
+  else if (auto* folded = std::get_if<records::FoldedAudit>(&line->record))
+    keep(log.folded, *folded);
+  else if (auto* event = std::get_if<records::Event>(&line->record))
+    log.events.push_back(std::move(*event));
   else
     ++log.unknown;
   return {};

@@ -23,6 +23,8 @@ struct AuditLog {
   std::vector<Recorded<records::ClosedStep>> closed;
   std::vector<Recorded<records::CommittedStep>> committed;
   std::vector<Recorded<records::LoadedState>> loaded;
+  std::vector<Recorded<records::FoldedAudit>> folded;
+  std::vector<records::Event> events;
   size_t lines = 0;
   size_t unknown = 0;     ///< Lines of a kind that this program does not know.
   bool torn_end = false;  ///< The writer died in the last line, which does not count.

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/launch/audit_merge.h"
+#include "apps/launch/audit_places.h"
 #include "apps/launch/chaos_run.h"
 #include "apps/launch/child_process.h"
 #include "apps/launch/line_tail.h"
@@ -123,7 +123,7 @@ class Launcher {
   config::Experiment experiment_;
   LaunchOptions options_;
   RunState state_;
-  AuditMerge audit_;
+  AuditPlaces audit_;
   MergedFiles merged_;
   std::unique_ptr<TensorboardFile> tensorboard_;  ///< From the first new metrics line on.
   bool tensorboard_broken_ = false;

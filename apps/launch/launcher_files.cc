@@ -14,13 +14,20 @@ void Launcher::load_history() {
     if (auto done = records::drop_torn_end(options_.folder + name); !done)
       fail(to_string(done.error()));
   // A damaged piece ends the run: what it held would be merged again, and counted twice.
-  const auto read = [this](const std::string& name, const LineTail::Take& take) {
-    const Status done = LineTail(options_.folder + name, kMaxAuditLine).each(take);
+  const auto each = [this](const std::string& name, const LineTail::Take& take) {
+    return LineTail(options_.folder + name, kMaxAuditLine).each(take);
+  };
+  const auto read = [&](const std::string& name, const LineTail::Take& take) {
+    const Status done = each(name, take);
     if (!done && done.code() != ErrorCode::kNotFound) fail(to_string(done.error()));
   };
   read("/events.jsonl", [this](const std::string& line) { state_.take_event(line); });
   read("/metrics.jsonl", [this](const std::string& line) { state_.take_metrics(line); });
   read("/audit.jsonl", [this](const std::string& line) { audit_.remember(line); });
+  for (auto& node : nodes_)
+    static_cast<void>(
+        each("/nodes/" + node->spec.name + "/audit.jsonl",
+             [&](const std::string& line) { audit_.look_at(node->spec.name, line); }));
   for (auto& node : nodes_) static_cast<void>(set_disk_full(node->folder, false));
   if (uses(experiment_, config::TimelineAction::kCut))
     if (auto done = links_.cut("*", false); !done) fail(to_string(done.error()));
@@ -59,12 +66,16 @@ void Launcher::merge_metrics(const std::string& line) {
 
 void Launcher::merge_audit(Node& node) {
   const Status read = node.audit.each([&](const std::string& line) {
-    const auto verdict = audit_.take(line);
-    if (verdict == AuditMerge::Verdict::kDamaged)
+    const auto verdict = audit_.take(node.spec.name, line);
+    if (verdict == AuditPlaces::Verdict::kDamaged)
       record(node.spec.name, records::AuditLineDamaged{node.folder + "/audit.jsonl", line.size()});
-    if (verdict != AuditMerge::Verdict::kNew) return;
+    if (verdict != AuditPlaces::Verdict::kNew) return;
     const auto written = merged_.append("audit.jsonl", line);
+    if (!written) audit_.stop();
     if (!written && !over_) fail("cannot merge the audit: " + to_string(written.error()));
+    if (!written) return;
+    if (const auto refusal = merged_.take_refusal("audit.jsonl"))
+      record("run", records::AuditFoldRefused{*refusal});
   });
   if (read.code() == ErrorCode::kCorruptCheckpoint)
     record(node.spec.name, records::AuditLineDamaged{read.error().detail, 0});

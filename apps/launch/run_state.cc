@@ -20,7 +20,7 @@ bool RunState::take_metrics(const std::string& text) {
   ++closings_;
   nothing_common_.clear();
   if (!line->live_peers.empty()) latest_.live_peers = line->live_peers;
-  if (!seen_.steps.insert(line->step).second) return false;
+  if (!seen_.insert(line->step)) return false;
   if (line->validation_loss) latest_.validation_loss = line->validation_loss;
   if (line->train_loss) {
     latest_.train_loss = line->train_loss;
@@ -34,7 +34,19 @@ bool RunState::take_metrics(const std::string& text) {
 
 void RunState::nothing_new_before_known() {
   seen_.from_s = seen_.oldest_s;
-  if (!seen_.steps.empty()) seen_.from_step = *seen_.steps.begin();
+  if (seen_.below > 0 || seen_.steps.empty()) return;
+  seen_.from_step = seen_.below = *seen_.steps.begin();
+  seen_.close_gap();
+}
+
+bool RunState::Seen::insert(uint64_t step) {
+  if (step < below || !steps.insert(step).second) return false;
+  close_gap();
+  return true;
+}
+
+void RunState::Seen::close_gap() {
+  for (; !steps.empty() && *steps.begin() == below; ++below) steps.erase(steps.begin());
 }
 
 bool RunState::take_event(const std::string& line) {

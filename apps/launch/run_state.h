@@ -92,7 +92,10 @@ class RunState {
   };
 
   struct Seen {
-    std::set<uint64_t> steps;
+    bool insert(uint64_t step);
+    void close_gap();
+    uint64_t below = 0;              ///< Steps before are all seen or given up.
+    std::set<uint64_t> steps;        ///< Others.
     std::set<size_t> events;         ///< Hashes.
     std::optional<double> oldest_s;  ///< Time of an event.
     std::optional<double> from_s;    ///< Older events do not count,

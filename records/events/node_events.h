@@ -212,6 +212,19 @@ struct LinesLost {
   }
 };
 
+struct AuditFoldRefused {
+  static constexpr EventInfo kInfo{"audit_fold_refused", Level::kWarn, Place::kTrouble,
+                                   kRemarkable | kNeedsReason,
+                                   "The oldest lines of an audit.jsonl take too much room and "
+                                   "cannot be checked and folded: they "
+                                   "stay as they are."};
+  Error error{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("error", error, "why");
+  }
+};
+
 struct Repeated {
   static constexpr EventInfo kInfo{"repeated", Level::kInfo, Place::kNone, kPlain,
                                    "An event said the same more than 20 times within 10 s: lines "
@@ -225,9 +238,9 @@ struct Repeated {
   }
 };
 
-using NodeEvents =
-    EventList<NodeStarted, NodeLeaving, NodeLeft, Preempted, PreemptionUnseen, StopAsked,
-              ActorFailed, LinksShaped, LinksFileRefused, WaitsToJoin, Refused, MailRefused,
-              NameTaken, AnnounceUnreachable, StoreSetAside, VoterSetAside, LinesLost, Repeated>;
+using NodeEvents = EventList<NodeStarted, NodeLeaving, NodeLeft, Preempted, PreemptionUnseen,
+                             StopAsked, ActorFailed, LinksShaped, LinksFileRefused, WaitsToJoin,
+                             Refused, MailRefused, NameTaken, AnnounceUnreachable, StoreSetAside,
+                             VoterSetAside, LinesLost, AuditFoldRefused, Repeated>;
 
 }  // namespace swarm::records

@@ -43,7 +43,7 @@ struct Folder {
 };
 
 std::shared_ptr<EventLog> open(const Folder& folder, uint64_t total_bytes = 1 << 20) {
-  auto log = open_event_log(folder.path, "n", {total_bytes});
+  auto log = open_event_log(folder.path, "n", {total_bytes}, {total_bytes, true, {}});
   BOOST_REQUIRE(log.ok());
   return *log;
 }

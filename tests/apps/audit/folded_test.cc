@@ -1,0 +1,119 @@
+#include "apps/audit/folded.h"
+
+#include <boost/test/unit_test.hpp>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "apps/audit/audit_run.h"
+#include "records/audit_fold.h"
+#include "tests/apps/audit/story.h"
+
+namespace swarm::launch {
+namespace {
+
+/// The story as it is when each node's lines of steps before `ends` were folded.
+Story folded(const Story& story, const std::map<std::string, uint64_t>& ends) {
+  Story out = story;
+  out.log = {};
+  std::map<std::string, records::AuditFold> folds;
+  for (const auto& [node, end] : ends) folds.emplace(node, story.context.rules());
+  std::map<size_t, std::function<void()>> lines;
+  const auto add = [&](const auto& from, auto& to, auto node_of) {
+    for (const auto& line : from) {
+      const std::string node = node_of(line.record);
+      const auto end = ends.find(node);
+      if (end == ends.end() || line.record.step >= end->second)
+        lines[line.line] = [&to, line] { to.push_back(line); };
+      else
+        lines[line.line] = [&folds, node, line] {
+          const records::AuditLine one{line.record, line.time_s, node};
+          BOOST_REQUIRE(folds.at(node).take(to_json(one)).ok());
+        };
+    }
+  };
+  add(story.log.closed, out.log.closed, [](const auto&) { return std::string("coordinator"); });
+  add(story.log.committed, out.log.committed, [](const auto& done) { return done.held.node_name; });
+  add(story.log.loaded, out.log.loaded, [](const auto& load) { return load.node_name; });
+  for (const auto& [number, take] : lines) take();
+  for (auto& [node, fold] : folds) out.log.folded.push_back({fold.result(1), story.time, 0, node});
+  return out;
+}
+
+BOOST_AUTO_TEST_SUITE(FoldedTest)
+
+BOOST_AUTO_TEST_CASE(files_folded_at_different_steps_audit_well_together) {
+  Story story;
+  story.context.steps = 10;
+  for (uint64_t step = 0; step < 10; ++step)
+    story.commit_all(ClosedStep(story.close(step, 1 + step)));
+  story.event(records::RunFinished{});
+  name_histories(story);
+  BOOST_TEST(story.violation() == "");
+  const std::map<std::string, uint64_t> ends = {
+      {"coordinator", 4}, {"s0-a", 6}, {"s0-b", 2}, {"s1-b", 3}};
+  auto some = folded(story, ends);
+  BOOST_TEST(some.violation() == "");
+  const auto report = some.report();
+  BOOST_TEST(report.totals.folded == 6u);
+  BOOST_TEST(report.totals.steps == 4u);
+  BOOST_TEST(contains(audit_text(report, 5), "s0-a: steps 0 to 5: verified when they were folded"));
+  BOOST_TEST(contains(audit_text(report, 5), "the check begins at step 6"));
+
+  // What goes on from there is checked as ever.
+  auto wrong = some;
+  for (auto& line : wrong.log.committed)
+    if (line.record.step == 8 && line.record.held.node_name == "s0-b") ++line.record.checksum;
+  BOOST_TEST(contains(wrong.violation(), "step 8, stage 0: after it s0-"));
+  wrong = some;
+  for (auto& fold : wrong.log.folded)
+    if (fold.node == "s0-a") ++fold.record.peers.at(0).checksum;
+  BOOST_TEST(contains(wrong.violation(), "step 6, stage 0"));
+  wrong = some;
+  for (auto& fold : wrong.log.folded)
+    if (fold.node == "s0-a") --fold.record.peers.at(0).step;
+  BOOST_TEST(contains(wrong.violation(), "committed while its state was that of step 5"));
+  wrong = some;
+  wrong.log.closed.pop_back();
+  BOOST_TEST(contains(wrong.violation(), "which no coordinator closed"));
+}
+
+BOOST_AUTO_TEST_CASE(a_violation_that_was_folded_is_told) {
+  Story story;
+  story.tell();
+  story.log.closed[0].record.samples = 6;
+  const auto some = folded(story, {{"coordinator", 1}});
+  BOOST_TEST(contains(some.violation(),
+                      "coordinator, found when its lines were folded: step 0: the "
+                      "sum was divided by 6 samples"));
+}
+
+BOOST_AUTO_TEST_CASE(a_recovery_across_a_fold_is_followed_and_its_event_may_be_the_audit_s_own) {
+  Story story;
+  story.context.steps = 6;
+  for (uint64_t step = 0; step < 5; ++step)
+    story.commit_all(ClosedStep(story.close(step, 1 + step)));
+  story.event(records::Recovered{}, 2);
+  story.time += 10;
+  for (uint32_t stage = 0; stage < kStages; ++stage)
+    for (int replica = 0; replica < 2; ++replica)
+      story.load(stage, replica, 2, Story::checksum_after(story.log.closed[1].record, stage),
+                 "own_snapshot");
+  for (uint64_t step = 2; step < 6; ++step)
+    story.commit_all(ClosedStep(story.close(step, 11 + step)));
+  std::swap(story.log.events, story.context.events);
+  story.event(records::RunFinished{});
+  BOOST_TEST(story.violation() == "");
+  Story some = folded(story, {{"s1-b", 4}});
+  some.log.events = story.log.events;
+  BOOST_TEST(some.violation() == "");
+  BOOST_TEST(some.report().totals.folded == 4u);
+  BOOST_TEST(some.report().totals.given_up == 1u);
+  some.log.events.clear();
+  BOOST_TEST(contains(some.violation(), "went back"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace swarm::launch
