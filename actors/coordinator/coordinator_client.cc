@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "actors/net/links/socket.h"
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
 #include "common/backoff.h"
@@ -79,7 +80,7 @@ void CoordinatorClient::found(const std::vector<DhtRecordLocal>& records) {
     version = record.version;
   }
   if (!best) return;
-  if (auto endpoint = Endpoint::parse(best->endpoint()))
+  if (auto endpoint = links::told_endpoint(best->endpoint()))
     follow({{*NodeId::from_bytes(best->node_id()), best->actor()},
             *endpoint,
             Term(best->term()),

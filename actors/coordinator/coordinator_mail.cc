@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "actors/net/links/socket.h"
 #include "common/names.h"
 #include "common/printable.h"
 #include "routing/membership/term.h"
@@ -174,7 +175,7 @@ std::optional<KnownCandidate> read_record(const DhtRecordLocal& record) {
   proto::CoordinatorRecord one;
   if (!one.ParseFromString(record.value)) return std::nullopt;
   auto node = NodeId::from_bytes(one.node_id());
-  auto endpoint = Endpoint::parse(one.endpoint());
+  auto endpoint = links::told_endpoint(one.endpoint());
   if (!node || !endpoint || !writes(*node, record.subkey)) return std::nullopt;
   const bool led = Term(one.term()) != Term() && one.active();
   if (!routing::is_term(Term(one.term())) || (led && !routing::is_of(Term(one.term()), *node)))

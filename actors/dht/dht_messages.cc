@@ -22,10 +22,8 @@ proto::DhtContact to_proto(const routing::Contact& contact) {
 Result<routing::Contact> parse_contact(const proto::DhtContact& message) {
   auto id = NodeId::from_bytes(message.node_id());
   if (!id.ok()) return id.error();
-  auto endpoint = Endpoint::parse(message.endpoint());
+  auto endpoint = links::told_endpoint(message.endpoint());
   if (!endpoint.ok()) return endpoint.error();
-  if (!links::is_numeric(endpoint->host))
-    return Error{ErrorCode::kInvalidArgument, "a contact's address is a number, no name", 0};
   return routing::Contact{*id, *endpoint};
 }
 

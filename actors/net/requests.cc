@@ -5,6 +5,7 @@
 #include <caf/exit_reason.hpp>
 #include <caf/scheduled_actor.hpp>
 
+#include "actors/net/links/socket.h"
 #include "actors/net/log.h"
 #include "common/hex.h"
 #include "common/names.h"
@@ -23,7 +24,7 @@ Result<PeerAddress> from_proto(const proto::Peer& peer) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("a name is 1 to 64 of [A-Za-z0-9_.-]: actor '{}' of node '{}'",
                              printable(peer.actor(), 64), printable(peer.node_name(), 64))};
-  auto endpoint = Endpoint::parse(peer.endpoint());
+  auto endpoint = links::told_endpoint(peer.endpoint());
   if (!endpoint) return endpoint.error();
   return PeerAddress{{*id, peer.actor()}, *endpoint, peer.node_name()};
 }

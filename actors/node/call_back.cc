@@ -163,9 +163,8 @@ class CallBack {
   /// Where the DHT says that the caller is; where it says itself if the DHT knows nothing of it. Callers
   /// can be invented: those that are not known take no places of those that are.
   void dial(const Pair& pair, const std::string& said) {
-    const auto unknown = [this, pair, said = Endpoint::parse(said)] {
-      if (said && links::is_numeric(said->host) && unknown_.is_due(pair, now(), deps_.pause))
-        dial(*said);
+    const auto unknown = [this, pair, said = links::told_endpoint(said)] {
+      if (said && unknown_.is_due(pair, now(), deps_.pause)) dial(*said);
     };
     if (asking_ >= kMaxAsking) return;
     ++asking_;

@@ -5,6 +5,7 @@
 #include <caf/stateful_actor.hpp>
 #include <utility>
 
+#include "actors/net/links/socket.h"
 #include "actors/net/requests.h"
 #include "common/names.h"
 #include "swarm/wire.pb.h"
@@ -35,8 +36,9 @@ caf::behavior dial_back(Self* self, const Knock& knock, bool detached) {
       return to_caf(ErrorCode::kInvalidArgument, "takes only dial_back");
     const auto& question = mail.as<proto::DialBack>();
     const auto asker = NodeId::from_bytes(question.node_id());
-    const auto endpoint = Endpoint::parse(question.endpoint());
+    const auto endpoint = links::told_endpoint(question.endpoint());
     if (!asker) return to_caf(asker.error());
+    if (auto own = speaks_for(mail, *asker); !own) return to_caf(own.error());
     if (!endpoint) return to_caf(endpoint.error());
     if (self->state.under_way >= kMaxDialBacks)
       return to_caf(Error{ErrorCode::kOverloaded, "others are dialled back", 1'000});

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "actors/dht/dht_node.h"
+#include "actors/net/links/socket.h"
 #include "actors/net/local.h"
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
@@ -188,7 +189,7 @@ class Entrance {
       proto::NameRecord one;
       if (!one.ParseFromString(record.value)) continue;
       auto node = NodeId::from_bytes(one.node_id());
-      auto endpoint = Endpoint::parse(one.endpoint());
+      auto endpoint = links::told_endpoint(one.endpoint());
       if (!node || !endpoint || !writes(*node, record.subkey)) continue;
       // Who was at this node's own address is gone.
       if (*node == deps_.self || *endpoint == deps_.endpoint) continue;

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "actors/net/links/socket.h"
 #include "actors/net/requests.h"
 #include "actors/stage/microbatch_times.h"
 #include "common/mix.h"
@@ -77,7 +78,7 @@ void StageClient::found_peers(const std::vector<DhtRecordLocal>& records) {
     proto::PeerRecord peer;
     if (!peer.ParseFromString(record.value) || Stage(peer.stage()) != deps_.stage) continue;
     auto node = NodeId::from_bytes(peer.node_id());
-    auto endpoint = Endpoint::parse(peer.endpoint());
+    auto endpoint = links::told_endpoint(peer.endpoint());
     if (!node || !endpoint || !writes(*node, record.subkey)) continue;
     if (!is_name(peer.actor()) || !(peer.node_name().empty() || is_name(peer.node_name())))
       continue;

@@ -1,5 +1,6 @@
 #include "apps/commands/remote_node.h"
 
+#include "actors/net/links/socket.h"
 #include "common/names.h"
 #include "swarm/collect.pb.h"
 
@@ -42,7 +43,7 @@ Result<launch::Holdings> RemoteNode::list(std::vector<Known>& known) {
   for (const auto& one : said.snapshots()) out.snapshots.push_back({one.stage(), one.step()});
   for (const auto& one : said.nodes()) {
     const auto id = NodeId::from_bytes(one.node_id());
-    const auto endpoint = Endpoint::parse(one.endpoint());
+    const auto endpoint = actors::links::told_endpoint(one.endpoint());
     if (id && endpoint && endpoint->port != 0) known.push_back({*id, *endpoint});
   }
   return out;

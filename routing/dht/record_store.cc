@@ -4,6 +4,17 @@
 
 namespace swarm::routing {
 
+namespace {
+
+constexpr double kClearEvery_s = 1;  // a full store is asked often
+
+uint64_t bytes_of(const StoredRecord& record) {
+  constexpr uint64_t kBeside = 256;  // of a place in two maps
+  return record.subkey.size() + record.value.size() + kBeside;
+}
+
+}  // namespace
+
 RecordStore::RecordStore(const Options& options) : options_(options) {}
 
 bool RecordStore::store(const DhtKey& key, const StoredRecord& record, double now_s) {
@@ -22,12 +33,21 @@ bool RecordStore::store(const DhtKey& key, const StoredRecord& record, double no
       if (alive && old->second.version > record.version) return false;
       if (alive && old->second.version == record.version)
         kept.expires_s = std::max(kept.expires_s, old->second.expires_s);
+      const uint64_t less = bytes_of(old->second), bytes = bytes_of(kept);
+      if (bytes > less && full(bytes - less)) return false;
+      bytes_ += bytes - less;
       old->second = std::move(kept);
       return true;
     }
   }
-  if (count_ >= options_.max_records) expire(now_s);
-  if (count_ >= options_.max_records) return false;
+  const uint64_t bytes = bytes_of(kept);
+  const auto no_room = [&] { return count_ >= options_.max_records || full(bytes); };
+  if (no_room() && now_s - cleared_s_ >= kClearEvery_s) {
+    cleared_s_ = now_s;
+    expire(now_s);
+  }
+  if (no_room()) return false;
+  bytes_ += bytes;
   records_[key].emplace(record.subkey, std::move(kept));
   ++count_;
   return true;
@@ -50,6 +70,7 @@ void RecordStore::expire(double now_s) {
         ++it;
         continue;
       }
+      bytes_ -= bytes_of(it->second);
       it = records.erase(it);
       --count_;
     }

@@ -24,6 +24,7 @@ class RecordStore {
  public:
   struct Options {
     size_t max_records = 65'536;
+    uint64_t max_bytes = 16u << 20;  ///< Of all, with what it takes to keep them.
     size_t max_value_bytes = 4'096;
     size_t max_subkey_bytes = 128;
     double max_ttl_s = 3'600;
@@ -41,9 +42,13 @@ class RecordStore {
   std::vector<std::pair<DhtKey, StoredRecord>> all(double now_s) const;
 
  private:
+  bool full(uint64_t more_bytes) const { return bytes_ + more_bytes > options_.max_bytes; }
+
   Options options_;
   std::map<DhtKey, std::map<std::string, StoredRecord>> records_;
   size_t count_ = 0;
+  uint64_t bytes_ = 0;
+  double cleared_s_ = -1e300;  // when a full store last looked for the dead
 };
 
 }  // namespace swarm::routing

@@ -186,7 +186,7 @@ class Attacker {
     hello.set_roles(tool ? 0 : 7 - static_cast<uint32_t>(random_() % 8));
     hello.set_node_name(random_() % 2 == 0 ? name : "stranger" + std::to_string(random_() % 1000));
     hello.set_node_id(random_() % 4 == 0 ? id : bytes(16));
-    hello.set_listen("127.0.0.1:9");
+    hello.set_listen(random_() % 8 == 0 ? "far.invalid:9" : "127.0.0.1:9");
     hello.set_demands_key(false);
     hello.clear_proof();
     hello.set_nonce(proves ? bytes(random_() % 8 == 0 ? 5 : 16) : "");
@@ -242,7 +242,9 @@ class Attacker {
         return put(&R::SetEnumValue, &R::AddEnumValue, static_cast<int>(number % 100));
       case FieldDescriptor::CPPTYPE_STRING: {
         const bool raw = field->type() == FieldDescriptor::TYPE_BYTES;
-        std::string text = raw ? victim.second : random_() % 2 == 0 ? victim.first : "10.9.8.7:80";
+        const std::array<std::string, 4> texts = {victim.first, victim.first, "10.9.8.7:80",
+                                                  "far.invalid:80"};
+        std::string text = raw ? victim.second : texts[random_() % texts.size()];
         if (how == Fill::kHuge)
           text += std::string("\x1b[2J\n") + std::string(random_() % 500, 'x');
         if (many) return to.AddString(&message, field, std::move(text));

@@ -46,7 +46,7 @@ std::string frame_of(const Said& said, size_t chunk_bytes) {
   put(frame, said.request_id == 0 ? 0 : 1, 1);
   put(frame, said.actor.size(), 1);
   put(frame, tag.size(), 2);
-  put(frame, 10'000, 4);  // how long it would wait [ms]
+  put(frame, UINT32_MAX, 4);  // how long it would wait [ms]
   put(frame, said.request_id, 8);
   put(frame, said.head.size(), 4);
   put(frame, 0, 4);

@@ -34,19 +34,23 @@ class ActorHost : public LinksHost {
   TimePoint now() override { return self_->clock().now(); }
 
   void deliver(ConnId conn, uint64_t id, const caf::actor& target, const Mail& mail) override {
-    auto budget = std::max(mail.budget, std::chrono::milliseconds(1));
-    if (id == 0)  // nobody waits; but a refusal is told here
-      return self_->request(target, budget, mail)
-          .then([](const Mail&) {},
-                [this, conn](const caf::error& error) {
-                  const Error why = from_caf(error);
-                  if (why.code == ErrorCode::kRefused) core_->answered(conn, 0, Result<Mail>(why));
-                });
-    self_->request(target, budget, mail)
-        .then([this, conn, id](const Mail& reply) { core_->answered(conn, id, reply); },
-              [this, conn, id](const caf::error& error) {
-                core_->answered(conn, id, Result<Mail>(from_caf(error)));
-              });
+    const auto request =
+        self_->request(target, std::max(mail.budget, std::chrono::milliseconds(1)), mail);
+    // CAF keeps the timeout of what is answered until it has passed, and the other side chose it.
+    const auto over = [this, mid = request.id()] {
+      self_->clock().cancel_request_timeout(self_, mid);
+    };
+    request.then(
+        [this, conn, id, over](const Mail& reply) {
+          over();
+          if (id != 0) core_->answered(conn, id, reply);
+        },
+        [this, conn, id, over](const caf::error& error) {
+          over();
+          const Error why = from_caf(error);
+          if (id != 0 || why.code == ErrorCode::kRefused)  // of what went one way a refusal is told
+            core_->answered(conn, id, Result<Mail>(why));
+        });
   }
 
   caf::actor make_proxy(const ActorId& id) override {

@@ -16,10 +16,14 @@ void fail_all(Items items, const Error& why) {
   for (auto& item : items) fail(item.promise, why);
 }
 
-/// Whether another link lets somebody come up who is at `remote`. `conns` outlives it.
-auto judge(const Conns& conns, const std::string& remote) {
-  return [&conns, remote](const NodeInfo& info, bool proven) {
-    return proven ? Status() : may_claim(conns, info, remote);
+/// Whether somebody who is at `remote` may come up: who has not proven the key makes this node look no
+/// name up, and is kept out by other links. `host` and `conns` outlive it.
+auto judge(LinksHost& host, const Conns& conns, const std::string& remote) {
+  return [&host, &conns, remote](const NodeInfo& info, bool proven) -> Status {
+    if (proven) return {};
+    if (const auto& [at, port] = info.endpoint; port != 0 && !host.is_address(at))
+      return Error{ErrorCode::kRefused, "without the run's key a node announces no name: " + at, 0};
+    return may_claim(conns, info, remote);
   };
 }
 
@@ -168,7 +172,7 @@ LinksCore::Dial& LinksCore::dial(const Endpoint& endpoint, std::optional<NodeId>
   conn.remote = endpoint.text();
   conn.session = std::make_unique<Session>(
       options_, true, budget_, host_.now(), endpoint.text(), &local_.admissions(),
-      Wanted{meant, judge(conns_, endpoint.text()), cuts(shaper_)});
+      Wanted{meant, judge(host_, conns_, endpoint.text()), cuts(shaper_)});
   conns_.emplace(id, std::move(conn));
   shaper_.opened(id, host_.now());
   host_.open(id, endpoint);
@@ -199,7 +203,7 @@ ConnId LinksCore::accept(const std::string& from) {
   conn.remote = from;
   conn.session =
       std::make_unique<Session>(options_, false, budget_, host_.now(), from, &local_.admissions(),
-                                Wanted{std::nullopt, judge(conns_, from), cuts(shaper_)});
+                                Wanted{std::nullopt, judge(host_, conns_, from), cuts(shaper_)});
   conns_.emplace(id, std::move(conn));
   shaper_.opened(id, host_.now());
   return id;

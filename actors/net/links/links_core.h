@@ -36,6 +36,8 @@ class LinksHost {
  public:
   virtual ~LinksHost() = default;
   virtual TimePoint now() = 0;
+  /// Whether what is dialled there needs no look-up.
+  virtual bool is_address(const std::string& host) = 0;
   /// Begins to connect; bytes may be written at once. Failure arrives as LinksCore::closed(), never
   /// from within this call.
   virtual void open(ConnId conn, const Endpoint& endpoint) = 0;

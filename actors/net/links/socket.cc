@@ -75,6 +75,13 @@ bool is_numeric(const std::string& host) {
   return look_up(host, 0, AI_NUMERICHOST, address);
 }
 
+Result<Endpoint> told_endpoint(const std::string& text) {
+  auto endpoint = Endpoint::parse(text);
+  if (endpoint && !is_numeric(endpoint->host))
+    return Error{ErrorCode::kInvalidArgument, "'" + text + "': an address is a number, no name", 0};
+  return endpoint;
+}
+
 bool is_wildcard(const std::string& host) {
   Address address;
   if (!look_up(host, 0, AI_NUMERICHOST, address)) return false;

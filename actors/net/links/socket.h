@@ -19,6 +19,10 @@ namespace swarm::actors::links {
 /// Whether `host` is an IPv4 or IPv6 address, not a name.
 bool is_numeric(const std::string& host);
 
+/// Where somebody listens, as others say: a number, for what others say makes no node look a name up. Errors:
+/// kInvalidArgument.
+Result<Endpoint> told_endpoint(const std::string& text);
+
 /// Whether the numeric address means "all interfaces".
 bool is_wildcard(const std::string& host);
 

@@ -40,6 +40,7 @@ class TcpHost : public ActorHost<caf::io::broker> {
   TcpHost(caf::io::broker* self, StreamFactory streams)
       : ActorHost(self), streams_(std::move(streams)) {}
 
+  bool is_address(const std::string& host) override { return is_numeric(host); }
   void open(ConnId conn, const Endpoint& endpoint) override;
   void wake_writer(ConnId conn) override;
   void set_reading(ConnId conn, bool on) override;

@@ -1,8 +1,10 @@
-// What a peer's registration says of its device.
+// What registrations and records of coordinators say of a node: its address, its device.
 #include <boost/test/unit_test.hpp>
 
 #include "actors/coordinator/coordinator_mail.h"
 #include "actors/net/requests.h"
+#include "common/names.h"
+#include "swarm/dht.pb.h"
 #include "tests/support/ids.h"
 
 using namespace std::chrono_literals;
@@ -46,6 +48,26 @@ BOOST_AUTO_TEST_CASE(no_number_is_too_large) {
   message.set_job_ms(~uint64_t{0});
   message.set_usual_job_ms(~uint64_t{0});
   BOOST_TEST(!read(message).hangs());
+}
+
+BOOST_AUTO_TEST_CASE(whoever_gives_a_name_for_an_address_is_refused) {
+  proto::RegisterPeer message;
+  *message.mutable_peer() = to_proto(testing::peer(1), {"far.example", 100}, "n1");
+  BOOST_TEST((read_registration(message, {1, 10}).code() == ErrorCode::kInvalidArgument));
+}
+
+BOOST_AUTO_TEST_CASE(a_coordinators_record_that_names_its_host_is_none) {
+  const auto is_read = [](const std::string& endpoint) {
+    proto::CoordinatorRecord record;
+    record.set_node_id(testing::node(1).raw());
+    record.set_endpoint(endpoint);
+    return read_record({subkey_of(testing::node(1)), record.SerializeAsString(), 1, 60s})
+        .has_value();
+  };
+  BOOST_TEST(is_read("10.0.0.1:100"));
+  BOOST_TEST(is_read("[fe80::1]:100"));
+  BOOST_TEST(!is_read("far.example:100"));
+  BOOST_TEST(!is_read("localhost:100"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -305,6 +305,20 @@ BOOST_AUTO_TEST_CASE(ids_that_were_named_once_and_are_never_used_are_forgotten) 
   BOOST_TEST((answer->here && answer->error.code == ErrorCode::kNone));
 }
 
+BOOST_AUTO_TEST_CASE(nothing_is_kept_of_answered_requests_however_long_they_might_have_waited) {
+  Swarm swarm;
+  auto a = swarm.start(1), b = swarm.start(2);
+  const auto echo = swarm.resolve(a, b, "echo");
+  swarm.ask(echo, echo_mail(0));
+  swarm.system.advance(100ms);
+  const auto timeouts = [&] { return swarm.system.scheduler().clock().schedule().size(); };
+  const size_t before = timeouts();
+  for (uint64_t i = 1; i <= 1'000; ++i) swarm.ask(echo, echo_mail(i, 24h));
+  swarm.system.advance(100ms);
+  BOOST_TEST(b.seen->mail.size() == 1'001u);
+  BOOST_TEST(timeouts() < before + 100);
+}
+
 BOOST_AUTO_TEST_CASE(an_exception_in_a_handler_is_reported_and_the_link_lives) {
   Swarm swarm;
   auto a = swarm.start(1), b = swarm.start(2);

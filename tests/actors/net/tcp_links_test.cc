@@ -466,6 +466,20 @@ BOOST_AUTO_TEST_CASE(a_node_of_another_run_is_refused_at_the_dialler) {
   BOOST_TEST((resolve(a, b.endpoint).code() == ErrorCode::kRefused));
 }
 
+BOOST_AUTO_TEST_CASE(who_announces_a_name_must_have_proven_the_key) {
+  auto own = options("a"), named = options("b");
+  named.announce = {"localhost", 0};
+  {
+    Node a(own), b(named);
+    BOOST_TEST((resolve(b, a.endpoint).code() == ErrorCode::kRefused));
+    BOOST_TEST((resolve(a, b.endpoint).code() == ErrorCode::kRefused));
+  }
+  own.key = named.key = std::string(LinksOptions::kKeyBytes, 'k');
+  Node a(own), b(named);
+  BOOST_TEST(resolve(b, a.endpoint).ok());
+  BOOST_TEST(resolve(a, b.endpoint).ok());
+}
+
 BOOST_AUTO_TEST_CASE(other_than_loopback_is_refused_unless_allowed) {
   SystemConfig config;
   caf::actor_system system(config);

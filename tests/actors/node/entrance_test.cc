@@ -1,16 +1,21 @@
 #include "actors/node/entrance.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <caf/exit_reason.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "actors/dht/dht_node.h"
+#include "actors/net/errors.h"
 #include "actors/node/dial_back.h"
 #include "apps/sim/deterministic_system.h"
 #include "apps/sim/network.h"
+#include "common/names.h"
+#include "swarm/dht.pb.h"
 #include "tests/support/ids.h"
 
 using namespace std::chrono_literals;
@@ -46,6 +51,7 @@ struct Machines {
 
   Knock knock() {
     return [this](const Endpoint& at) -> Result<NodeInfo> {
+      knocked.push_back(at.text());
       for (const auto& [number, node] : nodes)
         if (node.endpoint == at && unreachable.count(at.text()) == 0)
           return NodeInfo{node.id, "node", at, false};
@@ -93,6 +99,7 @@ struct Machines {
   DhtOptions options;
   std::map<uint32_t, Node> nodes;
   std::set<std::string> unreachable;
+  std::vector<std::string> knocked;
 };
 
 const Endpoint kNobody{"127.0.0.1", 1};
@@ -178,6 +185,23 @@ BOOST_FIXTURE_TEST_CASE(a_name_that_somebody_has_is_not_given_twice, Machines) {
   BOOST_TEST(event->endpoint == first.endpoint.text());
 }
 
+BOOST_FIXTURE_TEST_CASE(a_claim_that_names_its_host_makes_no_node_look_it_up, Machines) {
+  const Node& first = start(1, "seed", {});
+  system.advance(100ms);
+  for (uint32_t number = 21; number < 23; ++number) {
+    proto::NameRecord claim;
+    claim.set_node_id(testing::node(number).raw());
+    claim.set_endpoint(number == 21 ? "far.example:80" : "10.0.0.9:80");
+    DhtRecordLocal record{subkey_of(testing::node(number)), claim.SerializeAsString(), 1, 60s};
+    caf::anon_send(first.dht, dht_store_atom::value, name_key("a"), record);
+  }
+  const Node& second = start(2, "a", {first.endpoint});
+  system.advance(1s);
+  BOOST_TEST(second.admitted);
+  BOOST_TEST(std::count(knocked.begin(), knocked.end(), "10.0.0.9:80") > 0);
+  BOOST_TEST(std::count(knocked.begin(), knocked.end(), "far.example:80") == 0);
+}
+
 BOOST_FIXTURE_TEST_CASE(of_two_that_start_at_once_under_a_name_one_gets_it, Machines) {
   const Node& seed = start(1, "seed", {});
   const Node& a = start(2, "a", {seed.endpoint});
@@ -236,15 +260,25 @@ BOOST_FIXTURE_TEST_CASE(another_node_at_the_announced_address_is_named, Machines
 
 BOOST_FIXTURE_TEST_CASE(questions_that_make_no_sense_are_refused, Machines) {
   const Node& seed = start(1, "seed", {});
-  for (const char* endpoint : {"", "nowhere", "127.0.0.1:99999"}) {
+  const auto refused = [&](const std::string& endpoint, std::optional<NodeId> from) {
     proto::DialBack question;
     question.set_endpoint(endpoint);
     question.set_node_id(seed.id.raw());
+    Mail mail = make_mail(question);
+    mail.from = from;
     caf::scoped_actor self(*system);
-    auto request = self->request(seed.dial_back, caf::infinite, make_mail(question));
+    auto request = self->request(seed.dial_back, caf::infinite, mail);
     system.run();
-    request.receive([](const Mail&) { BOOST_FAIL("answered"); }, [](const caf::error&) {});
-  }
+    ErrorCode code = ErrorCode::kNone;
+    request.receive([](const Mail&) {}, [&](const caf::error& e) { code = from_caf(e).code; });
+    return code;
+  };
+  for (const char* endpoint :
+       {"", "nowhere", "127.0.0.1:99999", "localhost:7001", "far.example:80"})
+    BOOST_TEST((refused(endpoint, {}) == ErrorCode::kInvalidArgument), endpoint);
+  const std::string own = seed.endpoint.text();
+  BOOST_TEST((refused(own, seed.id) == ErrorCode::kNone));
+  BOOST_TEST((refused(own, testing::node(9)) == ErrorCode::kRefused));  // asks for another
 }
 
 BOOST_AUTO_TEST_SUITE_END()

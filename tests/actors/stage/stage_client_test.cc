@@ -92,11 +92,12 @@ struct Client {
     for (const PeerId& id : asked) ++shares[id];
     return shares;
   }
-  void announce(const PeerId& id, uint64_t version) {
+  void announce(const PeerId& id, uint64_t version,
+                const std::string& endpoint = "127.0.0.1:7000") {
     proto::PeerRecord record;
     record.set_node_id(id.node.raw());
     record.set_actor(id.actor);
-    record.set_endpoint("127.0.0.1:7000");
+    record.set_endpoint(endpoint);
     record.set_stage(1);
     for (auto it = records.begin(); it != records.end();)
       it = it->subkey == id.node.hex() ? records.erase(it) : std::next(it);
@@ -133,6 +134,14 @@ BOOST_FIXTURE_TEST_CASE(the_outcome_never_comes_before_send_has_returned, Client
   BOOST_TEST(!early);
   BOOST_TEST(*outcome == ErrorCode::kNoLivePeer);
   BOOST_TEST(client->in_flight() == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_peer_whose_record_names_its_host_is_none, Client) {
+  announce(peer(1), 1);
+  announce(peer(2), 1, "far.example:7000");
+  start();
+  refresh();
+  BOOST_TEST(client->live_peers() == 1u);
 }
 
 BOOST_FIXTURE_TEST_CASE(all_refuse_and_the_shortest_hint_is_waited_for, Client) {

@@ -46,6 +46,24 @@ BOOST_AUTO_TEST_CASE(records_die_and_their_place_is_taken) {
   BOOST_TEST(store.size() == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(all_records_together_take_so_much_memory_and_no_more) {
+  RecordStore::Options options;
+  options.max_bytes = 10'000;
+  RecordStore store(options);
+  const std::string large(4'000, 'x');
+  BOOST_TEST(store.store(node(1), {"a", large, 1, 10}, 0));
+  BOOST_TEST(store.store(node(1), {"b", large, 1, 20}, 0));
+  BOOST_TEST(!store.store(node(2), {"c", large, 1, 20}, 1));
+  BOOST_TEST(store.store(node(2), {"c", "", 1, 20}, 1));
+  BOOST_TEST(!store.store(node(2), {"c", large, 2, 20}, 1));  // nor by growing
+  BOOST_TEST(store.store(node(1), {"a", "", 2, 10}, 2));
+  BOOST_TEST(store.store(node(2), {"c", large, 2, 20}, 3));
+  store.expire(20);
+  BOOST_TEST(store.store(node(1), {"a", large, 1, 40}, 21));
+  BOOST_TEST(store.store(node(1), {"b", large, 1, 40}, 21));
+  BOOST_TEST(!store.store(node(1), {"c", large, 1, 40}, 21));
+}
+
 BOOST_AUTO_TEST_CASE(an_expired_version_does_not_stand_in_the_way) {
   RecordStore store;
   store.store(node(1), {"a", "old", 9, 10}, 0);
