@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "apps/audit/audit_run.h"
@@ -12,25 +13,24 @@
 namespace swarm::launch {
 namespace {
 
-/// The story as it is when each node's lines of steps before `ends` were folded.
+/// The story as it is when each node's lines before its first one of step `ends` were folded.
 Story folded(const Story& story, const std::map<std::string, uint64_t>& ends) {
   Story out = story;
   out.log = {};
   std::map<std::string, records::AuditFold> folds;
   for (const auto& [node, end] : ends) folds.emplace(node, story.context.rules());
-  std::map<size_t, std::function<void()>> lines;
+  std::set<std::string> passed;                   // nodes of which nothing more is folded
+  std::map<size_t, std::function<void()>> lines;  // in their order
   const auto add = [&](const auto& from, auto& to, auto node_of) {
-    for (const auto& line : from) {
-      const std::string node = node_of(line.record);
-      const auto end = ends.find(node);
-      if (end == ends.end() || line.record.step >= end->second)
-        lines[line.line] = [&to, line] { to.push_back(line); };
-      else
-        lines[line.line] = [&folds, node, line] {
-          const records::AuditLine one{line.record, line.time_s, node};
-          BOOST_REQUIRE(folds.at(node).take(to_json(one)).ok());
-        };
-    }
+    for (const auto& line : from)
+      lines[line.line] = [&, line, node_of, &to = to] {
+        const std::string node = node_of(line.record);
+        const auto end = ends.find(node);
+        if (end == ends.end() || line.record.step >= end->second) passed.insert(node);
+        if (passed.count(node) > 0) return to.push_back(line);
+        const records::AuditLine one{line.record, line.time_s, node};
+        BOOST_REQUIRE(folds.at(node).take(to_json(one)).ok());
+      };
   };
   add(story.log.closed, out.log.closed, [](const auto&) { return std::string("coordinator"); });
   add(story.log.committed, out.log.committed, [](const auto& done) { return done.held.node_name; });

@@ -231,6 +231,19 @@ BOOST_AUTO_TEST_CASE(lines_older_than_a_merged_file_that_lost_its_beginning_are_
   BOOST_TEST(state.take_metrics(R"({"step":4,"time":51,"train_loss":5})"));
 }
 
+BOOST_AUTO_TEST_CASE(a_step_is_new_once_in_whatever_order_steps_come) {
+  RunState state(2, 80);
+  const auto is_new = [&](int step) {
+    return state.take_metrics("{\"step\":" + std::to_string(step) +
+                              ",\"time\":50,\"train_loss\":5}");
+  };
+  for (const int step : {1, 0, 3, 4, 2, 6}) BOOST_TEST(is_new(step));
+  for (const int step : {0, 1, 2, 3, 4, 6}) BOOST_TEST(!is_new(step));
+  BOOST_TEST(is_new(5));
+  BOOST_TEST(!is_new(6));
+  BOOST_TEST(state.closings() == 14u);
+}
+
 BOOST_AUTO_TEST_CASE(the_summary_says_how_the_run_ended) {
   RunState state(2, 80);
   state.take_metrics(metrics(0, 5.5));
