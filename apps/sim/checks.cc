@@ -37,7 +37,7 @@ void Checks::event(const std::string& node, const records::Event& event) {
   seen.time_s = seconds_of(swarm_);
   seen.node = node;
   mode_->event(seen);
-  if (event.is<records::ReplicasDiffer>())
+  if (event.is<records::ReplicasDiffer>() && !mode_->has_turned(event.stage))
     report("I2", fmt::format("{} found replicas of stage {} that differ: {}", node, event.stage,
                              text(event.fields)));
   const records::EventInfo* info = records::info_of(event.name);

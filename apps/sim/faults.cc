@@ -14,6 +14,12 @@ constexpr uint64_t kNever = UINT64_MAX;
 /// Those of MachineFaults.
 constexpr uint64_t kMachinesFrom = 6'500'000;
 constexpr uint64_t kBitsFrom = 7'600'000;
+/// Of parameters and moments. Not among other faults (docs/simulation.md).
+constexpr uint64_t kStateBitsFrom = 7'900'000;
+
+bool turns_state(const FaultInjector::Plan& plan) {
+  return plan.profile == FaultProfile::kBits && plan.run_seed >= kStateBitsFrom;
+}
 
 std::string in_seconds(nanoseconds time) {
   return std::to_string(static_cast<double>(time.count()) * 1e-9) + " s";
@@ -60,7 +66,9 @@ const std::vector<FaultInjector::Kind>& FaultInjector::kinds() {
       {P::kNotFinite, "not_finite",
        "gradients of one peer, or of a slot at all peers, are not finite",
        &I::draw_machine<&M::draw_not_finite>, kMachinesFrom},
-      {P::kBits, "bits", "a bit of a peer's gradient sum turns, or of its newest snapshot",
+      {P::kBits, "bits",
+       "a bit of a peer's gradient sum turns, of its parameters or moments, or of its newest "
+       "snapshot",
        &I::draw_machine<&M::draw_bits>, kBitsFrom},
       {P::kAll, "all", "each of the others at once", &I::draw_any, kNever},
   };
@@ -114,7 +122,8 @@ FaultInjector::FaultInjector(Swarm& swarm, const Plan& plan, Hooks hooks)
       machines_(swarm, random_, agenda_,
                 {hooks_.log, [this](const std::string& name) { kill(name, /*silently=*/false); },
                  [this](const std::string& name) { start(name); }, hooks_.disk_lost,
-                 [this](const std::string& name) { return spared_.count(name) != 0; }}) {}
+                 [this](const std::string& name) { return spared_.count(name) != 0; },
+                 turns_state(plan) ? hooks_.bit_turned : nullptr}) {}
 
 void FaultInjector::plan(nanoseconds from, nanoseconds until, uint64_t max_faults) {
   if (profile_ == FaultProfile::kNone) return;

@@ -52,6 +52,7 @@ class FaultInjector {
   struct Hooks {
     std::function<void(const std::string& node, const std::string& what)> log;
     std::function<void(const std::string&node)> before_start, disk_lost;
+    std::function<void(const std::string& node)> bit_turned{};  ///< Of its parameters or moments.
   };
 
   /// One row of the table of faults.

@@ -160,8 +160,8 @@ void MachineFaults::draw_not_finite() {
     if (node.stage == swarm_.nodes.at(name).stage) node.not_finite.slots.insert({step, slot});
 }
 
-/// Of parameters and moments see docs/simulation.md.
 void MachineFaults::draw_bits() {
+  if (hooks_.bit_turned && random_.chance(0.5)) return draw_state_bit();
   const bool sum = random_.chance(0.6);
   const auto name = draw_one(living(true));
   if (name.empty() || swarm_.nodes.at(name).arithmetic == nullptr) return;
@@ -173,6 +173,25 @@ void MachineFaults::draw_bits() {
   hooks_.log(name, "FAULT a bit of its newest snapshot turns");
   swarm_.disks.at(name)->spoil_newest();
   hooks_.disk_lost(name);
+}
+
+/// Once a stage, and while enough steps are left for who is found at the next update to fetch.
+void MachineFaults::draw_state_bit() {
+  constexpr uint64_t kStepsToRepair = 3;
+  const auto part =
+      random_.chance(0.5) ? tensor::StatePart::kParameters : tensor::StatePart::kMoments;
+  const auto name = draw_one(living(true));
+  if (name.empty() || swarm_.training.asynchronous() || !has_living_replica(name)) return;
+  const auto& node = swarm_.nodes.at(name);
+  if (node.arithmetic == nullptr || !node.arithmetic->state().is_set() ||
+      node.arithmetic->step() + kStepsToRepair > swarm_.training.steps)
+    return;
+  if (!turned_.insert(node.stage).second) return;
+  const bool moments = part == tensor::StatePart::kMoments;
+  hooks_.log(name,
+             std::string("FAULT a bit of its ") + (moments ? "moments" : "parameters") + " turns");
+  hooks_.bit_turned(name);
+  node.arithmetic->memory().flip_bit(part);
 }
 
 void MachineFaults::heal() {

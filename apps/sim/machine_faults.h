@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ class MachineFaults {
     std::function<void(const std::string& node)> disk_lost;
     /// The node is needed for good, as it is: its stage has nobody else.
     std::function<bool(const std::string& node)> is_spared;
+    /// Of its parameters or moments; null: none does.
+    std::function<void(const std::string& node)> bit_turned;
   };
   /// All outlive this.
   MachineFaults(Swarm& swarm, Random& random, Agenda& agenda, Hooks hooks)
@@ -36,7 +39,7 @@ class MachineFaults {
   void draw_orders();      ///< Somebody asks for a checkpoint again and again.
   void draw_not_finite();  ///< A microbatch at one peer, or wherever it is computed.
 
-  void draw_bits();  ///< A bit of a gradient sum turns, or of a snapshot.
+  void draw_bits();  ///< A bit of a gradient sum turns, or of a snapshot, or of a state.
 
   /// Disks and arithmetic are well again; who was leaving has left.
   void heal();
@@ -44,6 +47,7 @@ class MachineFaults {
  private:
   using Names = std::vector<std::string>;
   void draw_lost_disk();  ///< Wiped, or as it was some seconds ago.
+  void draw_state_bit();  ///< Of parameters or moments, while replicas can tell.
   Names living(bool peers_only) const;
   /// One of them, "" if there is none.
   std::string draw_one(const Names& names);
@@ -55,6 +59,7 @@ class MachineFaults {
   Agenda& agenda_;
   Hooks hooks_;
   std::map<std::string, DeterministicSystem::Owner> leaving_;  ///< Processes.
+  std::set<int> turned_;  ///< Stages one of whose peers has had a bit turned.
 };
 
 }  // namespace swarm::sim

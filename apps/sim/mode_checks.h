@@ -34,6 +34,10 @@ class ModeChecks {
   virtual void committed(const std::string&, const records::CommittedStep&) {}
   virtual void loaded(const std::string& node, const records::LoadedState& state) = 0;
   virtual void metrics(const records::StepMetrics& line) = 0;
+  /// A bit of the node's parameters or moments has turned.
+  virtual void bit_turned(const std::string&) {}
+  /// Replicas of the stage have to differ until one of them has fetched.
+  virtual bool has_turned(int) const { return false; }
   /// What the node had in memory is gone.
   virtual void before_start(const std::string&) {}
   /// The swarm has settled. Peers `left_behind` may be anywhere.

@@ -68,7 +68,8 @@ class Simulation {
             [this](const std::string& node) {
               checks_.disk_lost(node);
               disks_lost_.insert(node);
-            }});
+            },
+            [this](const std::string& node) { checks_.mode().bit_turned(node); }});
   }
 
   SimulationReport run() {

@@ -21,13 +21,32 @@ void StepChecks::parameters(const std::string& node, const ArithmeticStage& stag
   const std::string where = fmt::format("{} stage {} step {} ({})", node, number, step, how);
   if (step.value() > swarm_.training.steps)
     return report_("I1", where + " is beyond the last step");
+  const auto turned = turned_.find(node);
+  if (turned != turned_.end() && std::string(how) != "updated") turned->second = false;
+  if (is_turned(node)) return;
   if (!histories().has(number, step.value(), stage.parameters()))
     report_("I1", fmt::format("{}: first parameter is {}, not {}", where, stage.parameters()[0],
                               histories().first(number, step.value())));
 }
 
+void StepChecks::bit_turned(const std::string& node) { turned_[node] = true; }
+
+bool StepChecks::is_turned(const std::string& node) const {
+  const auto turned = turned_.find(node);
+  return turned != turned_.end() && turned->second;
+}
+
+bool StepChecks::has_turned(int stage) const {
+  return std::any_of(turned_.begin(), turned_.end(), [this, stage](const auto& one) {
+    return one.second && swarm_.nodes.at(one.first).stage == stage;
+  });
+}
+
 void StepChecks::event(const records::Event& event) {
   context_.events.push_back(event);
+  const auto replaced = event.as<records::ReplicaReplaced>();
+  if (replaced && !turned_.empty() && turned_.count(replaced->peer) == 0)
+    report_("I2", replaced->peer + " is replaced, in whose memory no bit has turned");
   if (event.is<records::Recovered>() && event.step >= 0) {
     const Step step(static_cast<uint64_t>(event.step));
     if (last_committed_ && *last_committed_ >= step) {
@@ -68,11 +87,16 @@ void StepChecks::one_history(const records::ClosedStep& step) {
 void StepChecks::committed(const std::string& node, const records::CommittedStep& step) {
   audit_.committed.push_back({step, seconds_of(swarm_), ++audit_.lines, node});
   const std::tuple round(Stage(step.stage), Step(step.step), Round(step.round), step.digest);
-  if (rounds_.try_emplace(round, step.checksum).first->second != step.checksum)
-    report_("I2",
-            fmt::format("{} stage {} step {}: another checksum than a replica after the same round",
+  const auto known = rounds_.find(round);
+  if (is_turned(node) && known != rounds_.end() && known->second == step.checksum)
+    turned_[node] = false;  // rounding has taken the bit away
+  if (!is_turned(node)) {
+    if (rounds_.try_emplace(round, step.checksum).first->second != step.checksum)
+      report_("I2", fmt::format(
+                        "{} stage {} step {}: another checksum than a replica after the same round",
                         node, step.stage, step.step));
-  reached_[{Stage(step.stage), Step(step.step + 1)}].insert(step.checksum);
+    reached_[{Stage(step.stage), Step(step.step + 1)}].insert(step.checksum);
+  }
   states_[step.held.peer] = {Step(step.step + 1), step.history};
   if (step.history == 0)
     report_("I7", fmt::format("{} stage {} step {}: committed without a history", node, step.stage,

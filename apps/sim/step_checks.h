@@ -4,7 +4,7 @@
 ///       once per stage, its gradient computed on the parameters that the closing names, the same
 ///       of all stages; `swarm audit` finds nothing
 ///   I2  replicas of a stage have the same checksum after a round; only states that replicas
-///       reached are loaded
+///       reached are loaded; where bits turn nobody else is replaced
 ///   I7  no step is committed after a later one unless a recovery was logged; peers that one
 ///       coordinator closes a step with have one history, so that snapshots that are restored together
 ///       do as well
@@ -36,11 +36,14 @@ class StepChecks : public ModeChecks {
   void committed(const std::string& node, const records::CommittedStep& step) override;
   void loaded(const std::string& node, const records::LoadedState& state) override;
   void metrics(const records::StepMetrics& line) override;
+  void bit_turned(const std::string& node) override;
+  bool has_turned(int stage) const override;
   void at_end(const std::set<std::string>& left_behind) override;
 
  private:
   ExactHistories& histories();
   void one_history(const records::ClosedStep& step);
+  bool is_turned(const std::string& node) const;
 
   Swarm& swarm_;
   Report report_;
@@ -55,6 +58,8 @@ class StepChecks : public ModeChecks {
   std::map<PeerId, State> states_;  ///< As each peer said last.
   launch::AuditLog audit_;
   launch::AuditContext context_;
+  /// In whose memory a bit has turned; true: nobody knows what it has, as it has not fetched yet.
+  std::map<std::string, bool> turned_;
   std::optional<Step> last_committed_;
   Term highest_term_;
 };

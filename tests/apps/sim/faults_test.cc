@@ -91,4 +91,20 @@ BOOST_AUTO_TEST_CASE(each_kind_of_faults_happens) {
   }
 }
 
+// The checks would call both wrong if nobody repaired them.
+BOOST_AUTO_TEST_CASE(bits_of_parameters_and_moments_turn_and_are_repaired) {
+  std::string all;
+  for (uint64_t seed = 7'900'001; seed <= 7'900'012; ++seed) {
+    SimulationOptions options;
+    options.seed = seed;
+    options.profile = FaultProfile::kBits;
+    const auto report = simulate(options);
+    BOOST_TEST(!report.violation.has_value(), "seed " << seed);
+    for (const auto& line : report.events) all += line + "\n";
+  }
+  for (const std::string text :
+       {"a bit of its parameters turns", "a bit of its moments turns", "replica_replaced"})
+    BOOST_TEST((all.find(text) != std::string::npos), text);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
