@@ -1,0 +1,317 @@
+#include "routing/membership/placement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "common/check.h"
+
+namespace swarm::routing {
+namespace {
+
+using Hold = PlacementHold;
+using Order = PlacementOrder;
+using Standing = PlacedPeer::Standing;
+
+/// A move is given up when it takes this much longer than it should, and a minute.
+constexpr double kPatience = 3;
+
+double seconds(Time time) { return std::chrono::duration<double>(time).count(); }
+Time as_time(double seconds) {
+  return std::chrono::duration_cast<Time>(std::chrono::duration<double>(std::min(seconds, 1e8)));
+}
+
+double cost_s(double bytes, double bytes_per_s, const PlacementOptions& options) {
+  const bool known = std::isfinite(bytes_per_s) && bytes_per_s > 0;
+  return bytes / (known ? bytes_per_s : options.unknown_bytes_per_s) + seconds(options.warm_up);
+}
+
+/// Each peer once, by id; the one that was heard of last.
+std::vector<const PlacedPeer*> each_once(const PlacementView& view, uint32_t stages) {
+  std::vector<const PlacedPeer*> peers;
+  for (const PlacedPeer& peer : view.peers)
+    if (peer.stage.value() < stages) peers.push_back(&peer);
+  const auto heard = [](const PlacedPeer* peer) {
+    return peer->report ? peer->report->at : Time::min();
+  };
+  std::stable_sort(peers.begin(), peers.end(), [&](const auto* a, const auto* b) {
+    return a->id != b->id ? a->id < b->id : heard(a) > heard(b);
+  });
+  const auto same = [](const auto* a, const auto* b) { return a->id == b->id; };
+  peers.erase(std::unique(peers.begin(), peers.end(), same), peers.end());
+  return peers;
+}
+
+/// One that could move, and what that would be.
+struct Offer {
+  const PlacedPeer* peer = nullptr;
+  double gain_s = 0, score = 0;
+};
+
+}  // namespace
+
+const char* to_string(Order::Why why) {
+  switch (why) {
+    case Order::Why::kFloor:
+      return "floor";
+    case Order::Why::kLoad:
+      return "load";
+    case Order::Why::kNewcomer:
+      return "newcomer";
+  }
+  return "unknown";
+}
+
+const char* to_string(Hold hold) {
+  switch (hold) {
+    case Hold::kNone:
+      return "none";
+    case Hold::kNoReports:
+      return "no_reports";
+    case Hold::kNotBusy:
+      return "not_busy";
+    case Hold::kEven:
+      return "even";
+    case Hold::kNoGiver:
+      return "no_giver";
+    case Hold::kCost:
+      return "cost";
+  }
+  return "unknown";
+}
+
+struct Placement::Look {
+  Look(const Placement& placement, const PlacementView& seen, Time at)
+      : view(seen),
+        options(placement.options_),
+        now(at),
+        peers(each_once(seen, placement.stages_)),
+        loads(placement.stages_, peers, at, options.max_age),
+        givers(placement.stages_) {
+    for (const auto& [id, move] : placement.under_way_) {
+      const PlacedPeer* peer = find(id);
+      if (peer != nullptr && peer->stage != move.from) continue;  // it is there, or elsewhere
+      if (peer != nullptr) loads.leave(*peer);
+      loads.expect(move.to, move.speed);
+    }
+    for (const PlacedPeer* peer : peers)
+      if (peer->standing == Standing::kMovable && loads.is_sure(*peer) &&
+          placement.under_way_.count(peer->id) == 0)
+        givers[peer->stage.value()].push_back(peer);
+    const auto each = static_cast<uint32_t>(loads.peers() / loads.size());
+    floor = std::clamp<uint32_t>(each, 1, options.floor);
+  }
+
+  const PlacedPeer* find(const PeerId& id) const {
+    const auto place = std::lower_bound(peers.begin(), peers.end(), id,
+                                        [](const auto* a, const auto& b) { return a->id < b; });
+    return place != peers.end() && (*place)->id == id ? *place : nullptr;
+  }
+  bool may_give(Stage stage) const { return loads[stage].sure > floor; }
+  double cost_s(double bytes_per_s, Stage to) const {
+    const double bytes = to.value() < view.state_bytes.size() ? view.state_bytes[to.value()] : 0;
+    return routing::cost_s(bytes, bytes_per_s, options);
+  }
+  std::vector<Stage> least_loaded_first() const {
+    std::vector<Stage> stages;
+    for (uint32_t i = 0; i < loads.size(); ++i) stages.emplace_back(i);
+    std::stable_sort(stages.begin(), stages.end(),
+                     [this](Stage a, Stage b) { return loads.load(a) < loads.load(b); });
+    return stages;
+  }
+  /// One below its floor, else the most loaded one.
+  Stage neediest() const {
+    const auto key = [this](Stage stage) {
+      const uint32_t peers_there = loads[stage].peers;
+      return std::make_tuple(std::min(peers_there, floor), -loads.load(stage));
+    };
+    Stage most(0);
+    for (Stage stage(1); stage.value() < loads.size(); ++stage)
+      if (key(stage) < key(most)) most = stage;
+    return most;
+  }
+  /// The mean of many reports is less wrong than one of them.
+  double margin(Stage a, Stage b) const {
+    const auto part = [this](Stage stage) { return 1.0 / std::max(1u, loads[stage].peers); };
+    return options.hysteresis * std::sqrt(part(a) + part(b));
+  }
+  /// What `to` gains by it and the swarm loses while it moves; nothing if the stages are about even.
+  std::optional<double> gain_s(const PlacedPeer& peer, Stage to) const {
+    const double speed = loads.speed(peer), before = loads.load(to);
+    const double gave = loads.load(peer.stage, -speed), took = loads.load(to, speed);
+    if (!(gave <= before * (1 - margin(peer.stage, to)))) return std::nullopt;
+    const double relief = 1 - std::max(gave, took) / before;
+    const double takes_s = cost_s(peer.bytes_per_s, to);
+    const double share = loads.load(peer.stage) / gave;  // of its stage that stays
+    return relief * (seconds(options.pays_within) - takes_s) - (1 - share) * takes_s;
+  }
+  /// The least loaded one that pays, and is not there for other reasons; where moves cost much, the
+  /// cheaper one.
+  Offer best(Stage from, Stage to, const std::map<PeerId, Time>& rests, Hold& hold) const {
+    Offer best;
+    for (const PlacedPeer* peer : givers[from.value()]) {
+      const auto rest = rests.find(peer->id);
+      if (rest != rests.end() && rest->second > now) continue;
+      const auto gain = gain_s(*peer, to);
+      if (!gain || *gain <= 0) {
+        if (hold == Hold::kNoGiver || gain) hold = gain ? Hold::kCost : Hold::kEven;
+        continue;
+      }
+      consider(best, *peer, to, *gain);
+    }
+    return best;
+  }
+  void consider(Offer& best, const PlacedPeer& peer, Stage to, double gain) const {
+    const double score =
+        peer.report->load() + cost_s(peer.bytes_per_s, to) / seconds(options.pays_within);
+    if (best.peer == nullptr || score < best.score) best = {&peer, gain, score};
+  }
+  void gave(const PlacedPeer& peer) {
+    auto& all = givers[peer.stage.value()];
+    all.erase(std::find(all.begin(), all.end(), &peer));
+    loads.leave(peer);
+  }
+
+  const PlacementView& view;
+  const PlacementOptions& options;
+  const Time now;
+  const std::vector<const PlacedPeer*> peers;
+  StageLoads loads;
+  std::vector<std::vector<const PlacedPeer*>> givers;  ///< By stage: who may move.
+  uint32_t floor = 1;                                  ///< That this swarm can have.
+};
+
+Placement::Placement(uint32_t stages, const PlacementOptions& options, Time now)
+    : stages_(stages), options_(options), next_(now + options.period) {
+  SWARM_CHECK(stages > 0 && options.floor > 0);
+}
+
+/// Moves that came to an end: it serves or learns another stage, or it takes too long.
+void Placement::settle(const Look& look, Time now) {
+  for (auto it = under_way_.begin(); it != under_way_.end();) {
+    const PlacedPeer* peer = look.find(it->first);
+    const bool arrived = peer != nullptr && peer->stage != it->second.from;
+    if (arrived || now >= it->second.until) {
+      rests_[it->first] = now + options_.rest_periods * options_.period;
+      it = under_way_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  for (auto it = rests_.begin(); it != rests_.end();)
+    it = it->second <= now ? rests_.erase(it) : std::next(it);
+}
+
+void Placement::order(Look& look, Order order, const PlacedPeer* mover,
+                      PlacementDecision& decision) {
+  StageLoads& loads = look.loads;
+  const double speed = mover != nullptr ? loads.speed(*mover) : 1;
+  order.to_load = loads.load(order.to);
+  order.to_peers = loads[order.to].peers;
+  if (mover != nullptr) {
+    order.from_load = loads.load(mover->stage);
+    order.from_peers = loads[mover->stage].peers;
+    look.gave(*mover);
+    order.from_after = loads.load(mover->stage);
+  }
+  loads.expect(order.to, speed);
+  order.to_after = loads.load(order.to);
+  const Time until = look.now + as_time(kPatience * order.cost_s + 60);
+  under_way_[order.peer] = {order.from, order.to, until, speed};
+  decision.orders.push_back(std::move(order));
+}
+
+void Placement::place_newcomers(Look& look, PlacementDecision& decision) {
+  for (const Newcomer& newcomer : look.view.newcomers) {
+    if (under_way_.count(newcomer.id) > 0 || look.find(newcomer.id) != nullptr) continue;
+    Order one;
+    one.peer = newcomer.id;
+    one.to = look.neediest();
+    one.why = Order::Why::kNewcomer;
+    one.cost_s = look.cost_s(newcomer.bytes_per_s, one.to);
+    order(look, std::move(one), nullptr, decision);
+  }
+}
+
+void Placement::fill_floors(Look& look, PlacementDecision& decision) {
+  for (;;) {
+    const Stage to = look.neediest();
+    if (look.loads[to].peers >= look.floor) return;
+    Offer best;
+    for (const Stage from : look.least_loaded_first()) {
+      if (!look.may_give(from)) continue;
+      for (const PlacedPeer* peer : look.givers[from.value()]) look.consider(best, *peer, to, 0);
+      if (best.peer != nullptr) break;
+    }
+    if (best.peer == nullptr) {
+      decision.hold = Hold::kNoGiver;
+      return;
+    }
+    const double takes_s = look.cost_s(best.peer->bytes_per_s, to);
+    order(look,
+          {best.peer->id, best.peer->stage, to, Order::Why::kFloor, 0, 0, 0, 0, 0, 0, takes_s, 0},
+          best.peer, decision);
+  }
+}
+
+/// One move after the other, each as if those before had been carried out.
+Hold Placement::balance(Look& look, PlacementDecision& decision) {
+  if (!look.loads.any_known()) return Hold::kNoReports;
+  const auto most = static_cast<size_t>(std::ceil(options_.most_moving * look.loads.peers()));
+  const auto moving = [this] {
+    return static_cast<size_t>(std::count_if(under_way_.begin(), under_way_.end(), [](auto& one) {
+      return one.second.from.has_value();
+    }));
+  };
+  for (size_t count = moving(); count < std::max<size_t>(1, most); ++count) {
+    const auto stages = look.least_loaded_first();
+    const Stage to = stages.back();
+    if (look.loads.busy(to) < options_.busy_from) return Hold::kNotBusy;
+    Hold hold = Hold::kNoGiver;
+    Offer best;
+    for (const Stage from : stages) {
+      if (from == to || best.peer != nullptr) break;
+      if (look.may_give(from)) best = look.best(from, to, rests_, hold);
+    }
+    if (best.peer == nullptr) return hold;
+    const double takes_s = look.cost_s(best.peer->bytes_per_s, to);
+    order(look,
+          {best.peer->id, best.peer->stage, to, Order::Why::kLoad, 0, 0, 0, 0, 0, 0, takes_s,
+           best.gain_s},
+          best.peer, decision);
+  }
+  return Hold::kNone;
+}
+
+PlacementDecision Placement::decide(const PlacementView& view, Time now) {
+  PlacementDecision decision;
+  Look look(*this, view, now);
+  settle(look, now);
+  place_newcomers(look, decision);
+  fill_floors(look, decision);
+  if (now < next_) return decision;
+  next_ = now + options_.period;
+  const Hold hold = balance(look, decision);
+  if (decision.hold == Hold::kNone) decision.hold = hold;
+  return decision;
+}
+
+bool Placement::may_leave(const PeerId& peer, const PlacementView& view, Time now) const {
+  const auto move = under_way_.find(peer);
+  if (move == under_way_.end() || !move->second.from) return false;
+  const Look look(*this, view, now);  // it counts as gone there
+  return look.loads[*move->second.from].sure >= look.floor;
+}
+
+void Placement::cancel(const PeerId& peer, Time now) {
+  if (under_way_.erase(peer) > 0) rests_[peer] = now + options_.rest_periods * options_.period;
+}
+
+void Placement::lost(const NodeId& node) {
+  for (auto it = under_way_.begin(); it != under_way_.end();)
+    it = it->first.node == node ? under_way_.erase(it) : std::next(it);
+}
+
+}  // namespace swarm::routing
