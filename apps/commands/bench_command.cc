@@ -126,6 +126,15 @@ void add_churn(CLI::App& bench, int& exit_code) {
   command->add_option("--floor", arguments->table.floor, "Peers that a stage keeps")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
+  auto& costs = arguments->table.costs;
+  command->add_option("--model-bytes", costs.model_bytes, "State of all stages together [bytes]")
+      ->check(CLI::Range(1.0, 1e15))
+      ->capture_default_str();
+  command
+      ->add_option("--link-bytes-per-s", costs.link_bytes_per_s,
+                   "At which a state is downloaded [bytes/s]")
+      ->check(CLI::Range(1e3, 1e12))
+      ->capture_default_str();
   command->add_option("--most-peers", arguments->most_peers, "Of sizes: leaves larger swarms out")
       ->capture_default_str();
   command->add_flag("--json", arguments->table.json, "Prints a JSON object a line");

@@ -157,7 +157,7 @@ struct Placement::Look {
       const auto rest = rests.find(peer->id);
       if (rest != rests.end() && rest->second > now) continue;
       const auto gain = gain_s(*peer, to);
-      if (!gain || *gain <= 0) {
+      if (!gain || !(*gain > 0)) {
         if (hold == Hold::kNoGiver || gain) hold = gain ? Hold::kCost : Hold::kEven;
         continue;
       }

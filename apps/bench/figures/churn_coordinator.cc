@@ -118,8 +118,11 @@ std::vector<ChurnCoordinator::Move> ChurnCoordinator::look(const std::vector<uin
   return moves;
 }
 
-bool ChurnCoordinator::may_leave(uint32_t node, double now_s) const {
-  return placement_.may_leave(peer_of(node), view_, at(now_s));
+bool ChurnCoordinator::may_leave(uint32_t node, double now_s) {
+  const PeerId peer = peer_of(node);
+  const bool may = placement_.may_leave(peer, view_, at(now_s));
+  if (!may) placement_.cancel(peer, at(now_s));
+  return may;
 }
 
 }  // namespace swarm::apps

@@ -33,8 +33,8 @@ class ChurnCoordinator {
 
   /// `serving`: peers by stage, of which the smallest gives the pace.
   std::vector<Move> look(const std::vector<uint32_t>& serving, double now_s);
-  /// Asked when it has nothing left to do.
-  bool may_leave(uint32_t node, double now_s) const;
+  /// Asked when it has nothing left to do. If not, it stays.
+  bool may_leave(uint32_t node, double now_s);
 
  private:
   /// Where it is in view_.peers, or would be.
