@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -7,6 +8,7 @@
 
 #include "actors/net/log.h"
 #include "apps/bench/bench.h"
+#include "apps/bench/figures/churn_table.h"
 #include "apps/bench/figures/flow_table.h"
 #include "apps/bench/process_flow.h"
 #include "apps/commands/commands.h"
@@ -85,6 +87,58 @@ void add_links(CLI::App& bench, int& exit_code) {
       ->check(CLI::Range(0.001, 256.0))
       ->capture_default_str();
   command->callback([&exit_code, options] { exit_code = bench_links(*options); });
+}
+
+/// Of `swarm bench churn`.
+struct ChurnArguments {
+  ChurnTableOptions table;
+  std::string part = "all";
+  uint32_t most_peers = 10'000;
+};
+
+int bench_churn(const ChurnArguments& arguments) {
+  const Print print = [](const std::string& line) {
+    std::printf("%s\n", line.c_str());
+    std::fflush(stdout);
+  };
+  const bool all = arguments.part == "all";
+  int missed = 0;
+  if (all || arguments.part == "day") missed += day_table(arguments.table, print);
+  if (all || arguments.part == "stress") missed += stress_table(arguments.table, print);
+  if (all || arguments.part == "sizes") size_table(arguments.table, arguments.most_peers, print);
+  return missed == 0 ? 0 : 1;
+}
+
+void add_churn(CLI::App& bench, int& exit_code) {
+  auto arguments = std::make_shared<ChurnArguments>();  // shared with the callback
+  arguments->table.seconds = [] {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(now).count();
+  };
+  auto* command = bench.add_subcommand(
+      "churn", "32 h of nodes that come and go, by arithmetic: what placement and moves save");
+  command->add_option("--part", arguments->part, "Which table")
+      ->check(CLI::IsMember({"day", "stress", "sizes", "all"}))
+      ->capture_default_str();
+  command->add_option("--seeds", arguments->table.seeds, "Of day and stress: means of so many")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  command->add_option("--floor", arguments->table.floor, "Peers that a stage keeps")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  auto& costs = arguments->table.costs;
+  command->add_option("--model-bytes", costs.model_bytes, "State of all stages together [bytes]")
+      ->check(CLI::Range(1.0, 1e15))
+      ->capture_default_str();
+  command
+      ->add_option("--link-bytes-per-s", costs.link_bytes_per_s,
+                   "At which a state is downloaded [bytes/s]")
+      ->check(CLI::Range(1e3, 1e12))
+      ->capture_default_str();
+  command->add_option("--most-peers", arguments->most_peers, "Of sizes: leaves larger swarms out")
+      ->capture_default_str();
+  command->add_flag("--json", arguments->table.json, "Prints a JSON object a line");
+  command->callback([&exit_code, arguments] { exit_code = bench_churn(*arguments); });
 }
 
 void add_startup(CLI::App& bench, int& exit_code) {
@@ -195,6 +249,7 @@ void add_bench(CLI::App& app, Program& program) {
     program.compute_here([](const Compute& compute) { return compute.bench_overhead(); });
   });
   add_averaging(*command, program);
+  add_churn(*command, program.exit_code);
   add_failover(*command, program.exit_code);
   add_links(*command, program.exit_code);
   add_startup(*command, program.exit_code);

@@ -36,9 +36,11 @@ std::vector<const PlacedPeer*> each_once(const PlacementView& view, uint32_t sta
   const auto heard = [](const PlacedPeer* peer) {
     return peer->report ? peer->report->at : Time::min();
   };
-  std::stable_sort(peers.begin(), peers.end(), [&](const auto* a, const auto* b) {
+  const auto before = [&](const auto* a, const auto* b) {
     return a->id != b->id ? a->id < b->id : heard(a) > heard(b);
-  });
+  };
+  if (!std::is_sorted(peers.begin(), peers.end(), before))
+    std::stable_sort(peers.begin(), peers.end(), before);
   const auto same = [](const auto* a, const auto* b) { return a->id == b->id; };
   peers.erase(std::unique(peers.begin(), peers.end(), same), peers.end());
   return peers;
@@ -155,7 +157,7 @@ struct Placement::Look {
       const auto rest = rests.find(peer->id);
       if (rest != rests.end() && rest->second > now) continue;
       const auto gain = gain_s(*peer, to);
-      if (!gain || *gain <= 0) {
+      if (!gain || !(*gain > 0)) {
         if (hold == Hold::kNoGiver || gain) hold = gain ? Hold::kCost : Hold::kEven;
         continue;
       }

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <queue>
 #include <tuple>
 
+#include "apps/bench/figures/churn_coordinator.h"
 #include "common/mix.h"
 
 namespace swarm::apps {
@@ -37,16 +39,15 @@ class Replay {
         serving_(profile.stages, 0),
         peers_(trace.nodes) {
     result_.hours = profile.hours();
+    if (options.places || options.moves) coordinator_.emplace(profile.stages, options);
   }
 
   ReplayResult run(const ChurnTrace& trace) {
     for (const ChurnEvent& event : trace.events) {
-      arrive_until(event.at_s);
-      advance(event.at_s);
+      go_on_until(event.at_s);
       event.joins ? join(event.node) : leave(event.node);
     }
-    arrive_until(end_s_);
-    advance(end_s_);
+    go_on_until(end_s_);
     result_.mean_alive = result_.all.divisible * static_cast<double>(serving_.size()) / end_s_;
     return result_;
   }
@@ -66,8 +67,36 @@ class Replay {
     add(result_.all, 0, end_s_);
     add(result_.first_hour, 0, kHour_s);
     add(result_.last_hour, end_s_ - kHour_s, end_s_);
-    if (slowest == 0) result_.empty_s += to_s - now_s_;
+    if (alive_ < stages)
+      result_.too_few_s += to_s - now_s_;
+    else if (slowest == 0)
+      result_.empty_s += to_s - now_s_;
     now_s_ = to_s;
+  }
+
+  void go_on_until(double until_s) {
+    while (coordinator_ && next_look_s_ <= until_s) {
+      arrive_until(next_look_s_);
+      advance(next_look_s_);
+      look();
+      next_look_s_ += ChurnCoordinator::kLook_s;
+    }
+    arrive_until(until_s);
+    advance(until_s);
+  }
+
+  void look() {
+    for (const auto& move : coordinator_->look(serving_, now_s_)) {
+      ReplayPeer& peer = peers_[move.node];
+      if (!move.is_new) {
+        if (!coordinator_->may_leave(move.node, now_s_)) continue;
+        --serving_[peer.stage];
+        peer.serving = false;
+        ++result_.moves;
+        result_.moved_bytes += state_bytes();
+      }
+      download(move.node, move.to);
+    }
   }
 
   void arrive_until(double until_s) {
@@ -77,31 +106,39 @@ class Replay {
       ReplayPeer& peer = peers_[arrival.node];
       if (!peer.alive || peer.arrivals != arrival.number) continue;
       advance(arrival.at_s);
-      serve(peer);
+      serve(arrival.node);
     }
   }
 
-  void serve(ReplayPeer& peer) {
+  void serve(uint32_t node) {
+    ReplayPeer& peer = peers_[node];
     peer.serving = true;
     ++serving_[peer.stage];
+    if (coordinator_) coordinator_->serves(node, now_s_);
+  }
+  double state_bytes() const {
+    return options_.costs.model_bytes / static_cast<double>(serving_.size());
   }
   void download(uint32_t node, uint32_t stage) {
     ReplayPeer& peer = peers_[node];
     peer.stage = stage;
+    if (coordinator_) coordinator_->learns(node, stage);
     const ChurnCosts& costs = options_.costs;
-    const double bytes = costs.model_bytes / static_cast<double>(serving_.size());
-    arrivals_.push(
-        {now_s_ + bytes / costs.link_bytes_per_s + costs.warm_up_s, node, ++peer.arrivals});
+    const double takes_s = state_bytes() / costs.link_bytes_per_s + costs.warm_up_s;
+    arrivals_.push({now_s_ + takes_s, node, ++peer.arrivals});
   }
 
   void join(uint32_t node) {
     ++alive_;
-    ReplayPeer& peer = peers_[node];
-    peer.alive = true;
+    peers_[node].alive = true;
     const auto stages = static_cast<uint32_t>(serving_.size());
-    if (now_s_ > 0) return download(node, static_cast<uint32_t>(random_.next() % stages));
-    peer.stage = node % stages;
-    serve(peer);
+    if (now_s_ > 0) {
+      const auto lot = static_cast<uint32_t>(random_.next() % stages);
+      return options_.places ? coordinator_->waits(node) : download(node, lot);
+    }
+    peers_[node].stage = node % stages;
+    if (coordinator_) coordinator_->learns(node, node % stages);
+    serve(node);
   }
 
   void leave(uint32_t node) {
@@ -109,12 +146,14 @@ class Replay {
     ReplayPeer& peer = peers_[node];
     peer.alive = false;
     if (peer.serving) --serving_[peer.stage];
+    if (coordinator_) coordinator_->gone(node);
   }
 
   const double end_s_;
   const ReplayOptions options_;
   SplitMix64 random_;
-  double now_s_ = 0;
+  std::optional<ChurnCoordinator> coordinator_;
+  double now_s_ = 0, next_look_s_ = ChurnCoordinator::kLook_s;
   double alive_ = 0;
   std::vector<uint32_t> serving_;
   std::vector<ReplayPeer> peers_;

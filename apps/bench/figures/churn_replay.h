@@ -7,7 +7,10 @@
 ///   that state it comes from a copy of a snapshot, just as fast.
 /// - The optimum are the peers alive, whether they download or not, spread evenly: alive / stages, rounded
 ///   down, since peers are whole.
-/// - Who dies takes its work along; that this is done again costs nothing here.
+/// - Who dies takes its work along; that this is done again costs nothing here, nor does what a mover has to
+///   finish before it goes.
+/// - Where the coordinator decides, it looks every 10 s and hears from each peer every 30 s, with figures that
+///   are wrong by up to 10 % (churn_coordinator.h). A death it sees at its next look.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +30,11 @@ struct ChurnCosts {
 
 struct ReplayOptions {
   ChurnCosts costs;
-  uint64_t seed = 1;  ///< Of what the swarm draws by lot; the trace has its own.
+  bool places = false;    ///< Newcomers go where they are needed most, else to any stage.
+  bool moves = false;     ///< Peers are moved.
+  double period_s = 300;  ///< Of looking for moves.
+  uint32_t floor = 2;     ///< Peers that a stage keeps.
+  uint64_t seed = 1;      ///< Of what the swarm draws by lot; the trace has its own.
 };
 
 /// Work done and possible, in peers x seconds of one stage.
@@ -43,7 +50,9 @@ struct WorkDone {
 struct ReplayResult {
   WorkDone all, first_hour, last_hour;
   double hours = 0;
-  double empty_s = 0;      ///< In which at least one stage had nobody who serves it.
+  /// In which at least one stage had nobody who serves it, while there were as many peers as stages; and in
+  /// which there were not.
+  double empty_s = 0, too_few_s = 0;
   uint64_t moves = 0;      ///< Begun, of peers that served another stage before.
   double moved_bytes = 0;  ///< Downloaded for moves, also of those that did not come to an end.
   double mean_alive = 0;
