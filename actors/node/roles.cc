@@ -120,7 +120,7 @@ caf::actor spawn_mirror_of(const RoleContext& context, Stage stage) {
   deps.store = context.store;
   deps.events = context.events;
   deps.detached = context.detached;
-  return spawn_mirror(*context.system, std::move(deps));
+  return interposed(context, Role::kMirror, spawn_mirror(*context.system, std::move(deps)));
 }
 
 /// What a microbatch takes until it is answered. The last stage answers at once and keeps nothing.

@@ -6,6 +6,7 @@
 #include "actors/net/requests.h"
 #include "actors/stage/compute.h"
 #include "actors/state/checkpointer.h"
+#include "actors/state/mirror.h"
 #include "apps/sim/arithmetic_stage.h"
 #include "common/names.h"
 
@@ -18,10 +19,13 @@ using actors::keep_atom;
 using actors::list_atom;
 using actors::load_atom;
 using actors::LocalTask;
+using actors::mirror_atom;
+using actors::offers_atom;
 using actors::pin_atom;
 using actors::retain_atom;
 using actors::run_later_atom;
 using actors::save_atom;
+using actors::take_atom;
 
 Buffer FakeTextData::microbatch(tensor::Split, const std::vector<uint64_t>& samples) const {
   std::string bytes;
@@ -151,6 +155,26 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
         sync_after(retain_atom::value, prefix, streams);
       },
       [](run_later_atom, const LocalTask& task) { task(); },
+  };
+}
+
+caf::behavior mirror_on_disk(caf::event_based_actor* self, const caf::actor& mirror,
+                             const std::shared_ptr<Disk>& disk) {
+  actors::install_default_handlers(self);
+  return {
+      [=](mirror_atom) { return self->delegate(mirror, mirror_atom::value); },
+      [=](offers_atom, bool any) { return self->delegate(mirror, offers_atom::value, any); },
+      [=](take_atom, bool any) -> caf::result<bool> {
+        auto promise = self->make_response_promise();
+        self->request(mirror, caf::infinite, take_atom::value, any)
+            .then(
+                [=](bool taken) mutable {
+                  disk->sync(disk->changes());
+                  promise.deliver(taken);
+                },
+                [=](const caf::error& e) mutable { promise.deliver(e); });
+        return promise;
+      },
   };
 }
 

@@ -50,4 +50,8 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
                         const std::shared_ptr<Disk>& disk, DiskTimes times,
                         const SnapshotNoted& snapshot);
 
+/// Before a `mirror` that writes to `disk`: what it has taken is durable when it says so.
+caf::behavior mirror_on_disk(caf::event_based_actor* self, const caf::actor& mirror,
+                             const std::shared_ptr<Disk>& disk);
+
 }  // namespace swarm::sim

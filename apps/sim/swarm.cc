@@ -192,6 +192,7 @@ void Swarm::start_stage(Node& node) {
     node.actors.push_back(actor);
     const ComputeTimes times{node.times.compute, node.times.pass};
     if (role == Role::kCompute) return caf::actor(system->spawn(slow_compute, actor, times));
+    if (role == Role::kMirror) return caf::actor(system->spawn(mirror_on_disk, actor, disk));
     const DiskTimes disk_times{node.times.fsync, node.times.read};
     return caf::actor(system->spawn(slow_disk, actor, disk, disk_times, SnapshotNoted(noted)));
   };

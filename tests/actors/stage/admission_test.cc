@@ -58,7 +58,7 @@ struct FramedSwarm {
     context.system = &*system;
     context.options = options;
     context.node.bytes[0] = ++numbers;
-    context.endpoint = {options.name, 1};
+    context.endpoint = {"10.0.0." + std::to_string(numbers), 1};
     actors::LinksOptions links;
     links.node_id = context.node;
     links.node_name = options.name;
@@ -70,7 +70,7 @@ struct FramedSwarm {
     context.own_text = {1, "text", options.name};
     context.detached = false;
     std::vector<Endpoint> join;
-    if (options.name != "trainer") join.push_back({"trainer", 1});
+    if (options.name != "trainer") join.push_back({"10.0.0.1", 1});  // who was started first
     context.dht =
         system.own(actors::spawn_dht_node(*system, {context.node, context.endpoint, context.links,
                                                     options.dht, options.run_id, join}));
