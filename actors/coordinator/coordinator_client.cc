@@ -72,6 +72,7 @@ void CoordinatorClient::found(const std::vector<DhtRecordLocal>& records) {
     if (!node || !writes(*node, record.subkey) || !is_name(one.actor())) continue;
     if (!routing::is_term(Term(one.term())) || !routing::is_of(Term(one.term()), *node)) continue;
     if (dead_.is_dead(Term(one.term()), *node, record.version)) continue;
+    if (!links::told_endpoint(one.endpoint())) continue;  // else it would hide who can be reached
     auto rank = [](const proto::CoordinatorRecord& r) {
       return std::make_pair(r.term(), r.node_id());
     };

@@ -209,14 +209,13 @@ actors::NewShape new_shape(const Arguments& a, const actors::NodeOptions& option
   return [reader] { return reader->poll(); };
 }
 
-/// What the machine says of its own end; empty if nothing asks it.
-std::function<std::optional<actors::SpotNotice>()> spot_notice(const actors::NodeOptions& options) {
+/// What the machine says of its own end; empty if nothing asks it. `watch` outlives it.
+std::function<std::optional<actors::SpotNotice>()> spot_notice(const actors::NodeOptions& options,
+                                                               launch::PreemptionWatch& watch) {
   if (options.preemption_command.empty() && options.preemption_file.empty()) return {};
-  auto watch = std::make_shared<launch::PreemptionWatch>(  // shared by copies of the function
-      options.preemption_command, options.preemption_file, options.preemption_poll_s);
-  return [watch] {
+  return [&watch] {
     using Clock = std::chrono::steady_clock;
-    return watch->look(std::chrono::duration<double>(Clock::now().time_since_epoch()).count());
+    return watch.look(std::chrono::duration<double>(Clock::now().time_since_epoch()).count());
   };
 }
 
@@ -255,7 +254,9 @@ Status tell_others(const Arguments& a, const actors::NodeOptions& options,
 int serve(const Arguments& a, const actors::NodeOptions& options, const std::string& config,
           actors::NodeDeps deps) {
   deps.new_shape = new_shape(a, options);
-  deps.spot_notice = spot_notice(options);
+  launch::PreemptionWatch watch(options.preemption_command, options.preemption_file,
+                                options.preemption_poll_s);
+  deps.spot_notice = spot_notice(options, watch);
   deps.leaving = [] { launch::tell_service_manager("STOPPING=1"); };
   deps.alive = [] { launch::tell_service_manager("WATCHDOG=1"); };
   if (!a.launched) deps.say = [name = a.name](const std::string& line) { say(name, line); };
@@ -278,6 +279,7 @@ int serve(const Arguments& a, const actors::NodeOptions& options, const std::str
     return 1;
   }
   int code = (*node)->run();  // which has drained
+  watch.end();
   if (code == 0 && collect && collect->failed()) code = 1;
   std::fflush(nullptr);
   std::_Exit(code);  // see Node::run()

@@ -6,7 +6,7 @@
 
 namespace swarm::launch {
 
-PreemptionWatch::~PreemptionWatch() {
+void PreemptionWatch::end() const {
   if (child_) child_->signal(SIGKILL);
 }
 

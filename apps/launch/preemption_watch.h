@@ -17,11 +17,13 @@ class PreemptionWatch {
   /// `command` is a line for /bin/sh; either may be empty.
   PreemptionWatch(std::string command, std::string file, double every_s)
       : command_(std::move(command)), file_(std::move(file)), poll_(every_s) {}
-  ~PreemptionWatch();
+  ~PreemptionWatch() { end(); }
   PreemptionWatch(const PreemptionWatch&) = delete;
 
   /// What is new at `now_s`, on a steady clock; nothing most times. Never waits.
   std::optional<actors::SpotNotice> look(double now_s);
+  /// Kills what still runs, for who ends the process without destructors.
+  void end() const;
 
  private:
   std::optional<actors::SpotNotice> begin(double now_s);

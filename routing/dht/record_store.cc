@@ -23,6 +23,12 @@ bool RecordStore::store(const DhtKey& key, const StoredRecord& record, double no
   if (!(record.expires_s > now_s)) return false;
   StoredRecord kept = record;
   kept.expires_s = std::min(record.expires_s, now_s + options_.max_ttl_s);
+  const uint64_t bytes = bytes_of(kept);
+  const auto no_room = [&] { return count_ >= options_.max_records || full(bytes); };
+  if (no_room() && now_s - cleared_s_ >= kClearEvery_s) {
+    cleared_s_ = now_s;
+    expire(now_s);
+  }
   auto group = records_.find(key);
   if (group != records_.end()) {
     auto old = group->second.find(record.subkey);
@@ -33,18 +39,12 @@ bool RecordStore::store(const DhtKey& key, const StoredRecord& record, double no
       if (alive && old->second.version > record.version) return false;
       if (alive && old->second.version == record.version)
         kept.expires_s = std::max(kept.expires_s, old->second.expires_s);
-      const uint64_t less = bytes_of(old->second), bytes = bytes_of(kept);
+      const uint64_t less = bytes_of(old->second);
       if (bytes > less && full(bytes - less)) return false;
       bytes_ += bytes - less;
       old->second = std::move(kept);
       return true;
     }
-  }
-  const uint64_t bytes = bytes_of(kept);
-  const auto no_room = [&] { return count_ >= options_.max_records || full(bytes); };
-  if (no_room() && now_s - cleared_s_ >= kClearEvery_s) {
-    cleared_s_ = now_s;
-    expire(now_s);
   }
   if (no_room()) return false;
   bytes_ += bytes;

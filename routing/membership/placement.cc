@@ -220,7 +220,9 @@ void Placement::order(Look& look, Order order, const PlacedPeer* mover,
   }
   loads.expect(order.to, speed);
   order.to_after = loads.load(order.to);
-  const Time until = look.now + as_time(kPatience * order.cost_s + 60);
+  // What one says of its link may be untrue.
+  const double patience_s = std::min(kPatience * order.cost_s, seconds(options_.pays_within));
+  const Time until = look.now + as_time(patience_s + 60);
   under_way_[order.peer] = {order.from, order.to, until, speed};
   decision.orders.push_back(std::move(order));
 }

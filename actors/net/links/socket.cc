@@ -72,7 +72,8 @@ Status wait_connected(int fd, const std::string& to, std::chrono::milliseconds p
 
 bool is_numeric(const std::string& host) {
   Address address;
-  return look_up(host, 0, AI_NUMERICHOST, address);
+  // A zone is known on its own machine only. Without it here, an address is none there, and no name.
+  return look_up(host.substr(0, host.find('%')), 0, AI_NUMERICHOST, address);
 }
 
 Result<Endpoint> told_endpoint(const std::string& text) {

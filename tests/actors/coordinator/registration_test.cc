@@ -66,6 +66,7 @@ BOOST_AUTO_TEST_CASE(a_coordinators_record_that_names_its_host_is_none) {
   };
   BOOST_TEST(is_read("10.0.0.1:100"));
   BOOST_TEST(is_read("[fe80::1]:100"));
+  BOOST_TEST(is_read("[fe80::1%no-zone-of-this-machine]:100"));
   BOOST_TEST(!is_read("far.example:100"));
   BOOST_TEST(!is_read("localhost:100"));
 }

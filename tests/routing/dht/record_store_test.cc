@@ -64,6 +64,17 @@ BOOST_AUTO_TEST_CASE(all_records_together_take_so_much_memory_and_no_more) {
   BOOST_TEST(!store.store(node(1), {"c", large, 1, 40}, 21));
 }
 
+BOOST_AUTO_TEST_CASE(what_is_dead_makes_room_for_longer_versions_too) {
+  RecordStore::Options options;
+  options.max_bytes = 10'000;
+  RecordStore store(options);
+  const std::string large(4'000, 'x');
+  BOOST_TEST(store.store(node(1), {"a", large, 1, 10}, 0));
+  BOOST_TEST(store.store(node(1), {"b", large, 1, 10}, 0));
+  BOOST_TEST(store.store(node(2), {"c", "", 1, 100}, 0));
+  BOOST_TEST(store.store(node(2), {"c", large, 2, 100}, 20));
+}
+
 BOOST_AUTO_TEST_CASE(an_expired_version_does_not_stand_in_the_way) {
   RecordStore store;
   store.store(node(1), {"a", "old", 9, 10}, 0);
