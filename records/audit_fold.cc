@@ -111,8 +111,8 @@ void AuditFold::add(const CommittedStep& done) {
   if (compare(done)) return;
   waiting_.push_back(done);
   if (waiting_.size() <= kWaiting) return;
+  give_up(waiting_.front());
   waiting_.pop_front();
-  ++sum_.not_compared;
 }
 
 void AuditFold::add(const LoadedState& load) {
@@ -144,6 +144,26 @@ void AuditFold::forget_event() {
     return is_repair_of(one, event.stage, event.step);
   });
   if (event.is<ReplicasDiffer>() && !repaired) tell(text(event));
+  const auto is_repaired = [&event](const Difference& one) {
+    return is_repair_of(event, one.one.stage, static_cast<int64_t>(one.one.step + 1));
+  };
+  differences_.erase(std::remove_if(differences_.begin(), differences_.end(), is_repaired),
+                     differences_.end());
+}
+
+/// No closing of its digest came. One of its round says what was decided.
+void AuditFold::give_up(const CommittedStep& done) {
+  const auto with = std::find_if(closings_.rbegin(), closings_.rend(), [&](const Closing& one) {
+    return one.closed.step == done.step && done.stage < one.closed.stages.size() &&
+           one.closed.stages[done.stage].round == done.round;
+  });
+  if (with == closings_.rend()) {
+    ++sum_.not_compared;
+    return;
+  }
+  Violations found;
+  check_member(done, with->closed, found);
+  for (const auto& one : found) tell(one);
 }
 
 /// False: its closing is not among the last ones.
@@ -192,7 +212,7 @@ FoldedAudit AuditFold::result(uint64_t through) {
       tell(at(one.step, one.stage) + ": after it " + who(other.held) + " and " + who(one.held) +
            " differ");
   }
-  sum_.not_compared += waiting_.size();
+  for (const auto& done : waiting_) give_up(done);
   sum_.through = through;
   sum_.peers.clear();
   for (auto& [key, peer] : peers_) sum_.peers.push_back(peer);

@@ -52,6 +52,7 @@ class AuditFold {
   void add(const Event& event);
   void add(std::monostate) {}
   void forget_event();
+  void give_up(const CommittedStep& done);
   bool compare(const CommittedStep& done);
   void count_writer(const AuditLine& line, const std::string& text);
   void tell(const std::string& violation);

@@ -130,7 +130,13 @@ Status set_mirror_aside(const config::Experiment& experiment) {
   const auto& mirror = experiment.base.checkpoint.mirror;
   const std::string folder = storage::mirror_folder(mirror, experiment.base.run_id);
   std::error_code error;
-  if (mirror.empty() || !std::filesystem::exists(folder, error)) return {};
+  if (mirror.empty()) return {};
+  const bool there = std::filesystem::exists(folder, error);
+  // A mirror that is not mounted now and is later would bring the old run back.
+  if (error || !std::filesystem::is_directory(mirror, error))
+    return Error{ErrorCode::kIo, "cannot look at checkpoint.mirror " + mirror +
+                                     ", whose snapshots are to be moved aside: is it mounted?"};
+  if (!there) return {};
   std::filesystem::rename(folder, folder + ".before-" + utc_now(), error);
   if (error) return Error{ErrorCode::kIo, "cannot move " + folder + ": " + error.message()};
   return {};

@@ -169,6 +169,14 @@ BOOST_AUTO_TEST_CASE(a_commit_is_compared_with_its_closing_whichever_comes_first
   }
 }
 
+BOOST_AUTO_TEST_CASE(who_applied_another_average_than_was_decided_is_found) {
+  auto done = commit(closing(0), 0);
+  ++done.digest;
+  const auto sum = folded({line_of(seed(0)), line_of(closing(0)), line_of(done)});
+  BOOST_TEST(sum.violation.has_value());
+  BOOST_TEST(sum.not_compared == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(replicas_that_differ_are_a_violation_unless_one_was_replaced) {
   for (const bool repaired : {false, true}) {
     auto closed = closing(0);
@@ -189,6 +197,8 @@ BOOST_AUTO_TEST_CASE(replicas_that_differ_are_a_violation_unless_one_was_replace
     std::vector<std::string> lines = {line_of(seed(0)), line_of(load), line_of(closed),
                                       line_of(one), line_of(two)};
     if (repaired) lines.push_back(line_of(make_event(0, 1, ReplicaReplaced{})));
+    for (int i = 0; i < 40; ++i)  // more than are kept
+      lines.push_back(line_of(make_event(-1, 1, Recovered{})));
     for (int i = 0; i < 1100; ++i) lines.push_back("{torn");
     const auto sum = folded(lines);
     BOOST_TEST(sum.violation.has_value() == !repaired);
