@@ -88,6 +88,7 @@ std::string CoordinatorState::describe() const {
     text +=
         fmt::format("slots leased {}, done {}, attempts {}\n", frame.open.ledger->slots_leased(),
                     frame.open.ledger->slots_done(), frame.open.ledger->attempts());
+  text += consent_.describe();
   if (schedule_->applied() != frame.open.step)
     text += fmt::format("step {} is averaged meanwhile\n", schedule_->applied());
   for (Stage stage; stage.value() < frame.open.stages.size(); ++stage) {

@@ -34,6 +34,15 @@ struct StartupBenchOptions {
 };
 int bench_startup(const StartupBenchOptions& options);
 
+/// Writes what a node writes that coordinates and serves a stage, for so many steps, and tells what is left
+/// of it on the disk. Fails if a file was ever beyond its limit, or folded lines are not in order.
+struct RecordsBenchOptions {
+  uint64_t steps = 10'000'000;  ///< A week of 16 a second.
+  int32_t records_mb = 256;     ///< node.records_mb
+  int32_t audit_mb = 512;       ///< node.audit_mb
+};
+int bench_records(const RecordsBenchOptions& options);
+
 /// Of `swarm bench averaging`, which stands in apps/compute/.
 struct AveragingBenchOptions {
   std::vector<uint64_t> elements{10'000'000, 100'000'000};

@@ -65,6 +65,23 @@ void add_failover(CLI::App& bench, int& exit_code) {
   });
 }
 
+void add_records(CLI::App& bench, int& exit_code) {
+  auto options = std::make_shared<RecordsBenchOptions>();  // shared with the callback
+  auto* command = bench.add_subcommand(
+      "records",
+      "A week of a node's events, metrics and audit: what is left on the disk (minutes)");
+  command->add_option("--steps", options->steps, "How many steps are recorded")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}))
+      ->capture_default_str();
+  command->add_option("--records-mb", options->records_mb, "As node.records_mb [MiB]")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command->add_option("--audit-mb", options->audit_mb, "As node.audit_mb [MiB]")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command->callback([&exit_code, options] { exit_code = bench_records(*options); });
+}
+
 void add_links(CLI::App& bench, int& exit_code) {
   auto options = std::make_shared<LinksBenchOptions>();  // shared with the callback
   auto* command = bench.add_subcommand(
@@ -252,6 +269,7 @@ void add_bench(CLI::App& app, Program& program) {
   add_churn(*command, program.exit_code);
   add_failover(*command, program.exit_code);
   add_links(*command, program.exit_code);
+  add_records(*command, program.exit_code);
   add_startup(*command, program.exit_code);
   add_wiring(*command, program.exit_code);
   auto* memory = command->add_subcommand("memory", "Resident memory of nodes without work");

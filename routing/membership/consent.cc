@@ -1,5 +1,7 @@
 #include "routing/membership/consent.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -324,6 +326,22 @@ bool Consent::stored(const std::string& node, ConfigurationNumber number, bool b
 }
 
 // -- questions
+
+std::string Consent::describe() const {
+  if (!assembly_) return state_ == State::kOff ? "no votes" : "votes: " + waits_for();
+  const Configuration& decided = assembly_->configuration();
+  std::string text = fmt::format("configuration {}, step {}, {}: ", decided.number,
+                                 assembly_->place().step, votes_wanted_ ? "votes" : "no votes yet");
+  text += assembly_->votes().text();
+  if (const auto& change = assembly_->change())
+    text += fmt::format("; change to {} stored by {} of {}", change->to.number,
+                        change->stored.size(), change->to.voters.size());
+  for (const auto& [node, voter] : attendance_.nodes())
+    text += fmt::format("\nvoter {}: knows {}, stored {}{}{}{}{}", node, voter.knows, voter.stored,
+                        voter.seen ? "" : ", not seen", voter.blank ? ", blank" : "",
+                        voter.fails_since ? ", fails" : "", voter.leaves ? ", leaves" : "");
+  return text + "\n";
+}
 
 std::optional<Term> Consent::outranked() const {
   return reigns() && !lacks() ? std::nullopt : attendance_.outranked();

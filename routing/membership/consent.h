@@ -103,6 +103,8 @@ class Consent {
   const Configuration& configuration() const;
   /// The one that configuration() follows on, where that was made by this coordinator.
   const Configuration& before() const { return before_; }
+  /// For people: where it stands.
+  std::string describe() const;
   /// Voters of configuration() that are not here.
   Voters missing() const { return count(configuration().voters, attendance_.loyal(now_)).missing; }
 
