@@ -3,6 +3,7 @@
 ///
 ///   mail (Mail)     from            reply               errors
 ///   RegisterPeer    StageServer     RegisterPeerReply   kNotReady (stands by)
+///   MayLeave        StageServer     MayLeaveReply       kNotReady
 ///   Lease           Trainer         LeaseReply          kNotReady, kInvalidArgument (no slots)
 ///   SlotDone        Trainer         Ack                 kNotReady, kStaleStep, kInvalidArgument
 ///   VoterLeaves     Voter           Ack, once it may    kNotReady

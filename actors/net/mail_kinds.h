@@ -34,6 +34,8 @@
   X(CancelAttempt, CANCEL_ATTEMPT, "cancel_attempt", UNSPECIFIED, kControl, "stage_server")        \
   X(RegisterPeer, REGISTER_PEER, "register_peer", REGISTER_PEER_REPLY, kControl, "coordinator")    \
   X(RegisterPeerReply, REGISTER_PEER_REPLY, "register_peer_reply", UNSPECIFIED, kControl, "")      \
+  X(MayLeave, MAY_LEAVE, "may_leave", MAY_LEAVE_REPLY, kControl, "coordinator")                    \
+  X(MayLeaveReply, MAY_LEAVE_REPLY, "may_leave_reply", UNSPECIFIED, kControl, "")                  \
   X(Lease, LEASE, "lease", LEASE_REPLY, kControl, "coordinator")                                   \
   X(LeaseReply, LEASE_REPLY, "lease_reply", UNSPECIFIED, kControl, "")                             \
   X(SlotDone, SLOT_DONE, "slot_done", ACK, kControl, "coordinator")                                \

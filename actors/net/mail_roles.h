@@ -45,6 +45,8 @@ constexpr uint32_t kAnybody = kNode | kTool;
   X(CANCEL_ATTEMPT, kTrainer | kPeer)          \
   X(REGISTER_PEER, kPeer)                      \
   X(REGISTER_PEER_REPLY, kCoordinator)         \
+  X(MAY_LEAVE, kPeer)                          \
+  X(MAY_LEAVE_REPLY, kCoordinator)             \
   X(LEASE, kTrainer)                           \
   X(LEASE_REPLY, kCoordinator)                 \
   X(SLOT_DONE, kTrainer)                       \
