@@ -79,6 +79,9 @@ constexpr uint32_t kAnybody = kNode | kTool;
   X(CONSOLE_ORDER, kOperator)                  \
   X(STOP_NODE, kOperator)                      \
   X(GO_ON, kOperator)                          \
+  X(MOVE_PEER, kOperator)                      \
+  X(REBALANCE, kOperator)                      \
+  X(PLACEMENT_REPLY, kCoordinator)             \
   X(DIAL_BACK, kNode)                          \
   X(DIAL_BACK_REPLY, kNode)                    \
   X(CALL_ME, kNode)                            \
