@@ -126,14 +126,20 @@ Relocation::Movers::iterator Relocation::mover_of(const PeerId& place) {
 
 void Relocation::keep(const PlacementOrder& order, Time now) {
   const std::string name = name_of(order.peer);
+  if (const auto before = mover_of(order.peer); before != movers_.end())
+    drop(before, "it has another order");
   movers_[++numbers_] = {order, name, now, {}, false, false};
   notes_.push_back(MoveOrdered{name, numbers_, order});
 }
 
 void Relocation::give_up(Movers::iterator mover, const std::string& reason, Time now) {
+  placement_->cancel(mover->second.order.peer, now);
+  drop(mover, reason);
+}
+
+void Relocation::drop(Movers::iterator mover, const std::string& reason) {
   const Mover& one = mover->second;
   notes_.push_back(MoveGivenUp{one.node_name, one.order.to, reason});
-  placement_->cancel(one.order.peer, now);
   for (auto& [id, peer] : roster_.peers())
     if (place_of(id) == one.order.peer) peer.departs = false;
   movers_.erase(mover);
@@ -141,7 +147,7 @@ void Relocation::give_up(Movers::iterator mover, const std::string& reason, Time
 
 /// Nobody waits for them any longer, or those that would stay behind are too few by now.
 void Relocation::drop_lapsed(Time now) {
-  if (movers_.empty()) return;
+  if (movers_.empty() || !open_since_) return;
   const PlacementView seen = view(now);
   for (auto it = movers_.begin(); it != movers_.end();) {
     const auto mover = it++;
@@ -160,10 +166,11 @@ bool Relocation::moves(Time now) const {
 }
 
 PlacementDecision Relocation::decide(Time now, Scope scope) {
+  drop_lapsed(now);  // before they are missed where they were
   const PlacementView seen = view(now);
   PlacementDecision decision = placement_->decide(seen, now, scope);
   for (const PlacementOrder& order : decision.orders) keep(order, now);
-  if (open_since_) drop_lapsed(now);
+  drop_lapsed(now);
   const bool any = std::any_of(seen.peers.begin(), seen.peers.end(), [](const PlacedPeer& one) {
     return one.standing == Standing::kMovable;
   });

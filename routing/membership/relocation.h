@@ -133,6 +133,7 @@ class Relocation {
   void learn_bytes(const PeerFacts& peer);
   Movers::iterator mover_of(const PeerId& place);
   void give_up(Movers::iterator mover, const std::string& reason, Time now);
+  void drop(Movers::iterator mover, const std::string& reason);
 
   const bool asynchronous_;
   const PlacementOptions options_;
