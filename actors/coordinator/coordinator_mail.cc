@@ -128,12 +128,9 @@ Result<Registration> read_registration(const proto::RegisterPeer& message, const
                  fmt::format("register_peer: step {} of a run of {} steps", newest, run.steps)};
   if (const Term term(message.foreign_term()); !routing::is_term(term))
     return Error{ErrorCode::kRefused, "register_peer: the foreign term is none"};
-  return Registration{*address,
-                      Stage(stage),
-                      Term(message.foreign_term()),
-                      read_report(message),
-                      read_work(message),
-                      message.wants_stage()};
+  return Registration{
+      *address,           Stage(stage),         Term(message.foreign_term()), read_report(message),
+      read_work(message), message.wants_stage()};
 }
 
 Result<routing::SlotReport> read_slot_done(const proto::SlotDone& message) {

@@ -43,6 +43,11 @@ RelocationMail::RelocationMail(caf::event_based_actor* self, routing::Relocation
       records_(records),
       gone_(std::move(gone)) {}
 
+bool RelocationMail::over() const {
+  const auto& frame = schedule_.frame();
+  return frame.phase != routing::Frame::Phase::kClosed && frame.nothing_to_train();
+}
+
 void RelocationMail::begin(Term term) {
   term_ = term;
   relocation_.begin(term, now());
@@ -60,9 +65,9 @@ std::optional<Verdict> RelocationMail::aside(const Registration& registration) {
   const PeerId& id = registration.address.id;
   if (const uint64_t order = relocation_.left_by(id)) return wait(order, "it has left its stage");
   if (!registration.wants_stage) return std::nullopt;
-  if (schedule_.frame().phase == routing::Frame::Phase::kFinished)
-    return wait(0, "training is over");
-  for (const PeerId& before : roster_.predecessors(id)) gone_(before, "it serves no stage any more");
+  if (over()) return wait(0, "training is over");
+  for (const PeerId& before : roster_.predecessors(id))
+    gone_(before, "it serves no stage any more");
   const auto told = relocation_.wants_stage(id, registration.address.node_name,
                                             registration.report.link.down, now());
   write_notes();
@@ -78,6 +83,7 @@ std::optional<Verdict> RelocationMail::aside(const Registration& registration) {
 void RelocationMail::registered(const Registration& registration, Verdict& verdict) {
   const auto told = relocation_.registered(registration.address.id, registration.work, now());
   write_notes();
+  if (over()) return;  // it serves on
   verdict.order = told.number;
   const bool serves = verdict.kind == Verdict::Kind::kServe && verdict.keep_held;
   if (told.number == 0 || told.shown || !serves) return;
@@ -97,9 +103,8 @@ void RelocationMail::lost(const NodeId& node) {
 }
 
 void RelocationMail::look() {
-  const auto& frame = schedule_.frame();
-  if (frame.phase == routing::Frame::Phase::kFinished) return;
-  relocation_.look(frame.is_open() && !frame.nothing_to_train(), now());
+  if (over()) return;
+  relocation_.look(schedule_.frame().is_open(), now());
   write_notes();
 }
 
@@ -133,8 +138,8 @@ caf::result<Mail> RelocationMail::may_leave(const Mail& mail) {
   const auto& message = mail.as<proto::MayLeave>();
   auto mover = sender_of(mail, message.peer());
   if (!mover) return to_caf(mover.error());
-  const auto answer = relocation_.may_leave(mover->id, message.order(), Term(message.term()),
-                                            schedule_, now());
+  const auto answer =
+      relocation_.may_leave(mover->id, message.order(), Term(message.term()), schedule_, now());
   write_notes();
   proto::MayLeaveReply reply;
   reply.set_term(term_.value());

@@ -43,6 +43,8 @@ class RelocationMail {
 
  private:
   caf::result<Mail> may_leave(const Mail& mail);
+  /// Nothing is left to train: nobody moves any more.
+  bool over() const;
   void write_notes();
   void write(const routing::MoveOrdered& note);
   void write(const routing::MoveDone& note);

@@ -361,8 +361,8 @@ const std::vector<ConsoleCommand>& console_commands() {
        "lets this part of a divided swarm go on without the rest; the others' work since then is "
        "given up (needs the key)",
        go_on, true},
-      {"rebalance", "", "looks now whether peers are to serve other stages (needs the key)", rebalance,
-       true},
+      {"rebalance", "", "looks now whether peers are to serve other stages (needs the key)",
+       rebalance, true},
       {"move", "PEER STAGE",
        "a peer leaves its stage for another one, unless it is the last there (needs the key)",
        move_peer, true},

@@ -29,8 +29,9 @@ struct PeerMoves {
     v("from_peers", from_peers, "of the stage that it leaves, with it");
     v("to_peers", to_peers, "of `stage`, without it");
     v("cost_s", cost_s, "until it serves: the state's download and a warm-up");
-    v("gain_s", gain_s, "work of `stage` that is saved while such a peer lives, less the cost; of a "
-                        "move for the load only");
+    v("gain_s", gain_s,
+      "work of `stage` that is saved while such a peer lives, less the cost; of a "
+      "move for the load only");
   }
 };
 
@@ -48,8 +49,9 @@ struct MoveDone {
 };
 
 struct MoveGivenUp {
-  static constexpr EventInfo kInfo{"move_given_up", Level::kWarn, Place::kNone, kNeedsReason,
-                                   "A peer that was told to serve `stage` does not, or not by that."};
+  static constexpr EventInfo kInfo{
+      "move_given_up", Level::kWarn, Place::kNone, kNeedsReason,
+      "A peer that was told to serve `stage` does not, or not by that."};
   std::string peer, reason;
   template <class Visitor>
   void fields(Visitor& v) {
@@ -65,7 +67,8 @@ struct PlacementHolds {
   template <class Visitor>
   void fields(Visitor& v) {
     v("reason", reason,
-      "`no_reports`, `not_busy` (trainers are the limit), `even`, `no_giver` (stages that have more "
+      "`no_reports`, `not_busy` (trainers are the limit), `even`, `no_giver` (stages that have "
+      "more "
       "are at their floor, or their peers stay) or `cost`");
   }
 };

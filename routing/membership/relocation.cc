@@ -40,10 +40,7 @@ void forget(Map& all, const NodeId& node) {
 
 Relocation::Relocation(uint32_t stages, bool asynchronous, const PlacementOptions& options,
                        Roster& roster)
-    : asynchronous_(asynchronous),
-      options_(options),
-      roster_(roster),
-      state_bytes_(stages, 0) {}
+    : asynchronous_(asynchronous), options_(options), roster_(roster), state_bytes_(stages, 0) {}
 
 void Relocation::begin(Term term, Time now) {
   end(now);
@@ -99,7 +96,7 @@ PlacementView Relocation::view(Time now) const {
     one.bytes_per_s = peer.link.down;
     const auto known = known_.find(one.id);
     const bool may_move = known != known_.end() && known->second.may_move;
-    one.standing = peer.leaves    ? Standing::kLeaves
+    one.standing = peer.leaves     ? Standing::kLeaves
                    : !peer.serving ? Standing::kLearns
                    : may_move      ? Standing::kMovable
                                    : Standing::kStays;

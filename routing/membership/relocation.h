@@ -52,7 +52,7 @@ using MoveNote = std::variant<MoveOrdered, MoveDone, MoveGivenUp, MovesHeld>;
 /// What a mover that asks is told.
 struct LeaveAnswer {
   enum class Kind {
-    kYes,    ///< It is to be taken out of its stage in this moment, and no later registration counts.
+    kYes,  ///< It is to be taken out of its stage in this moment, and no later registration counts.
     kAgain,  ///< Yes, as before.
     kNo,
     kLater,

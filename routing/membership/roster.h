@@ -38,9 +38,9 @@ struct SaveReport {
 /// Of a peer's work since it registered before, and of its way to another stage (docs/elastic.md).
 struct WorkReport {
   double running = 0, queued = 0, done_per_s = 0;  ///< As LoadReport.
-  bool may_move = false;   ///< Its node can give it another stage.
-  uint64_t moves_by = 0;   ///< The order that it is carrying out; 0: none.
-  Term moves_term;         ///< Of the coordinator that gave it.
+  bool may_move = false;                           ///< Its node can give it another stage.
+  uint64_t moves_by = 0;                           ///< The order that it is carrying out; 0: none.
+  Term moves_term;                                 ///< Of the coordinator that gave it.
 };
 
 /// What a peer said when it registered last, corrected by what it answered since.

@@ -12,9 +12,8 @@ namespace {
 
 /// Somebody waits to leave its stage, which takes a moment without an update under way.
 bool anybody_departs(const Roster& roster) {
-  return std::any_of(roster.peers().begin(), roster.peers().end(), [](const auto& one) {
-    return one.second.serving && one.second.departs;
-  });
+  return std::any_of(roster.peers().begin(), roster.peers().end(),
+                     [](const auto& one) { return one.second.serving && one.second.departs; });
 }
 
 }  // namespace
@@ -73,8 +72,8 @@ bool DelayedSchedule::update_under_way(const PeerId& id, Stage stage) const {
 bool DelayedSchedule::is_dry_run() {
   const Step step = frame_.open.step;
   return newcomer_due() || step == alone_ || step < plain_until_ ||
-         step + 1 == Step(frame_.options.steps) || frame_.retry_due() ||
-         frame_.readers.any_due() || anybody_departs(frame_.roster);
+         step + 1 == Step(frame_.options.steps) || frame_.retry_due() || frame_.readers.any_due() ||
+         anybody_departs(frame_.roster);
 }
 
 /// Who does not come in though it has had its moment keeps nobody.
