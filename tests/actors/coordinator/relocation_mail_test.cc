@@ -248,6 +248,7 @@ BOOST_AUTO_TEST_CASE(an_operator_moves_a_peer) {
   BOOST_TEST(reply->as<proto::PlacementReply>().lines(0).find("e moves from stage 1 to stage 0") ==
              0u);
   BOOST_TEST(tell("e").verdict() == Reply::VERDICT_MOVE);
+  system.advance(1s);
   const auto again = ask(proto::Rebalance());
   BOOST_REQUIRE(again.ok());
   BOOST_TEST(again->as<proto::PlacementReply>().lines_size() >= 1);
