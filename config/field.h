@@ -189,6 +189,21 @@ struct Field<std::chrono::milliseconds> {
   }
 };
 
+/// Of the pure decisions: seconds in the file.
+template <>
+struct Field<std::chrono::nanoseconds> {
+  static const Value* set(std::chrono::nanoseconds& out, const Value& value, const Limits& limits) {
+    double seconds = 0;
+    if (const Value* bad = Field<double>::set(seconds, value, limits)) return bad;
+    out = std::chrono::nanoseconds(std::llround(seconds * 1e9));
+    return nullptr;
+  }
+  static std::string print(std::chrono::nanoseconds value, const Limits&) {
+    return print_float(std::chrono::duration<double>(value).count());
+  }
+  static std::string expected(const Limits& limits) { return Field<double>::expected(limits); }
+};
+
 /// "host:port"; "" for an Endpoint without host.
 template <>
 struct Field<Endpoint> {

@@ -347,6 +347,24 @@ void add_roles(ExperimentBuilder& b) {
         "for this long.");
   b.add("takeover_grace_ms", AT(base.coordinator.takeover_grace), in(0, kHourMs),
         "As start_grace_ms, after another coordinator took over: peers then have state in memory.");
+  b.section("placement", false);
+  b.add(
+      "moves", AT(base.coordinator.placement.moves), {},
+      "Peers are moved to stages that have more work for each of theirs. false: only newcomers are "
+      "placed, and `move` at the console is obeyed.");
+  b.add("period_s", AT(base.coordinator.placement.period), in(0.1, 86'400),
+        "How often stages are compared.");
+  b.add("floor", AT(base.coordinator.placement.floor), in(1, 1000),
+        "A stage with no more peers than that gives none, and one with fewer gets one at once. "
+        "Less in "
+        "swarms with fewer peers; the last one of a stage never moves.");
+  b.add("hysteresis", AT(base.coordinator.placement.hysteresis), in(0, 10),
+        "After a move the giver's load has to be below what the taker's was by this share times "
+        "sqrt(1/n + 1/m), with n and m peers.");
+  b.add("pays_within_s", AT(base.coordinator.placement.pays_within), in(1, 1e7),
+        "In which a move has to pay: how long a peer is likely to live.");
+  b.add("warm_up_s", AT(base.coordinator.placement.warm_up), in(0, 86'400),
+        "What a move costs besides the download of the stage's state.");
 }
 
 // rows: a key each
@@ -445,6 +463,7 @@ const std::vector<Section>& sections() {
       {"checkpoint", "Snapshots on disk."},
       {"trainer", "Nodes that feed data."},
       {"coordinator", "The one actor that opens and closes steps."},
+      {"placement", "Which stage a peer serves."},
       {"estimates", "How trainers and peers judge other peers' speed and set deadlines."},
       {"wiring", "Who gets the next microbatch."},
       {"faults", "Deliberate defects."},

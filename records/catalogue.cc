@@ -17,6 +17,7 @@ std::vector<CatalogueRow> make_catalogue() {
   add(rows, "coordinator", CoordinatorEvents());
   add(rows, "coordinator", RepairEvents());
   add(rows, "coordinator", MembershipEvents());
+  add(rows, "coordinator", PlacementEvents());
   add(rows, "peer", PeerEvents());
   return rows;
 }

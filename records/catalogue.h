@@ -11,6 +11,7 @@
 #include "records/events/membership_events.h"
 #include "records/events/node_events.h"
 #include "records/events/peer_events.h"
+#include "records/events/placement_events.h"
 #include "records/events/repair_events.h"
 
 namespace swarm::records {

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "actors/coordinator/coordinator_mail.h"
 #include "actors/coordinator/coordinator_modes.h"
 #include "actors/coordinator/coordinator_state.h"
@@ -13,11 +11,9 @@
 #include "actors/net/log.h"
 #include "records/catalogue.h"
 #include "routing/membership/term.h"
-#include "routing/steps/attempts.h"
 
 namespace swarm::actors {
 
-using std::chrono::milliseconds;
 using Phase = routing::Frame::Phase;
 
 namespace {
@@ -64,6 +60,9 @@ void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
     const bool gathers = schedule_->frame().phase == Phase::kClosed;
     carry_out(gathers ? gathering_->next(now()) : schedule_->tick(now()));
   });
+  moves_ = std::make_unique<RelocationMail>(
+      self_, make_relocation(deps_, *roster_), *roster_, *schedule_, *records_,
+      [this](const PeerId& id, const std::string& reason) { peer_gone(id, reason); });
   leases_ = std::make_unique<LeaseCounter>(self_);
   mail_ = std::make_unique<StepMail>(self_, book_, training.microbatch, mail_hooks());
   office_ = std::make_unique<OfficeMail>(
@@ -98,6 +97,10 @@ caf::result<Mail> CoordinatorState::on_mail(const Mail& mail) {
       return on_lease(mail);
     case proto::KIND_SLOT_DONE:
       return on_slot_done(mail);
+    case proto::KIND_MAY_LEAVE:
+    case proto::KIND_MOVE_PEER:
+    case proto::KIND_REBALANCE:
+      return moves_->take(mail);
     case proto::KIND_VOTER_LEAVES:
       return quorum_->leaves(mail);
     case proto::KIND_SWARM_STATUS:
@@ -132,6 +135,7 @@ void CoordinatorState::on_tick() {
   else
     office_->office().opened();
   carry_out(schedule_->tick(now()));
+  moves_->look();
 }
 
 void CoordinatorState::on_node_down(const NodeInfo& info) {
@@ -146,6 +150,7 @@ void CoordinatorState::on_node_down(const NodeInfo& info) {
   }
   for (const PeerId& id : roster_->peers_of(info.id))
     peer_gone(id, "the link to " + info.name + " is lost");
+  moves_->lost(info.id);
   serve_leases();
 }
 
@@ -158,6 +163,7 @@ void CoordinatorState::take_over() {
   text_.remember(deps_.text->get());
   office_->publish();
   gathering_->new_term();
+  moves_->begin(term);
   consent_.begin({term, deps_.id.node});
   gather(fmt::format("a new coordinator, term {}", routing::term_number(term)), std::nullopt);
 }
@@ -171,6 +177,7 @@ void CoordinatorState::raise_term(Term seen) {
   log_info(fmt::format("event=raises_term term={}", term));
   office_->publish();
   gathering_->new_term();
+  moves_->begin(term);
   consent_.begin({term, deps_.id.node});
   gather(fmt::format("a peer has followed term {}", routing::term_number(seen)),
          schedule_->applied());
@@ -183,6 +190,7 @@ void CoordinatorState::step_down(const std::string& reason) {
   office_->office().step_down();
   schedule_->close();
   gathering_->stop();
+  moves_->end();
   consent_.stop();
   watch_->stop();
   quorum_->clear();

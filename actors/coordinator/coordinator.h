@@ -3,20 +3,23 @@
 ///
 ///   mail (Mail)     from            reply               errors
 ///   RegisterPeer    StageServer     RegisterPeerReply   kNotReady (stands by)
+///   MayLeave        StageServer     MayLeaveReply       kNotReady
 ///   Lease           Trainer         LeaseReply          kNotReady, kInvalidArgument (no slots)
 ///   SlotDone        Trainer         Ack                 kNotReady, kStaleStep, kInvalidArgument
 ///   VoterLeaves     Voter           Ack, once it may    kNotReady
 ///   SwarmStatus     console         SwarmStatusReply    kNotReady
 ///   SaveCheckpoint  console         Ack                 kNotReady, kIo (some peer failed)
 ///   GoOn            console         Ack                 kNotReady (nothing waits for the rest)
+///   MovePeer        console         PlacementReply      kNotFound, kInvalidArgument, kRefused
+///   Rebalance       console         PlacementReply      kNotReady (the swarm gathers)
 ///   local: (describe_atom) -> std::string
 ///
 /// States  kStandby <-> kGathering -> kOpen -> ... -> kFinished; kOpen falls back to kGathering
 ///         when a stage has lost all its peers. Terms fence a coordinator that comes back
 ///         (routing/membership/election.h). docs/training_protocol.md draws it.
 /// Owns    the ledger of the open step and the list of registered peers; never a tensor. Decides by
-///         routing/membership (office, roster, gathering, admission) and routing/steps (schedules,
-///         lease desk, save policy); actors/coordinator/coordinator_state.h says how.
+///         routing/membership (office, roster, gathering, admission, relocation) and routing/steps
+///         (schedules, lease desk, save policy); actors/coordinator/coordinator_state.h says how.
 /// Thread  pooled. Timers  options.tick.
 /// Exit    answers waiting leases with kShuttingDown; a standby takes over.
 #pragma once

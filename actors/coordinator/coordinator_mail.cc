@@ -40,6 +40,8 @@ proto::RegisterPeerReply::Verdict verdict_of(routing::Verdict::Kind kind) {
       return proto::RegisterPeerReply::VERDICT_RESTORE;
     case Kind::kInitialise:
       return proto::RegisterPeerReply::VERDICT_INITIALIZE;
+    case Kind::kMove:
+      return proto::RegisterPeerReply::VERDICT_MOVE;
     case Kind::kWait:
       break;
   }
@@ -103,6 +105,11 @@ routing::PeerReport read_report(const proto::RegisterPeer& message) {
   return report;
 }
 
+routing::WorkReport read_work(const proto::RegisterPeer& message) {
+  return {message.running(),  message.queued(),   message.done_per_s(),
+          message.may_move(), message.moves_by(), Term(message.moves_term())};
+}
+
 }  // namespace
 
 // -- taken
@@ -110,7 +117,8 @@ routing::PeerReport read_report(const proto::RegisterPeer& message) {
 Result<Registration> read_registration(const proto::RegisterPeer& message, const RunBounds& run) {
   auto address = from_proto(message.peer());
   if (!address) return address.error();
-  if (message.stage() >= run.stages)
+  const uint32_t stage = message.wants_stage() ? 0 : message.stage();
+  if (stage >= run.stages)
     return Error{ErrorCode::kInvalidArgument,
                  "there are " + std::to_string(run.stages) + " stages"};
   uint64_t newest = std::max(message.step(), message.open_step());
@@ -120,8 +128,9 @@ Result<Registration> read_registration(const proto::RegisterPeer& message, const
                  fmt::format("register_peer: step {} of a run of {} steps", newest, run.steps)};
   if (const Term term(message.foreign_term()); !routing::is_term(term))
     return Error{ErrorCode::kRefused, "register_peer: the foreign term is none"};
-  return Registration{*address, Stage(message.stage()), Term(message.foreign_term()),
-                      read_report(message)};
+  return Registration{
+      *address,           Stage(stage),         Term(message.foreign_term()), read_report(message),
+      read_work(message), message.wants_stage()};
 }
 
 Result<routing::SlotReport> read_slot_done(const proto::SlotDone& message) {
@@ -207,6 +216,8 @@ Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, Term t
   reply.set_peers(peers);
   if (text.known()) *reply.mutable_text() = to_proto(text);
   if (verdict.keep) *reply.mutable_keep() = to_proto(*verdict.keep);
+  reply.set_order(verdict.order);
+  reply.set_move_to(verdict.move_to.value());
   return make_mail(std::move(reply));
 }
 

@@ -30,6 +30,8 @@ struct Registration {
   Stage stage;
   Term foreign_term;
   routing::PeerReport report;
+  routing::WorkReport work;
+  bool wants_stage = false;  ///< Then `stage` says nothing.
 };
 /// What there is in a run.
 struct RunBounds {

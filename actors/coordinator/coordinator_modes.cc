@@ -57,4 +57,8 @@ CoordinatorParts make_parts(const CoordinatorDeps& deps, routing::Roster& roster
   return {std::make_unique<routing::SyncSchedule>(steps, roster), std::move(gathering)};
 }
 
+routing::Relocation make_relocation(const CoordinatorDeps& deps, routing::Roster& roster) {
+  return {deps.num_stages, deps.training.asynchronous(), deps.options.placement, roster};
+}
+
 }  // namespace swarm::actors

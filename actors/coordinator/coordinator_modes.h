@@ -7,6 +7,7 @@
 
 #include "actors/coordinator/coordinator.h"
 #include "routing/membership/gathering.h"
+#include "routing/membership/relocation.h"
 #include "routing/membership/roster.h"
 #include "routing/steps/schedule.h"
 
@@ -21,5 +22,7 @@ struct CoordinatorParts {
 /// `roster` outlives both.
 CoordinatorParts make_parts(const CoordinatorDeps& deps, routing::Roster& roster,
                             routing::Consent& consent);
+/// Likewise.
+routing::Relocation make_relocation(const CoordinatorDeps& deps, routing::Roster& roster);
 
 }  // namespace swarm::actors

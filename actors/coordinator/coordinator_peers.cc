@@ -18,13 +18,20 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
   auto registration = read_registration(message, {deps_.num_stages, deps_.training.steps});
   if (!registration) return to_caf(registration.error());
   if (auto own = speaks_for(mail, registration->address.id.node); !own) return to_caf(own.error());
+  const auto answer = [this](const routing::Verdict& verdict) {
+    const Term term = office_->office().term();
+    return write_verdict(verdict, book_, term, routing::attempt_base(term, gathering_->count()),
+                         roster_->reported(), text_.text());
+  };
   const Term ours = office_->office().term(), seen = registration->foreign_term;
   if (seen > ours) raise_term(routing::within_jump(seen, ours));  // the next ones lead further
   if (message.leaves()) {
     if (auto* leaver = roster_->find(registration->address.id)) leaver->leaves = true;
+    moves_->leaves(registration->address.id);
     return make_mail(proto::RegisterPeerReply());
   }
   text_.remember(from_proto(message.text()));
+  if (const auto verdict = moves_->aside(*registration)) return answer(*verdict);
   const PeerAddress& address = registration->address;
   records_->traffic().report(address.id.node,
                              {message.bytes_sent().begin(), message.bytes_sent().end()});
@@ -46,9 +53,8 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
   if (serves || frame.readers.reads(address.id) || frame.repairs.resting(address.node_name, now()))
     consent_.attendance().takes_part(address.id.node);
   verdict.keep = schedule_->frame().saves.known();
-  const Term term = office_->office().term();
-  return write_verdict(verdict, book_, term, routing::attempt_base(term, gathering_->count()),
-                       roster_->reported(), text_.text());
+  moves_->registered(*registration, verdict);
+  return answer(verdict);
 }
 
 void CoordinatorState::resolve(const PeerAddress& address) {
@@ -84,7 +90,8 @@ void CoordinatorState::peer_gone(const PeerId& id, const std::string& reason) {
   if (peer == nullptr) return;
   const Stage stage = peer->stage;
   const bool was_serving = peer->serving;
-  records_->record(step(), records::PeerLost{book_.name(id), reason}, stage);
+  if (!moves_->has_left(id))
+    records_->record(step(), records::PeerLost{book_.name(id), reason}, stage);
   if (!peer->leaves) carry_out(schedule_->vanishes(id, now()));
   roster_->remove(id);
   book_.remove(id);

@@ -9,6 +9,7 @@
 ///     gathering_, schedule_             routing/membership, routing/steps: one of them is active
 ///     consent_   -> QuorumMail          whether more than half agree
 ///     leases_    -> routing LeaseDesk   who gets slots next
+///     moves_     -> routing Relocation  who serves another stage
 ///     mail_, records_                   carry out
 #pragma once
 
@@ -23,6 +24,7 @@
 #include "actors/coordinator/office_mail.h"
 #include "actors/coordinator/peer_book.h"
 #include "actors/coordinator/quorum_mail.h"
+#include "actors/coordinator/relocation_mail.h"
 #include "actors/coordinator/step_mail.h"
 #include "actors/net/links/links.h"
 #include "common/strong_id.h"
@@ -98,6 +100,7 @@ class CoordinatorState {
   std::unique_ptr<LeaseCounter> leases_;
   std::unique_ptr<CoordinatorRecords> records_;
   std::unique_ptr<StepMail> mail_;
+  std::unique_ptr<RelocationMail> moves_;
 };
 
 }  // namespace swarm::actors

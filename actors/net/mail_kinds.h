@@ -34,6 +34,8 @@
   X(CancelAttempt, CANCEL_ATTEMPT, "cancel_attempt", UNSPECIFIED, kControl, "stage_server")        \
   X(RegisterPeer, REGISTER_PEER, "register_peer", REGISTER_PEER_REPLY, kControl, "coordinator")    \
   X(RegisterPeerReply, REGISTER_PEER_REPLY, "register_peer_reply", UNSPECIFIED, kControl, "")      \
+  X(MayLeave, MAY_LEAVE, "may_leave", MAY_LEAVE_REPLY, kControl, "coordinator")                    \
+  X(MayLeaveReply, MAY_LEAVE_REPLY, "may_leave_reply", UNSPECIFIED, kControl, "")                  \
   X(Lease, LEASE, "lease", LEASE_REPLY, kControl, "coordinator")                                   \
   X(LeaseReply, LEASE_REPLY, "lease_reply", UNSPECIFIED, kControl, "")                             \
   X(SlotDone, SLOT_DONE, "slot_done", ACK, kControl, "coordinator")                                \
@@ -66,6 +68,9 @@
   X(ConsoleOrder, CONSOLE_ORDER, "console_order", CONSOLE_REPLY, kControl, "console")              \
   X(StopNode, STOP_NODE, "stop_node", ACK, kControl, "node_supervisor")                            \
   X(GoOn, GO_ON, "go_on", ACK, kControl, "coordinator")                                            \
+  X(MovePeer, MOVE_PEER, "move_peer", PLACEMENT_REPLY, kControl, "coordinator")                    \
+  X(Rebalance, REBALANCE, "rebalance", PLACEMENT_REPLY, kControl, "coordinator")                   \
+  X(PlacementReply, PLACEMENT_REPLY, "placement_reply", UNSPECIFIED, kControl, "")                 \
   X(DialBack, DIAL_BACK, "dial_back", DIAL_BACK_REPLY, kControl, "dial_back")                      \
   X(DialBackReply, DIAL_BACK_REPLY, "dial_back_reply", UNSPECIFIED, kControl, "")                  \
   X(ListRecords, LIST_RECORDS, "list_records", LIST_RECORDS_REPLY, kControl, "records_desk")       \

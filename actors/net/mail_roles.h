@@ -45,6 +45,8 @@ constexpr uint32_t kAnybody = kNode | kTool;
   X(CANCEL_ATTEMPT, kTrainer | kPeer)          \
   X(REGISTER_PEER, kPeer)                      \
   X(REGISTER_PEER_REPLY, kCoordinator)         \
+  X(MAY_LEAVE, kPeer)                          \
+  X(MAY_LEAVE_REPLY, kCoordinator)             \
   X(LEASE, kTrainer)                           \
   X(LEASE_REPLY, kCoordinator)                 \
   X(SLOT_DONE, kTrainer)                       \
@@ -77,6 +79,9 @@ constexpr uint32_t kAnybody = kNode | kTool;
   X(CONSOLE_ORDER, kOperator)                  \
   X(STOP_NODE, kOperator)                      \
   X(GO_ON, kOperator)                          \
+  X(MOVE_PEER, kOperator)                      \
+  X(REBALANCE, kOperator)                      \
+  X(PLACEMENT_REPLY, kCoordinator)             \
   X(DIAL_BACK, kNode)                          \
   X(DIAL_BACK_REPLY, kNode)                    \
   X(CALL_ME, kNode)                            \

@@ -12,6 +12,8 @@
 namespace swarm::actors {
 namespace {
 
+bool one_word(const std::string& text) { return text.find(' ') == std::string::npos; }
+
 struct ConsoleState {
   static constexpr const char* name = "console";
   using Self = caf::stateful_actor<ConsoleState>;
@@ -47,7 +49,7 @@ struct ConsoleState {
       ConsoleAnswer(promise).error("unknown command '" + typed + "'; help lists them");
     else if (row->argument[0] == '\0' && !argument.empty())
       ConsoleAnswer(promise).error(typed + " takes no argument, found '" + argument + "'");
-    else if (argument.find(' ') != std::string::npos)
+    else if (one_word(row->argument) && !one_word(argument))
       ConsoleAnswer(promise).error(typed + " takes one argument, found '" + argument + "'");
     else if (row->acts && !order)
       ConsoleAnswer(promise).error(

@@ -268,6 +268,32 @@ void go_on(ConsoleContext& context, const std::string&, ConsoleAnswer answer) {
                                });
 }
 
+/// Asks the coordinator about placement, and shows what it says.
+void ask_placement(ConsoleContext& context, const Mail& mail, ConsoleAnswer answer) {
+  context.coordinator->request(mail, [answer](Result<Mail> reply) mutable {
+    if (!reply) return answer.error(to_string(reply.error()));
+    std::string text;
+    for (const auto& line : reply->as<proto::PlacementReply>().lines())
+      text += printable(line, 256) + "\n";
+    answer.text(std::move(text));
+  });
+}
+
+void rebalance(ConsoleContext& context, const std::string&, ConsoleAnswer answer) {
+  ask_placement(context, make_mail(proto::Rebalance(), {}, kPatience), std::move(answer));
+}
+
+void move_peer(ConsoleContext& context, const std::string& argument, ConsoleAnswer answer) {
+  std::istringstream words(argument);
+  proto::MovePeer message;
+  uint32_t stage = 0;
+  std::string more;
+  if (!(words >> *message.mutable_peer() >> stage) || words >> more)
+    return answer.error("move PEER STAGE: name of a node, and which stage it is to serve");
+  message.set_stage(stage);
+  ask_placement(context, make_mail(std::move(message), {}, kPatience), std::move(answer));
+}
+
 /// Ends a node: at once, or in order.
 void stop(ConsoleContext& context, const ActorId& supervisor, const Endpoint& endpoint,
           const std::string& node, bool at_once, ConsoleAnswer answer) {
@@ -335,6 +361,11 @@ const std::vector<ConsoleCommand>& console_commands() {
        "lets this part of a divided swarm go on without the rest; the others' work since then is "
        "given up (needs the key)",
        go_on, true},
+      {"rebalance", "", "looks now whether peers are to serve other stages (needs the key)",
+       rebalance, true},
+      {"move", "PEER STAGE",
+       "a peer leaves its stage for another one, unless it is the last there (needs the key)",
+       move_peer, true},
       {"drain", "NODE", "a node of the swarm leaves in order, as by SIGTERM (needs the key)", drain,
        true},
       {"kill", "NODE", "ends a node of the swarm at once, no hand-over (needs the key)", kill,

@@ -12,6 +12,7 @@
 #include "actors/state/options.h"
 #include "common/ids.h"
 #include "common/result.h"
+#include "routing/membership/placement.h"
 #include "routing/wiring/occupancy.h"
 #include "routing/wiring/peer_estimates.h"
 #include "storage/options.h"
@@ -141,6 +142,8 @@ struct CoordinatorOptions {
   std::chrono::milliseconds start_grace{1'000};
   /// The same after a takeover, when peers have state in memory. Shorter: faster failover.
   std::chrono::milliseconds takeover_grace{300};
+  /// Which stage a peer should serve.
+  routing::PlacementOptions placement;
 };
 
 /// Deliberate defects, to show that the checks would find them. Never set in real runs.

@@ -62,8 +62,11 @@ bool is_not_finite(NotFinite& machine, const std::pair<Step, Slot>& slot) {
 
 }  // namespace
 
-/// Each replica reduces, though parts are as short as the parameters are few.
-Swarm::Swarm() : net(*system) { averager_options.min_part_elements = 1; }
+/// Each replica reduces, though parts are as short as the parameters are few. Nobody moves.
+Swarm::Swarm() : net(*system) {
+  averager_options.min_part_elements = 1;
+  coordinator_options.placement.moves = false;
+}
 
 Swarm::~Swarm() {
   for (auto& [name, node] : nodes) {

@@ -28,6 +28,7 @@ struct Verdict {
     kFetch,       ///< Fetch the state from one of `sources`, then register again.
     kRestoreOwn,  ///< Load the own snapshot of `step`, then register again.
     kInitialise,  ///< Draw the parameters from the run's seed.
+    kMove,        ///< Leave for the stage `move_to`, by `order`.
   };
   Kind kind = Kind::kWait;
   std::string reason{};
@@ -38,6 +39,8 @@ struct Verdict {
   std::vector<PeerId> sources{};
   std::optional<StateLabel> word{};  ///< kFetch: the state at `step`, if that is known.
   std::optional<KeepStep> keep{};    ///< The snapshot that it may not prune.
+  uint64_t order = 0;                ///< That it is to carry out (routing/membership/relocation.h).
+  Stage move_to{};
 };
 
 /// Where the swarm is while it trains or after the end.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -62,6 +63,8 @@ const char* to_string(Order::Why why) {
       return "load";
     case Order::Why::kNewcomer:
       return "newcomer";
+    case Order::Why::kOperator:
+      return "operator";
   }
   return "unknown";
 }
@@ -223,7 +226,8 @@ void Placement::order(Look& look, Order order, const PlacedPeer* mover,
   // What one says of its link may be untrue.
   const double patience_s = std::min(kPatience * order.cost_s, seconds(options_.pays_within));
   const Time until = look.now + as_time(patience_s + 60);
-  under_way_[order.peer] = {order.from, order.to, until, speed};
+  const bool forced = order.why == Order::Why::kOperator;
+  under_way_[order.peer] = {order.from, order.to, until, speed, forced};
   decision.orders.push_back(std::move(order));
 }
 
@@ -289,24 +293,51 @@ Hold Placement::balance(Look& look, PlacementDecision& decision) {
   return Hold::kNone;
 }
 
-PlacementDecision Placement::decide(const PlacementView& view, Time now) {
+PlacementDecision Placement::decide(const PlacementView& view, Time now, Scope scope) {
   PlacementDecision decision;
   Look look(*this, view, now);
   settle(look, now);
   place_newcomers(look, decision);
-  fill_floors(look, decision);
+  if (scope == Scope::kAll) fill_floors(look, decision);
   if (now < next_) return decision;
   next_ = now + options_.period;
+  if (scope == Scope::kNewcomers) return decision;
   const Hold hold = balance(look, decision);
   if (decision.hold == Hold::kNone) decision.hold = hold;
   return decision;
+}
+
+Result<Order> Placement::send(const PeerId& peer, Stage to, const PlacementView& view, Time now) {
+  Look look(*this, view, now);
+  const PlacedPeer* mover = look.find(peer);
+  if (mover == nullptr) return Error{ErrorCode::kNotFound, "it serves no stage"};
+  if (to.value() >= stages_)
+    return Error{ErrorCode::kInvalidArgument,
+                 "there are " + std::to_string(stages_) + " stages, from 0"};
+  if (mover->stage == to) return Error{ErrorCode::kInvalidArgument, "it serves that stage already"};
+  if (moves(peer)) return Error{ErrorCode::kRefused, "it is on its way to another stage already"};
+  if (mover->standing != Standing::kMovable || !look.loads.is_sure(*mover))
+    return Error{ErrorCode::kRefused,
+                 "it does not serve at present, or its node gives it no other stage"};
+  if (look.loads[mover->stage].sure < 2)
+    return Error{ErrorCode::kRefused, "it is the last of its stage"};
+  PlacementDecision decision;
+  Order one;
+  one.peer = peer;
+  one.from = mover->stage;
+  one.to = to;
+  one.why = Order::Why::kOperator;
+  one.cost_s = look.cost_s(mover->bytes_per_s, to);
+  order(look, std::move(one), mover, decision);
+  return decision.orders.front();
 }
 
 bool Placement::may_leave(const PeerId& peer, const PlacementView& view, Time now) const {
   const auto move = under_way_.find(peer);
   if (move == under_way_.end() || !move->second.from) return false;
   const Look look(*this, view, now);  // it counts as gone there
-  return look.loads[*move->second.from].sure >= look.floor;
+  const uint32_t floor = move->second.forced ? 1 : look.floor;
+  return look.loads[*move->second.from].sure >= floor;
 }
 
 void Placement::cancel(const PeerId& peer, Time now) {

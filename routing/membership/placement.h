@@ -19,11 +19,13 @@
 #include <optional>
 #include <vector>
 
+#include "common/result.h"
 #include "routing/membership/stage_loads.h"
 
 namespace swarm::routing {
 
 struct PlacementOptions {
+  bool moves = true;  ///< False: newcomers are placed and operators obeyed, no more.
   Time period = std::chrono::seconds(60);
   uint32_t floor = 2;  ///< Peers that a stage keeps. At least 1.
   /// By what share the giver's load after a move has to be below the taker's before. With n and m peers it is
@@ -41,7 +43,7 @@ struct PlacementOptions {
 };
 
 struct PlacementOrder {
-  enum class Why { kFloor, kLoad, kNewcomer };
+  enum class Why { kFloor, kLoad, kNewcomer, kOperator };
   PeerId peer;
   std::optional<Stage> from;  ///< Nothing: it waited for one.
   Stage to;
@@ -76,8 +78,15 @@ class Placement {
   Placement(uint32_t stages, const PlacementOptions& options, Time now);
 
   /// To be asked when somebody came or is gone, and at `next()`. Orders are under way from now on.
-  PlacementDecision decide(const PlacementView& view, Time now);
+  /// kNewcomers: nobody who serves is moved now.
+  enum class Scope { kAll, kNewcomers };
+  PlacementDecision decide(const PlacementView& view, Time now, Scope scope = Scope::kAll);
   Time next() const { return next_; }
+  /// The period ends now.
+  void hurry(Time now) { next_ = now; }
+  /// An operator's order: whatever it costs, and though the stage falls below its floor, but never the last
+  /// peer. Errors: kNotFound, kInvalidArgument, kRefused.
+  Result<PlacementOrder> send(const PeerId& peer, Stage to, const PlacementView& view, Time now);
 
   /// Asked again when a mover has nothing left to do, before it ends serving: its stage keeps the floor
   /// without it. If not, the caller lets it stay and says so by cancel().
@@ -87,6 +96,7 @@ class Placement {
   /// Its process is gone.
   void lost(const NodeId& node);
   size_t under_way() const { return under_way_.size(); }
+  bool moves(const PeerId& peer) const { return under_way_.count(peer) > 0; }
 
  private:
   struct Move {
@@ -94,6 +104,7 @@ class Placement {
     Stage to;
     Time until{};  ///< Nobody waits for it any longer.
     double speed = 1;
+    bool forced = false;  ///< By an operator.
   };
   struct Look;  ///< At a view: its peers, and the stages as they are going to be.
 

@@ -35,6 +35,14 @@ struct SaveReport {
   std::string error{};  ///< Of the last of them.
 };
 
+/// Of a peer's work since it registered before, and of its way to another stage (docs/elastic.md).
+struct WorkReport {
+  double running = 0, queued = 0, done_per_s = 0;  ///< As LoadReport.
+  bool may_move = false;                           ///< Its node can give it another stage.
+  uint64_t moves_by = 0;                           ///< The order that it is carrying out; 0: none.
+  Term moves_term;                                 ///< Of the coordinator that gave it.
+};
+
 /// What a peer said when it registered last, corrected by what it answered since.
 struct PeerReport {
   bool has_state = false;
@@ -94,6 +102,7 @@ struct PeerFacts : PeerReport {
   std::optional<Step> fetch_from;   ///< Asynchronous: the period when it was told to fetch.
   std::optional<Time> silent_at;    ///< In a round; until its device has another job.
   bool leaves = false;              ///< It was told to, and says so: its end is no failure.
+  bool departs = false;             ///< It waits for the moment to leave for another stage.
 };
 
 class Roster {

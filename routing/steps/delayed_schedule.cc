@@ -8,6 +8,16 @@ namespace swarm::routing {
 
 using At = StageRound::At;
 
+namespace {
+
+/// Somebody waits to leave its stage, which takes a moment without an update under way.
+bool anybody_departs(const Roster& roster) {
+  return std::any_of(roster.peers().begin(), roster.peers().end(),
+                     [](const auto& one) { return one.second.serving && one.second.departs; });
+}
+
+}  // namespace
+
 void DelayedSchedule::close() {
   pending_.reset();
   SyncSchedule::close();
@@ -58,11 +68,12 @@ bool DelayedSchedule::update_under_way(const PeerId& id, Stage stage) const {
 }
 
 /// The pipeline is to run dry: the last step, one after collapses, two that were parted are to be tried
-/// again, or somebody needs a moment without an update under way to come in.
+/// again, or somebody needs a moment without an update under way to come in or to leave.
 bool DelayedSchedule::is_dry_run() {
   const Step step = frame_.open.step;
   return newcomer_due() || step == alone_ || step < plain_until_ ||
-         step + 1 == Step(frame_.options.steps) || frame_.retry_due() || frame_.readers.any_due();
+         step + 1 == Step(frame_.options.steps) || frame_.retry_due() || frame_.readers.any_due() ||
+         anybody_departs(frame_.roster);
 }
 
 /// Who does not come in though it has had its moment keeps nobody.

@@ -147,9 +147,16 @@ BOOST_FIXTURE_TEST_CASE(go_on_does_nothing_while_more_than_half_is_here, WithCon
   BOOST_TEST(contains(type("steps").first, ", open"));
 }
 
+BOOST_FIXTURE_TEST_CASE(placement_is_asked_and_says_why_nobody_moves, WithConsole) {
+  BOOST_TEST(contains(order("rebalance").first, "nobody moves: "));
+  BOOST_TEST(contains(order("move nobody 1").first, "no peer 'nobody'"));
+  for (const char* line : {"move stage0a", "move stage0a one", "move stage0a 1 2"})
+    BOOST_TEST(contains(order(line).first, "move PEER STAGE: "), line);
+}
+
 BOOST_FIXTURE_TEST_CASE(commands_that_act_need_the_runs_key, WithConsole) {
   for (const char* line : {"checkpoint", "go-on", "kill stage0a", "kill trainer-a", "drain stage0a",
-                           "drain trainer-a"}) {
+                           "drain trainer-a", "rebalance", "move stage0a 1"}) {
     const auto [text, failed] = type(line);
     BOOST_TEST(failed, line);
     BOOST_TEST(contains(text, "needs the run's key"), text);

@@ -1,0 +1,194 @@
+#include "actors/coordinator/relocation_mail.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <variant>
+
+#include "common/printable.h"
+#include "records/catalogue.h"
+
+namespace swarm::actors {
+namespace {
+
+using std::chrono::milliseconds;
+using Verdict = routing::Verdict;
+
+/// Of who has left or waits for a stage, until it registers again.
+constexpr milliseconds kRetry{500};
+/// Of a mover that has a part in what is under way: the moment without is short.
+constexpr milliseconds kAskAgain{50};
+
+Verdict wait(uint64_t order, const std::string& reason) {
+  Verdict verdict = routing::wait_verdict(kRetry, reason);
+  verdict.order = order;
+  return verdict;
+}
+
+std::string text_of(const std::string& peer, const routing::PlacementOrder& order) {
+  const std::string from = order.from ? fmt::format(" from stage {}", *order.from) : "";
+  return fmt::format("{} moves{} to stage {} ({}): about {:.0f} s", peer, from, order.to,
+                     to_string(order.why), order.cost_s);
+}
+
+}  // namespace
+
+RelocationMail::RelocationMail(caf::event_based_actor* self, routing::Relocation relocation,
+                               routing::Roster& roster, const routing::Schedule& schedule,
+                               CoordinatorRecords& records, Gone gone)
+    : self_(self),
+      relocation_(std::move(relocation)),
+      roster_(roster),
+      schedule_(schedule),
+      records_(records),
+      gone_(std::move(gone)) {}
+
+bool RelocationMail::over() const {
+  const auto& frame = schedule_.frame();
+  return frame.phase != routing::Frame::Phase::kClosed && frame.nothing_to_train();
+}
+
+void RelocationMail::begin(Term term) {
+  term_ = term;
+  relocation_.begin(term, now());
+  write_notes();
+}
+
+void RelocationMail::end() {
+  relocation_.end(now());
+  write_notes();
+}
+
+// -- registrations
+
+std::optional<Verdict> RelocationMail::aside(const Registration& registration) {
+  const PeerId& id = registration.address.id;
+  if (const uint64_t order = relocation_.left_by(id)) return wait(order, "it has left its stage");
+  if (!registration.wants_stage) return std::nullopt;
+  if (over()) return wait(0, "training is over");
+  for (const PeerId& before : roster_.predecessors(id))
+    gone_(before, "it serves no stage any more");
+  const auto told = relocation_.wants_stage(id, registration.address.node_name,
+                                            registration.report.link.down, now());
+  write_notes();
+  Verdict verdict = wait(told.number, "no stage is known to need it yet");
+  if (told.number == 0) return verdict;
+  verdict.kind = Verdict::Kind::kMove;
+  verdict.move_to = told.to;
+  verdict.reason = fmt::format("stage {} needs it most", told.to);
+  return verdict;
+}
+
+/// Whose sum is to be dropped, or who does not serve, hears that first.
+void RelocationMail::registered(const Registration& registration, Verdict& verdict) {
+  const auto told = relocation_.registered(registration.address.id, registration.work, now());
+  write_notes();
+  if (over()) return;  // it serves on
+  verdict.order = told.number;
+  const bool serves = verdict.kind == Verdict::Kind::kServe && verdict.keep_held;
+  if (told.number == 0 || told.shown || !serves) return;
+  verdict.kind = Verdict::Kind::kMove;
+  verdict.move_to = told.to;
+  verdict.reason = fmt::format("it is to serve stage {}", told.to);
+}
+
+void RelocationMail::leaves(const PeerId& id) {
+  relocation_.leaves(id, now());
+  write_notes();
+}
+
+void RelocationMail::lost(const NodeId& node) {
+  relocation_.lost(node, now());
+  write_notes();
+}
+
+void RelocationMail::look() {
+  if (over()) return;
+  relocation_.look(schedule_.frame().is_open(), now());
+  write_notes();
+}
+
+// -- mail
+
+caf::result<Mail> RelocationMail::take(const Mail& mail) {
+  if (mail.kind == proto::KIND_MAY_LEAVE) return may_leave(mail);
+  proto::PlacementReply reply;
+  if (mail.kind == proto::KIND_MOVE_PEER) {
+    const auto& message = mail.as<proto::MovePeer>();
+    const auto peer = printable(message.peer(), kMaxReason);
+    const auto order = relocation_.send(peer, Stage(message.stage()), now());
+    write_notes();
+    if (!order) return to_caf(order.error());
+    reply.add_lines(text_of(peer, *order));
+    return make_mail(std::move(reply));
+  }
+  const auto decision = relocation_.rebalance(now());
+  write_notes();
+  if (!decision) return to_caf(decision.error());
+  for (const auto& order : decision->orders)
+    reply.add_lines(text_of(relocation_.name_of(order.peer), order));
+  if (decision->hold != routing::PlacementHold::kNone || decision->orders.empty())
+    reply.add_lines(fmt::format("nobody{} moves: {}", decision->orders.empty() ? "" : " more",
+                                to_string(decision->hold)));
+  return make_mail(std::move(reply));
+}
+
+caf::result<Mail> RelocationMail::may_leave(const Mail& mail) {
+  using Kind = routing::LeaveAnswer::Kind;
+  const auto& message = mail.as<proto::MayLeave>();
+  auto mover = sender_of(mail, message.peer());
+  if (!mover) return to_caf(mover.error());
+  const auto answer =
+      relocation_.may_leave(mover->id, message.order(), Term(message.term()), schedule_, now());
+  write_notes();
+  proto::MayLeaveReply reply;
+  reply.set_term(term_.value());
+  reply.set_yes(answer.kind == Kind::kYes || answer.kind == Kind::kAgain);
+  if (answer.kind == Kind::kLater) reply.set_retry_after_ms(kAskAgain.count());
+  reply.set_reason(answer.reason);
+  if (answer.kind == Kind::kYes) {
+    if (auto* peer = roster_.find(mover->id)) peer->leaves = true;  // it is no failure
+    gone_(mover->id, "it leaves for another stage");
+  }
+  return make_mail(std::move(reply));
+}
+
+// -- events
+
+void RelocationMail::write_notes() {
+  for (const auto& note : relocation_.take_notes())
+    std::visit([this](const auto& one) { write(one); }, note);
+}
+
+void RelocationMail::write(const routing::MoveOrdered& note) {
+  const auto& order = note.order;
+  records::PeerMoves event;
+  event.peer = note.peer;
+  event.why = to_string(order.why);
+  event.order = note.number;
+  if (order.from) event.from = order.from->value();
+  event.from_load = order.from_load;
+  event.from_after = order.from_after;
+  event.to_load = order.to_load;
+  event.to_after = order.to_after;
+  event.from_peers = order.from_peers;
+  event.to_peers = order.to_peers;
+  event.cost_s = order.cost_s;
+  event.gain_s = order.gain_s;
+  records_.record(step(), event, order.to);
+}
+
+void RelocationMail::write(const routing::MoveDone& note) {
+  const std::chrono::duration<double> took = note.took;
+  records_.record(step(), records::MoveDone{note.peer, took.count(), note.bytes}, note.to);
+}
+
+void RelocationMail::write(const routing::MoveGivenUp& note) {
+  records_.record(step(), records::MoveGivenUp{note.peer, note.reason}, note.to);
+}
+
+void RelocationMail::write(const routing::MovesHeld& note) {
+  records_.record(step(), records::PlacementHolds{to_string(note.hold)});
+}
+
+}  // namespace swarm::actors

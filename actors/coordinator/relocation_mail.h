@@ -1,0 +1,65 @@
+/// Which stage peers serve: mail and registrations as routing/membership/relocation.h wants them and back,
+/// and its events. Used by the coordinator's handlers only; never waits.
+#pragma once
+
+#include <caf/event_based_actor.hpp>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "actors/coordinator/coordinator_mail.h"
+#include "actors/coordinator/coordinator_records.h"
+#include "actors/net/mail.h"
+#include "routing/membership/admission.h"
+#include "routing/membership/relocation.h"
+#include "routing/steps/schedule.h"
+
+namespace swarm::actors {
+
+class RelocationMail {
+ public:
+  /// Takes a peer out of the roster.
+  using Gone = std::function<void(const PeerId&, const std::string& reason)>;
+  /// `schedule` and `records` outlive this, as the roster does.
+  RelocationMail(caf::event_based_actor* self, routing::Relocation relocation,
+                 routing::Roster& roster, const routing::Schedule& schedule,
+                 CoordinatorRecords& records, Gone gone);
+
+  void begin(Term term);
+  void end();
+
+  /// What who registers and is no peer is told: it has left its stage, or waits for one.
+  std::optional<routing::Verdict> aside(const Registration& registration);
+  /// A peer has registered and is to be told `verdict`.
+  void registered(const Registration& registration, routing::Verdict& verdict);
+  bool has_left(const PeerId& id) const { return relocation_.left_by(id) != 0; }
+  /// It was told to leave the swarm.
+  void leaves(const PeerId& id);
+  void lost(const NodeId& node);
+  /// At every tick.
+  void look();
+  /// MayLeave, MovePeer, Rebalance.
+  caf::result<Mail> take(const Mail& mail);
+
+ private:
+  caf::result<Mail> may_leave(const Mail& mail);
+  /// Nothing is left to train: nobody moves any more.
+  bool over() const;
+  void write_notes();
+  void write(const routing::MoveOrdered& note);
+  void write(const routing::MoveDone& note);
+  void write(const routing::MoveGivenUp& note);
+  void write(const routing::MovesHeld& note);
+  Step step() const { return schedule_.frame().open.step; }
+  routing::Time now() const { return self_->clock().now().time_since_epoch(); }
+
+  caf::event_based_actor* self_;
+  routing::Relocation relocation_;
+  routing::Roster& roster_;
+  const routing::Schedule& schedule_;
+  CoordinatorRecords& records_;
+  Gone gone_;
+  Term term_;
+};
+
+}  // namespace swarm::actors

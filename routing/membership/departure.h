@@ -1,0 +1,25 @@
+/// When a mover may leave its stage (docs/elastic.md): it has a part in nothing that is under way. Pure.
+#pragma once
+
+#include <optional>
+
+#include "common/ids.h"
+#include "common/strong_id.h"
+#include "routing/membership/roster.h"
+#include "routing/steps/schedule.h"
+
+namespace swarm::routing {
+
+enum class Departure {
+  kMay,
+  kHasPart,  ///< In a step, a round or an update.
+  kGathers,  ///< The swarm may need its state.
+  kOver,     ///< Nothing is left to train: nobody moves any more.
+};
+
+/// `asked_in`, in asynchronous mode only: the latest round of its stage when it had nothing left to do. It
+/// leaves after one that began later, which has all its updates.
+Departure departure(const Schedule& schedule, const PeerId& id, const PeerFacts& peer,
+                    std::optional<Round> asked_in);
+
+}  // namespace swarm::routing

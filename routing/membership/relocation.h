@@ -1,0 +1,157 @@
+/// Peers on their way to another stage, and newcomers on theirs to the first (docs/elastic.md): asks
+/// Placement, keeps its orders by number until they are carried out, and answers those that have one.
+///
+///     ordered -> left (may_leave: yes) -> arrived (registers with the stage) -> done (serves)
+///        '---------------+--------------------'--> given up: lost, too late, not allowed, another stage
+///
+/// An order is told again until the peer shows it. Orders are of a term: those of others have lapsed.
+/// What is remembered of a peer is by its *place*, which is its node and role without the role's life.
+///
+/// Pure; `now` never falls. One owner: the Coordinator. Marks peers of the roster (departs).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/result.h"
+#include "common/strong_id.h"
+#include "routing/membership/placement.h"
+#include "routing/membership/roster.h"
+#include "routing/steps/schedule.h"
+
+namespace swarm::routing {
+
+/// What people should hear of; peers by the names of their nodes.
+struct MoveOrdered {
+  std::string peer;
+  uint64_t number = 0;
+  PlacementOrder order;
+};
+struct MoveDone {
+  std::string peer;
+  Stage to;
+  Time took{};
+  double bytes = 0;  ///< Of the stage's state, as far as known.
+};
+struct MoveGivenUp {
+  std::string peer;
+  Stage to;
+  std::string reason;
+};
+/// Told when it changes.
+struct MovesHeld {
+  PlacementHold hold;
+};
+using MoveNote = std::variant<MoveOrdered, MoveDone, MoveGivenUp, MovesHeld>;
+
+/// What a mover that asks is told.
+struct LeaveAnswer {
+  enum class Kind {
+    kYes,  ///< It is to be taken out of its stage in this moment, and no later registration counts.
+    kAgain,  ///< Yes, as before.
+    kNo,
+    kLater,
+  };
+  Kind kind = Kind::kNo;
+  std::string reason{};
+};
+
+class Relocation {
+ public:
+  /// `roster` outlives this.
+  Relocation(uint32_t stages, bool asynchronous, const PlacementOptions& options, Roster& roster);
+
+  /// This node leads; before, and after end(), nobody is told anything.
+  void begin(Term term, Time now);
+  void end(Time now);
+
+  // -- peers
+  /// The order that a peer has; number 0: none.
+  struct Told {
+    uint64_t number = 0;
+    Stage to;
+    bool shown = false;  ///< It has said that it carries it out.
+  };
+  /// `id` stands in the roster; to be called when it is known whether it serves.
+  Told registered(const PeerId& id, const WorkReport& work, Time now);
+  /// It serves no stage and asks for one.
+  Told wants_stage(const PeerId& id, const std::string& node_name, double bytes_per_s, Time now);
+  /// The order by which it has left its stage; 0: none. It is no peer any more, whatever it says.
+  uint64_t left_by(const PeerId& id) const;
+  /// It was told to leave the swarm.
+  void leaves(const PeerId& id, Time now);
+  void lost(const NodeId& node, Time now);
+  /// At every tick. `open`: the swarm trains.
+  void look(bool open, Time now);
+  LeaveAnswer may_leave(const PeerId& id, uint64_t number, Term term, const Schedule& schedule,
+                        Time now);
+
+  // -- operators
+  /// `peer`: a node's name, or NAME/ROLE where it serves several stages. Errors: kNotFound,
+  /// kInvalidArgument, kRefused.
+  Result<PlacementOrder> send(const std::string& peer, Stage to, Time now);
+  /// As if the period had ended, whatever the options say. Errors: kNotReady (the swarm gathers).
+  Result<PlacementDecision> rebalance(Time now);
+
+  /// What has happened since the last call.
+  std::vector<MoveNote> take_notes();
+  /// As events name it.
+  std::string name_of(const PeerId& place) const;
+
+ private:
+  struct Known {
+    std::string node_name;
+    std::optional<LoadReport> load;
+    Time since{};  ///< That it has told of this stage.
+    bool may_move = false;
+  };
+  struct Waiting {
+    std::string node_name;
+    double bytes_per_s = 0;
+    Time at{};
+  };
+  struct Mover {
+    PlacementOrder order;
+    std::string node_name;
+    Time since{};
+    std::optional<Round> asked_in;  ///< Asynchronous: as departure().
+    bool left = false, arrived = false;
+  };
+  using Movers = std::map<uint64_t, Mover>;
+
+  bool moves(Time now) const;
+  PlacementView view(Time now) const;
+  PlacementDecision decide(Time now, Placement::Scope scope);
+  void keep(const PlacementOrder& order, Time now);
+  void drop_lapsed(Time now);
+  void hear(Known& known, Stage stage, const WorkReport& work, Time now) const;
+  void learn_bytes(const PeerFacts& peer);
+  Movers::iterator mover_of(const PeerId& place);
+  void give_up(Movers::iterator mover, const std::string& reason, Time now);
+  void drop(Movers::iterator mover, const std::string& reason);
+
+  const bool asynchronous_;
+  const PlacementOptions options_;
+  Roster& roster_;
+  Term term_;
+  std::optional<Placement> placement_;
+  std::map<PeerId, Known> known_;
+  std::map<PeerId, Waiting> waiting_;
+  Movers movers_;         ///< By number.
+  uint64_t numbers_ = 0;  ///< Given in this term.
+  std::map<PeerId, uint64_t> left_;
+  std::vector<double> state_bytes_;  ///< By stage; 0: not known.
+  std::optional<Time> open_since_;
+  size_t peers_ = 0;      ///< At the last look, as is
+  bool moved_ = false;    ///< whether peers might be moved.
+  bool changed_ = false;  ///< Somebody came since.
+  PlacementHold hold_ = PlacementHold::kNone;
+  std::vector<MoveNote> notes_;
+};
+
+}  // namespace swarm::routing

@@ -1,0 +1,321 @@
+#include "routing/membership/relocation.h"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+
+#include "routing/steps/sync_schedule.h"
+#include "tests/routing/steps/schedule_world.h"
+
+using namespace swarm;
+using namespace swarm::routing;
+using namespace swarm::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Kind = LeaveAnswer::Kind;
+
+constexpr Term kTerm(3);
+
+/// Two peers of stage 0, which have all the work that they can do, and four of stage 1.
+struct World : ScheduleWorld<SyncSchedule> {
+  explicit World(const PlacementOptions& options = {}) : relocation(2, false, options, roster) {
+    for (uint32_t n : {5u, 6u}) add(n);
+    relocation.begin(kTerm, now);
+    open(0);
+    relocation.look(true, now);
+  }
+
+  Relocation::Told tell(uint32_t n, uint64_t moves_by = 0, Term term = kTerm) {
+    const bool busy = facts(n).stage == Stage(0);
+    return relocation.registered(
+        peer(n), {busy ? 1.0 : 0.5, busy ? 3.0 : 0, busy ? 1.0 : 0.5, may_move, moves_by, term},
+        now);
+  }
+  void period() {
+    now += 60s;
+    for (uint32_t n = 1; n <= 6; ++n)
+      if (roster.find(peer(n)) != nullptr) tell(n);
+    relocation.look(true, now);
+  }
+  LeaveAnswer ask(uint32_t n, uint64_t number = 1, Term term = kTerm) {
+    return relocation.may_leave(peer(n), number, term, schedule, now);
+  }
+  /// As the coordinator does after a yes.
+  void leave(uint32_t n) {
+    BOOST_REQUIRE((ask(n).kind == Kind::kYes));
+    lose(n);
+  }
+  template <class Note>
+  std::vector<Note> noted() {
+    std::vector<Note> found;
+    for (const auto& one : relocation.take_notes())
+      if (const auto* note = std::get_if<Note>(&one)) found.push_back(*note);
+    return found;
+  }
+  /// Its next life registers with a stage.
+  PeerFacts& comes(uint32_t n, uint32_t stage, bool serving = false) {
+    const PeerId id = peer(n, "stage.0.1");
+    roster.report(id, Stage(stage), "n" + std::to_string(n), {});
+    roster.find(id)->serving = serving;
+    relocation.registered(id, {}, now);
+    return *roster.find(id);
+  }
+
+  bool may_move = true;
+  Relocation relocation;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(RelocationTest)
+
+BOOST_AUTO_TEST_CASE(an_order_is_told_until_the_peer_shows_it) {
+  World world;
+  world.period();
+  const auto orders = world.noted<MoveOrdered>();
+  BOOST_REQUIRE(orders.size() == 1u);
+  BOOST_TEST(orders[0].peer == "n3");
+  BOOST_TEST((orders[0].order.from == Stage(1) && orders[0].order.to == Stage(0)));
+  for (int i = 0; i < 2; ++i) {
+    const auto told = world.tell(3);
+    BOOST_TEST(told.number == 1u);
+    BOOST_TEST((told.to == Stage(0) && !told.shown));
+  }
+  BOOST_TEST(!world.tell(3, 1, Term(2)).shown);
+  BOOST_TEST(world.tell(3, 1).shown);
+  BOOST_TEST(world.tell(4).number == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_moves_where_the_options_or_the_peers_say_so) {
+  PlacementOptions options;
+  options.moves = false;
+  World off(options);
+  World unmovable;
+  unmovable.may_move = false;
+  for (World* world : {&off, &unmovable}) {
+    for (int i = 0; i < 5; ++i) world->period();
+    BOOST_TEST(world->relocation.take_notes().empty());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(why_nobody_moves_is_told_once) {
+  World world;
+  for (uint32_t n : {5u, 6u}) world.lose(n);
+  for (int i = 0; i < 3; ++i) world.period();
+  const auto held = world.noted<MovesHeld>();
+  BOOST_REQUIRE(held.size() == 1u);
+  BOOST_TEST((held[0].hold == PlacementHold::kNoGiver));
+}
+
+BOOST_AUTO_TEST_CASE(after_a_gathering_those_that_were_elsewhere_are_waited_for) {
+  World world;
+  world.lose(2);  // below its floor
+  for (uint32_t n : {1u, 3u, 4u, 5u, 6u}) world.tell(n);
+  world.relocation.look(true, world.now += 5s);
+  BOOST_TEST(world.noted<MoveOrdered>().empty());
+  world.relocation.look(true, world.now += 5s);
+  const auto orders = world.noted<MoveOrdered>();
+  BOOST_REQUIRE(orders.size() == 1u);
+  BOOST_TEST((orders[0].order.why == PlacementOrder::Why::kFloor));
+}
+
+BOOST_AUTO_TEST_CASE(a_mover_leaves_when_the_step_that_it_has_a_part_in_is_committed) {
+  World world;
+  world.period();
+  const auto leases = world.schedule.lease(peer(50, "trainer"), 64, 1e9);
+  Orders orders = world.carry(leases.step, leases.slots[0].lease);
+  BOOST_TEST((world.ask(3).kind == Kind::kLater));  // it holds a slot
+  for (size_t i = 1; i < leases.slots.size(); ++i)
+    world.append(orders, world.carry(leases.step, leases.slots[i].lease));
+  BOOST_TEST((world.ask(3).kind == Kind::kLater));  // the round runs
+  orders = world.close_all(orders);
+  BOOST_TEST((world.ask(3).kind == Kind::kLater));  // the update is under way
+  world.commit_all(orders);
+  BOOST_TEST((world.ask(3).kind == Kind::kYes));
+}
+
+BOOST_AUTO_TEST_CASE(the_answer_yes_stays_and_who_got_it_is_no_peer_any_more) {
+  World world;
+  world.period();
+  BOOST_TEST(world.relocation.left_by(peer(3)) == 0u);
+  world.leave(3);
+  BOOST_TEST((world.ask(3).kind == Kind::kAgain));
+  BOOST_TEST(world.relocation.left_by(peer(3)) == 1u);
+  BOOST_TEST(world.relocation.left_by(peer(3, "stage.0.1")) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(it_has_arrived_when_it_serves_its_new_stage) {
+  World world;
+  world.period();
+  world.leave(3);
+  world.now += 30s;
+  PeerFacts& peer = world.comes(3, 0);
+  BOOST_TEST(world.noted<MoveDone>().empty());
+  peer.serving = true;
+  world.relocation.registered(swarm::testing::peer(3, "stage.0.1"), {}, world.now);
+  const auto done = world.noted<MoveDone>();
+  BOOST_REQUIRE(done.size() == 1u);
+  BOOST_TEST(done[0].peer == "n3");
+  BOOST_TEST((done[0].to == Stage(0) && done[0].took == 30s));
+}
+
+BOOST_AUTO_TEST_CASE(who_comes_back_in_its_old_stage_has_given_up) {
+  World world;
+  world.period();
+  world.leave(3);
+  world.comes(3, 1);
+  BOOST_TEST(world.noted<MoveGivenUp>().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(of_two_that_ask_only_one_goes_where_both_cannot) {
+  World world;
+  BOOST_REQUIRE(world.relocation.send("n1", Stage(1), world.now).code() == ErrorCode::kRefused);
+  world.period();  // everybody has told
+  world.noted<MoveOrdered>();
+  BOOST_REQUIRE(world.relocation.send("n1", Stage(1), world.now).ok());
+  const auto second = world.relocation.send("n2", Stage(1), world.now);
+  BOOST_TEST((second.code() == ErrorCode::kRefused));
+  BOOST_TEST(second.error().detail == "it is the last of its stage");
+}
+
+BOOST_AUTO_TEST_CASE(the_last_peer_stays_though_it_has_an_order) {
+  World world;
+  world.period();
+  BOOST_REQUIRE(world.relocation.send("n1", Stage(1), world.now).ok());  // the second order
+  world.lose(2);
+  BOOST_TEST((world.ask(1, 2).kind == Kind::kNo));
+  BOOST_TEST(world.tell(1, 2).number == 0u);
+  const auto given_up = world.noted<MoveGivenUp>();
+  BOOST_REQUIRE(given_up.size() == 1u);
+  BOOST_TEST(given_up[0].peer == "n1");
+}
+
+// It takes no microbatches: its stage would wait for a commit that never comes.
+BOOST_AUTO_TEST_CASE(an_order_lapses_when_the_others_of_the_stage_die) {
+  World world;
+  world.period();
+  BOOST_TEST(world.tell(3, 1).number == 1u);
+  for (uint32_t n : {4u, 5u, 6u}) world.lose(n);
+  world.relocation.look(true, world.now += 100ms);
+  BOOST_TEST(world.tell(3, 1).number == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(orders_of_another_term_have_lapsed) {
+  World world;
+  world.period();
+  BOOST_TEST((world.ask(3, 1, Term(2)).kind == Kind::kNo));
+  world.relocation.begin(Term(4), world.now);
+  BOOST_TEST(world.noted<MoveGivenUp>().size() == 1u);
+  BOOST_TEST((world.ask(3).kind == Kind::kNo));
+  BOOST_TEST((world.ask(3, 1, Term(4)).kind == Kind::kNo));
+  BOOST_TEST(world.tell(3, 1).number == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(an_order_is_of_one_peer) {
+  World world;
+  world.period();
+  BOOST_TEST((world.ask(4).kind == Kind::kNo));
+  BOOST_TEST((world.ask(3, 2).kind == Kind::kNo));
+}
+
+BOOST_AUTO_TEST_CASE(a_mover_that_dies_has_no_order_any_more) {
+  World world;
+  world.period();
+  world.leave(3);
+  world.relocation.lost(node(3), world.now);
+  BOOST_REQUIRE(world.noted<MoveGivenUp>().size() == 1u);
+  BOOST_TEST((world.ask(3).kind == Kind::kNo));
+  BOOST_TEST(world.relocation.left_by(peer(3)) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(who_takes_too_long_is_waited_for_no_more) {
+  World world;
+  world.period();
+  for (int i = 0; i < 3; ++i) world.period();
+  const auto notes = world.relocation.take_notes();
+  const auto given_up = std::find_if(notes.begin(), notes.end(), [](const auto& one) {
+    return std::holds_alternative<MoveGivenUp>(one);
+  });
+  BOOST_REQUIRE((given_up != notes.end()));
+  BOOST_TEST(std::get<MoveGivenUp>(*given_up).reason == "it takes too long");
+}
+
+BOOST_AUTO_TEST_CASE(who_is_told_to_leave_the_swarm_moves_no_more) {
+  World world;
+  world.period();
+  world.facts(3).leaves = true;
+  world.relocation.leaves(peer(3), world.now);
+  BOOST_TEST(world.noted<MoveGivenUp>().size() == 1u);
+  BOOST_TEST(world.tell(3).number == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_leaves_while_the_swarm_gathers) {
+  World world;
+  world.period();
+  world.schedule.close();
+  BOOST_TEST((world.ask(3).kind == Kind::kLater));
+  BOOST_TEST(world.tell(3, 1).number == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_newcomer_goes_where_nobody_is_also_while_the_swarm_gathers) {
+  World world;
+  for (uint32_t n : {1u, 2u}) world.lose(n);
+  world.schedule.close();
+  world.relocation.look(false, world.now);
+  const auto told = world.relocation.wants_stage(peer(9), "n9", 1e6, world.now);
+  BOOST_TEST(told.number == 1u);
+  BOOST_TEST((told.to == Stage(0)));
+  BOOST_TEST(world.relocation.wants_stage(peer(9), "n9", 1e6, world.now).number == 1u);
+  BOOST_TEST((world.ask(9).kind == Kind::kAgain));  // it is in no stage
+  world.comes(9, 0, /*serving=*/true);
+  BOOST_TEST(world.noted<MoveDone>().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(operators_are_told_why_not) {
+  World world;
+  world.period();
+  const auto code = [&](const char* peer, uint32_t stage) {
+    return world.relocation.send(peer, Stage(stage), world.now).code();
+  };
+  BOOST_TEST((code("nobody", 0) == ErrorCode::kNotFound));
+  BOOST_TEST((code("n4", 2) == ErrorCode::kInvalidArgument));
+  BOOST_TEST((code("n4", 1) == ErrorCode::kInvalidArgument));
+  BOOST_TEST((code("n3", 0) == ErrorCode::kRefused));  // it moves
+  BOOST_TEST((code("n4/stage.0", 0) == ErrorCode::kNone));
+  world.may_move = false;
+  world.tell(5);
+  BOOST_TEST((code("n5", 0) == ErrorCode::kRefused));
+}
+
+BOOST_AUTO_TEST_CASE(rebalance_does_not_wait_for_the_period) {
+  PlacementOptions options;
+  options.moves = false;
+  World world(options);
+  for (uint32_t n = 1; n <= 6; ++n) world.tell(n);
+  const auto decision = world.relocation.rebalance(world.now);
+  BOOST_REQUIRE(decision.ok());
+  BOOST_TEST(decision->orders.size() == 1u);
+  world.relocation.look(false, world.now);
+  BOOST_TEST((world.relocation.rebalance(world.now).code() == ErrorCode::kNotReady));
+}
+
+BOOST_AUTO_TEST_CASE(registrations_that_come_often_are_taken_together) {
+  World world;
+  for (uint32_t n = 1; n <= 6; ++n) world.tell(n);
+  // A second without a microbatch is not a stage without work.
+  for (int second = 0; second < 59; ++second) {
+    world.now += 1s;
+    for (uint32_t n = 1; n <= 6; ++n) {
+      const double part = n > 2 ? 0.5 : second % 2 == 0 ? 0.0 : 2.0;
+      world.relocation.registered(peer(n), {part, part, part, true, 0, {}}, world.now);
+    }
+  }
+  world.now += 1s;
+  world.relocation.look(true, world.now);
+  const auto orders = world.noted<MoveOrdered>();
+  BOOST_REQUIRE(orders.size() == 1u);
+  BOOST_TEST(orders[0].order.to_load == 1, boost::test_tools::tolerance(0.1));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
