@@ -25,6 +25,10 @@ class StepUpdates final : public StageUpdates {
   caf::result<Mail> on_mail(const Mail& mail) override;
 
   bool committing() const override { return committing_; }
+  bool owes() const override {
+    const bool averages = round_.result || !round_.promises.empty();
+    return committing_ || context_.contributions.size() > 0 || (averages && !round_.held.empty());
+  }
   void describe_to(proto::RegisterPeer& message) const override;
   bool go_on(const proto::RegisterPeerReply& verdict) override;
   void stop(const std::string& reason) override;

@@ -18,6 +18,7 @@
 #include "apps/sim/deterministic_system.h"
 #include "apps/sim/disk.h"
 #include "apps/sim/network.h"
+#include "records/kept_stages.h"
 
 namespace swarm::sim {
 
@@ -65,13 +66,16 @@ class Swarm {
   struct Node {
     NodeId id;
     uint16_t port = 0;
-    int stage = -1;             ///< -1: a trainer node.
+    int stage = -1;             ///< That it serves; -1: a trainer node, or it waits for one.
+    /// Of a peer: outlives its processes.
+    std::shared_ptr<records::KeptStages> serves;
     bool lost_unsaved = false;  ///< It once lost its memory while its disk took nothing, or slowly.
     bool alive = false;
     bool paused = false;
     std::vector<caf::actor> actors;
     caf::actor stage_server;                ///< Null on trainer nodes.
     caf::actor voter;                       ///< Its process's one, whatever its roles do.
+    caf::actor supervisor;                  ///< Of peers: spawns their role anew when it moves.
     ArithmeticStage* arithmetic = nullptr;  ///< Owned by the compute actor.
     DeterministicSystem::Owner owner = DeterministicSystem::kNobody;
     MachineTimes times;
@@ -102,6 +106,7 @@ class Swarm {
   size_t max_join = SIZE_MAX;
   SwarmObserver observer;
 
+  /// `stage`: at first; actors::kAnyStage: none.
   void add_peer(const std::string& name, int stage, const MachineTimes& times = {});
   void add_trainer(const std::string& name);
   /// Starts a node (again): a new identity on the old disk and port.
@@ -146,13 +151,15 @@ class Swarm {
   NodeId next_id();
   using StageMaker =
       std::function<Result<std::unique_ptr<tensor::Stage>>(const tensor::StageOptions&)>;
-  actors::NodeOptions node_options(const std::string& name, int stage) const;
+  actors::NodeOptions node_options(const std::string& name) const;
   StageMaker stage_maker(const std::string& name, const Node& node);
   std::vector<Endpoint> join_list(const std::string& name) const;
   void restore_rates(const std::string& name);
   void start_stage(Node& node);
   void start_trainer(Node& node);
   void start_voter(Node& node);
+  void end_role(Node& node);
+  void move_role(Node& node);
   void stop(Node& node);
 
   std::map<std::pair<std::string, std::string>, double> pair_rates_;
