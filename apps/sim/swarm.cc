@@ -124,12 +124,7 @@ void Swarm::start(const std::string& name) {
     actors::CallBackDeps call_back{node.id, context.endpoint, context.links, context.dht};
     node.actors.push_back(actors::spawn_call_back(*system, std::move(call_back)));
     start_voter(node);
-    if (node.serves) {
-      node.supervisor = system->spawn([]() -> caf::behavior {
-        return {[](actors::run_later_atom, const actors::LocalTask& task) { task(); }};
-      });
-      return start_stage(node);
-    }
+    if (node.serves) return start_stage(node);
     for (const auto& [role, actor] : actors::spawn_coordinator_role(context, 0))
       node.actors.push_back(actor);
     start_trainer(node);
@@ -210,18 +205,14 @@ void Swarm::start_stage(Node& node) {
   for (const auto& [name, actor] : role)
     if (!(name == server)) node.actors.push_back(actor);
   node.actors.push_back(node.stage_server);
-  node.stage_server->attach_functor([this, &node, running = node.running,
-                                     supervisor = node.supervisor](const caf::error& reason) {
-    if (!*running || reason != caf::exit_reason::user_shutdown) return;
-    caf::anon_send(supervisor, actors::run_later_atom::value,
-                   actors::LocalTask([this, &node, running] {
-                     if (*running) move_role(node);
-                   }));
+  node.stage_server->attach_functor([this, &node](const caf::error& reason) {
+    if (reason == caf::exit_reason::user_shutdown) system->spawn([this, &node] { move_role(node); });
   });
 }
 
 /// Within an actor of the node: what it spawns is the node's.
 void Swarm::move_role(Node& node) {
+  if (!node.alive) return;  // killed meanwhile
   end_role(node);
   node.stage = node.serves->at(0);
   start_stage(node);
@@ -284,10 +275,8 @@ void Swarm::stop(Node& node) {
   if (node.running) *node.running = false;
   for (auto it = node.actors.rbegin(); it != node.actors.rend(); ++it)
     caf::anon_send_exit(*it, caf::exit_reason::kill);
-  for (caf::actor* actor : {&node.voter, &node.supervisor}) {
-    if (*actor) caf::anon_send_exit(*actor, caf::exit_reason::kill);
-    *actor = nullptr;
-  }
+  if (node.voter) caf::anon_send_exit(node.voter, caf::exit_reason::kill);
+  node.voter = nullptr;
   node.actors.clear();
   node.stage_server = nullptr;
   lose_memory(node);
@@ -303,9 +292,8 @@ void Swarm::lose_memory(Node& node) {
 }
 
 void Swarm::end_role(Node& node) {
-  const bool trains = !node.serves;
-  if (!trains) node.store->close();
-  while (node.actors.size() > (trains ? kCoordinator + 1 : kCoordinator)) {
+  if (node.store) node.store->close();
+  while (node.actors.size() > (node.serves ? kCoordinator : kCoordinator + 1)) {
     caf::anon_send_exit(node.actors.back(), caf::exit_reason::kill);
     node.actors.pop_back();
   }

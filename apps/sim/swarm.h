@@ -75,7 +75,6 @@ class Swarm {
     std::vector<caf::actor> actors;
     caf::actor stage_server;                ///< Null on trainer nodes.
     caf::actor voter;                       ///< Its process's one, whatever its roles do.
-    caf::actor supervisor;                  ///< Of peers: spawns their role anew when it moves.
     ArithmeticStage* arithmetic = nullptr;  ///< Owned by the compute actor.
     DeterministicSystem::Owner owner = DeterministicSystem::kNobody;
     MachineTimes times;
