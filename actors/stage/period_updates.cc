@@ -135,7 +135,6 @@ void PeriodUpdates::begin(RoundState round, AverageRound average) {
         round_.sent_s = seconds;
         if (!sent) return end(sent.error());
         round_.trained = sent->trained;
-        round_.updates = updates_made_;
         average.gradient = sent->vector;
         average.n = sent->vector.size() / sizeof(float);
         average.trained_on = TrainedOn{sent->trained - since_.trained, since_.average};
@@ -165,7 +164,6 @@ void PeriodUpdates::take(const Buffer& sent, Result<AverageResult> result) {
       [this](Result<uint64_t> checksum, double seconds) {
         if (!checksum) return end(checksum.error());
         since_ = {round_.id, round_.trained};
-        updates_averaged_ = round_.updates;
         proto::EndPeriodReply taken = reply();
         taken.set_round_s(context_.now_s() - round_.began_s);
         taken.set_stall_s(round_.blocking ? taken.round_s() : round_.sent_s + seconds);
@@ -210,7 +208,6 @@ void PeriodUpdates::stop(const std::string& reason) {
 /// not said with them.
 void PeriodUpdates::loaded(bool from_seed) {
   context_.contributions.begin_epoch();
-  updates_averaged_ = updates_made_;
   since_.average = from_seed && updates_made_ == 0 ? Round() : TrainedOn::kNotKnown;
 }
 

@@ -20,7 +20,7 @@ class PeriodUpdates final : public StageUpdates {
 
   caf::result<Mail> on_mail(const Mail& mail) override;
 
-  bool owes() const override { return averaging_ || updates_made_ > updates_averaged_; }
+  bool owes() const override { return averaging_; }
   void describe_to(proto::RegisterPeer& message) const override;
   bool go_on(const proto::RegisterPeerReply& verdict) override;
   void stop(const std::string& reason) override;
@@ -39,7 +39,6 @@ class PeriodUpdates final : public StageUpdates {
     double began_s = 0;
     double sent_s = 0;     ///< Of copying what this peer contributes.
     uint64_t trained = 0;  ///< LocalUpdater::trained() then.
-    uint64_t updates = 0;  ///< Of updates_made_ then.
   };
   struct Sent {  ///< What this peer contributes to a round.
     Buffer vector;
@@ -64,7 +63,6 @@ class PeriodUpdates final : public StageUpdates {
   std::shared_ptr<LocalUpdater> updater_;  ///< Shared with compute jobs, used only there.
   Since since_;
   uint64_t updates_made_ = 0;
-  uint64_t updates_averaged_ = 0;  ///< Of these, or given up.
   Staleness staleness_;         ///< Since the start, for people.
   Staleness period_staleness_;  ///< Since the last report.
   RoundState round_;            ///< The latest; no other begins before it has ended.

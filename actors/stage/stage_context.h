@@ -59,7 +59,7 @@ struct StageContext {
   Device device;
   std::unique_ptr<CoordinatorClient> coordinator;
   routing::PeerPhase phase;
-  routing::StageMove move;  ///< Out of the stage, while it serves.
+  routing::StageMove move;  ///< Out of the stage.
   routing::PeerProgress at;
   routing::Contributions contributions;  ///< To the sum of the open step, or to updates.
   uint64_t checksum = 0;                 ///< Of the parameters; 0: not known.

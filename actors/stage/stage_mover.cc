@@ -49,7 +49,7 @@ void StageMover::hear(const proto::RegisterPeerReply& verdict) {
 }
 
 void StageMover::stop() {
-  if (context_.move.end()) log_info("event=move_ends reason=\"it serves no more\"");
+  if (context_.move.end()) log_info("event=move_ends reason=\"it leaves, or takes another state\"");
 }
 
 void StageMover::describe_to(proto::RegisterPeer& message) const {

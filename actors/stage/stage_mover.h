@@ -21,7 +21,7 @@ class StageMover {
 
   /// The answer to a registration, whatever it says.
   void hear(const proto::RegisterPeerReply& verdict);
-  /// The peer serves no more.
+  /// The peer leaves, or takes another state. While the swarm gathers the order stands.
   void stop();
   void describe_to(proto::RegisterPeer& message) const;
 

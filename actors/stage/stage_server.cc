@@ -33,7 +33,9 @@ void StageServerState::init(Self* self, StageServerDeps deps) {
   keeper_.emplace(*context_, *updates_, [this](const std::string& reason, milliseconds pause) {
     loading_is_over(reason, pause);
   });
-  mover_.emplace(*context_, *updates_, *microbatches_, [this] { announce(); });
+  mover_.emplace(*context_, *updates_, *microbatches_, [this] {
+    if (context_->phase.serves()) announce();
+  });
   self_->send(d.links, subscribe_atom::value, me);
   caf::anon_send(d.state_transfer, set_stage_atom::value, me);
   keeper_->writer().list();
@@ -153,8 +155,8 @@ void StageServerState::left(At from, const std::string& reason) {
                        context_->at.open_step, routing::PeerPhase::name(from), phase.name(),
                        reason));
   if (from == At::kLearning) keeper_->stop_learning();
+  if (phase.leaves() || phase.at() == At::kLoading || phase.learns()) mover_->stop();
   if (from != At::kServing) return;
-  mover_->stop();
   updates_->stop(reason);
   microbatches_->end_before(Step(~uint64_t{0}),
                             {phase.refusal().code, "the peer stopped serving: " + reason});

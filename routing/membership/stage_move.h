@@ -56,7 +56,7 @@ class StageMove {
   bool lapses(uint64_t number, Term term) {
     return !(number == order_.number && term == order_.term) && end();
   }
-  /// The peer serves no more, or leaves. False: it carried out no order.
+  /// The peer leaves, or takes another state. False: it carried out no order.
   bool end() {
     if (!under_way()) return false;
     at_ = At::kServes;

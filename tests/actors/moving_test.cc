@@ -25,6 +25,7 @@ struct Moving : testing::SimSwarm {
   std::map<NodeId, proto::RegisterPeer> registered;  // the last ones
   std::map<NodeId, int> forwards, ends;
   uint64_t term = 0;
+  NodeId left{};  // whose old role is told to wait
   caf::actor between;
 
   Moving() {
@@ -88,7 +89,8 @@ struct Moving : testing::SimSwarm {
   Mail verdict_for(const proto::RegisterPeer& message, proto::RegisterPeerReply verdict) {
     using Reply = proto::RegisterPeerReply;
     const auto node = *NodeId::from_bytes(message.peer().node_id());
-    if (message.wants_stage()) {
+    const bool gone = node == left && RoleName::parse(message.peer().actor())->life == 0;
+    if (message.wants_stage() || gone) {
       verdict.set_verdict(Reply::VERDICT_WAIT);
       verdict.set_term(term);
     }
@@ -220,6 +222,18 @@ BOOST_AUTO_TEST_CASE(an_order_that_nobody_repeats_lapses) {
   BOOST_TEST(nodes["a"].stage == 0);
 }
 
+// The coordinator has taken it out of its stage already: what it registers as is no peer any more.
+BOOST_AUTO_TEST_CASE(a_yes_that_is_lost_is_asked_for_again) {
+  begin();
+  orders[id("a")] = {1, 1};
+  BOOST_REQUIRE(asks_within(30s));
+  left = id("a");
+  system.advance(3s);
+  BOOST_TEST(says("a", "registering, moves to stage 1"), text("a"));
+  say_yes();
+  BOOST_TEST(within(30s, [&] { return nodes["a"].stage == 1; }), text("a"));
+}
+
 BOOST_AUTO_TEST_CASE(a_process_that_is_killed_comes_back_in_the_stage_it_had_moved_to) {
   begin();
   say_yes();
@@ -251,15 +265,16 @@ BOOST_AUTO_TEST_CASE(with_delayed_updates_nothing_is_lost_either) {
   check_end(3);
 }
 
-BOOST_AUTO_TEST_CASE(without_steps_its_updates_are_averaged_before_it_goes) {
+BOOST_AUTO_TEST_CASE(without_steps_it_takes_part_in_rounds_until_it_goes) {
   training.mode = actors::TrainingMode::kAsync;
   begin();
-  system.advance(1s);
-  const int before = ends[id("a")];
   orders[id("a")] = {1, 1};
   BOOST_REQUIRE(asks_within(60s));
-  BOOST_TEST(ends[id("a")] > before);
   BOOST_TEST(says("a", "resident 0 of"), text("a"));
+  const int before = ends[id("a")];
+  BOOST_TEST(within(60s, [&] { return ends[id("a")] > before + 2; }));
+  BOOST_TEST(events->count("round_failed") == 0u);
+  BOOST_TEST(says("a", ", serving, moves to stage 1"), text("a"));
   say_yes();
   BOOST_TEST(within(60s, [&] { return serves("a", 1); }), text("a"));
 }

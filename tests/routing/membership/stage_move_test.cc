@@ -83,8 +83,7 @@ BOOST_FIXTURE_TEST_CASE(a_verdict_with_another_order_or_term_ends_it, Told) {
   BOOST_TEST(!move.lapses(0, Term(7)));
 }
 
-// It could be the only one left that has the state.
-BOOST_FIXTURE_TEST_CASE(yes_to_one_that_serves_no_more_counts_for_nothing, Told) {
+BOOST_FIXTURE_TEST_CASE(yes_to_one_that_has_another_state_since_counts_for_nothing, Told) {
   BOOST_TEST(move.asks(!kOwes, 1s));
   BOOST_TEST(move.end());
   BOOST_TEST((move.answered(kOrder, kYes, {}, 2s) == Answer::kNone));
