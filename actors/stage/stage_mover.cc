@@ -28,9 +28,11 @@ StageMover::StageMover(StageContext& context, const StageUpdates& updates,
       microbatches_(microbatches),
       announce_(std::move(announce)) {}
 
+/// Also one that was to be told to serve: it hears that when it has shown the order.
 bool StageMover::may_obey(Stage to) const {
   const auto& deps = context_.deps;
-  return context_.phase.serves() && deps.move_to && to.value() < deps.num_stages &&
+  const auto& phase = context_.phase;
+  return phase.registers() && !phase.learns() && deps.move_to && to.value() < deps.num_stages &&
          to != deps.stage;
 }
 

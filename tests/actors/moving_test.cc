@@ -30,11 +30,11 @@ struct Moving : testing::SimSwarm {
 
   Moving() {
     num_stages = 2;
-    training.steps = 100;
+    training.steps = 200;
     checkpoint.every_steps = 20;
   }
   ~Moving() {
-    caf::anon_send_exit(between, caf::exit_reason::kill);
+    if (between) caf::anon_send_exit(between, caf::exit_reason::kill);
     system.run();
   }
   /// Two peers of stage 0 and one of stage 1, whose jobs take so long.
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(who_is_told_to_move_finishes_asks_and_serves_the_other_stag
   BOOST_TEST(registered[id("a")].moves_term() == term);
   BOOST_TEST(events->count("sum_dropped") == 0u);
   // The others go on, and find it no more.
-  system.advance(2s);
+  system.advance(4s);
   const int given = forwards[id("a")];
   const uint64_t before = step();
   BOOST_TEST(run_to_step(before + 3));
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(registrations_say_how_much_a_peer_works) {
   system.advance(10s);
   const auto& busy = registered[id("c")];  // of which there is one
   BOOST_TEST(busy.may_move());
-  BOOST_TEST((busy.running() > 0.5 && busy.running() < 1.1), busy.running());
+  BOOST_TEST((busy.running() > 0.2 && busy.running() < 1.1), busy.running());
   BOOST_TEST(busy.running() / busy.done_per_s() == 0.05, boost::test_tools::tolerance(0.05));
   BOOST_TEST(busy.queued() > 0);
 }
