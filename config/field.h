@@ -21,7 +21,7 @@ struct Limits {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices;
-  bool seconds = false;  ///< Of a duration: the file has seconds, not milliseconds.
+  bool seconds = false;    ///< Of a duration: the file has seconds, not milliseconds.
   bool any_stage = false;  ///< Of a list: "auto" stands for kAnyStage alone.
 };
 inline Limits in(double min, double max) { return {min, max, {}}; }

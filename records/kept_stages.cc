@@ -53,8 +53,8 @@ std::vector<int32_t> read_kept_stages(const std::string& node_folder, const std:
   if (!object) return first;
   std::string fault;
   const auto file = read_fields<StagesFile>(*object, &fault);
-  const bool counts = fault.empty() && file.run == run_id && file.first == first &&
-                      file.now.size() == first.size();
+  const bool counts =
+      fault.empty() && file.run == run_id && file.first == first && file.now.size() == first.size();
   return counts ? file.now : first;
 }
 

@@ -8,8 +8,8 @@
 
 #include "actors/averaging/averager.h"
 #include "actors/coordinator/coordinator.h"
-#include "actors/node/drain_times.h"
 #include "actors/net/log.h"
+#include "actors/node/drain_times.h"
 #include "actors/stage/compute.h"
 #include "actors/stage/newcomer.h"
 #include "actors/stage/stage_server.h"

@@ -43,7 +43,7 @@ struct RoleContext {
   std::shared_ptr<const tensor::TextData> data;     ///< Shared with the trainer; null without one.
   /// What its places serve; shared by all roles. Null: what the options say, for good.
   std::shared_ptr<records::KeptStages> serves;
-  RunText own_text;                                 ///< What `data` is; not known(): not checked.
+  RunText own_text;  ///< What `data` is; not known(): not checked.
   /// What the run reads, as the node was told; shared by all roles.
   std::shared_ptr<records::KeptText> text = std::make_shared<records::KeptText>();
   /// Set when others cannot dial this node; read by its coordinator.

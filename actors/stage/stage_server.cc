@@ -253,8 +253,9 @@ std::string StageServerState::describe() const {
   text << "stage server " << deps.id.brief() << " of " << deps.node_name << "\n"
        << "stage " << deps.stage << " of " << deps.num_stages << ", step " << context_->at.open_step
        << ", updates applied " << context_->at.applied << ", " << context_->phase.name()
-       << (context_->move.under_way() ? fmt::format(", moves to stage {}", context_->move.order().to)
-                                      : std::string())
+       << (context_->move.under_way()
+               ? fmt::format(", moves to stage {}", context_->move.order().to)
+               : std::string())
        << ", parameters " << context_->num_parameters << ", checksum " << std::hex
        << context_->checksum << std::dec << "\n"
        << updates_->describe() << ", " << keeper_->writer().describe();

@@ -206,7 +206,8 @@ void Swarm::start_stage(Node& node) {
     if (!(name == server)) node.actors.push_back(actor);
   node.actors.push_back(node.stage_server);
   node.stage_server->attach_functor([this, &node](const caf::error& reason) {
-    if (reason == caf::exit_reason::user_shutdown) system->spawn([this, &node] { move_role(node); });
+    if (reason == caf::exit_reason::user_shutdown)
+      system->spawn([this, &node] { move_role(node); });
   });
 }
 

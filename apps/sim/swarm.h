@@ -66,7 +66,7 @@ class Swarm {
   struct Node {
     NodeId id;
     uint16_t port = 0;
-    int stage = -1;             ///< That it serves; -1: a trainer node, or it waits for one.
+    int stage = -1;  ///< That it serves; -1: a trainer node, or it waits for one.
     /// Of a peer: outlives its processes.
     std::shared_ptr<records::KeptStages> serves;
     bool lost_unsaved = false;  ///< It once lost its memory while its disk took nothing, or slowly.

@@ -99,8 +99,9 @@ BOOST_AUTO_TEST_CASE(a_node_may_leave_its_stage_to_the_swarm) {
   BOOST_TEST(bad(nodes + "\"any\"\n")[0].key == "nodes.stages");
   BOOST_TEST(bad(nodes + "[-1]\n")[0].key == "nodes.stages");
   // One such node serves one stage.
-  BOOST_TEST(bad(nodes + "\"auto\"\n", {"nodes.a.stages=auto", "training.min_peers_per_stage=2"})[0]
-                 .key == "nodes.stages");
+  BOOST_TEST(
+      bad(nodes + "\"auto\"\n", {"nodes.a.stages=auto", "training.min_peers_per_stage=2"})[0].key ==
+      "nodes.stages");
 }
 
 BOOST_AUTO_TEST_CASE(a_value_out_of_range_is_refused) {

@@ -46,8 +46,8 @@ BOOST_FIXTURE_TEST_CASE(what_was_kept_of_another_run_or_another_choice_does_not_
 }
 
 BOOST_FIXTURE_TEST_CASE(a_damaged_file_does_not_count, Folder) {
-  for (const char* bad :
-       {"", "{", "[]", "{\"run\":\"run\",\"first\":[2],\"now\":[]}", "{\"run\":\"run\",\"now\":[1]}"}) {
+  for (const char* bad : {"", "{", "[]", "{\"run\":\"run\",\"first\":[2],\"now\":[]}",
+                          "{\"run\":\"run\",\"now\":[1]}"}) {
     std::ofstream(path + "/stages.json") << bad;
     BOOST_TEST(KeptStages(path, "run", {2}).at(0) == 2, bad);
   }

@@ -5,7 +5,7 @@
 namespace swarm::routing {
 namespace {
 
-constexpr auto kClose = boost::test_tools::tolerance(0.02);
+const auto kClose = boost::test_tools::tolerance(0.02);
 
 BOOST_AUTO_TEST_SUITE(WorkRateTest)
 
