@@ -71,7 +71,6 @@ class StepUpdates final : public StageUpdates {
   bool holds_more(const Close& close);
   void begin(const Close& close, caf::response_promise promise);
   void closed(const Close& close, const RoundState& before, Result<Closed> result);
-  void not_closed(Round round, uint64_t epoch, const RoundState& before);
   void start_round(AverageRound round, const Buffer& sum);
   void round_done(Round round, Result<AverageResult> result);
   void abandon_round(const std::string& reason);

@@ -184,6 +184,7 @@ actors::NodeOptions Swarm::node_options(const std::string& name) const {
 
 void Swarm::start_stage(Node& node) {
   auto& context = *node.context;
+  node.stage = node.serves->at(0);
   const auto disk = disks.at(context.options.name);
   context.store = node.store = std::make_shared<DiskStore>(disk);
   context.make_stage = stage_maker(context.options.name, node);
@@ -205,18 +206,10 @@ void Swarm::start_stage(Node& node) {
   for (const auto& [name, actor] : role)
     if (!(name == server)) node.actors.push_back(actor);
   node.actors.push_back(node.stage_server);
-  node.stage_server->attach_functor([this, &node](const caf::error& reason) {
-    if (reason == caf::exit_reason::user_shutdown)
-      system->spawn([this, &node] { move_role(node); });
+  node.stage_server->attach_functor([this, name = context.options.name](const caf::error& reason) {
+    if (reason == caf::exit_reason::user_shutdown)  // it moves
+      system->spawn([this, name] { restart_role(name, /*at_rest=*/false); });
   });
-}
-
-/// Within an actor of the node: what it spawns is the node's.
-void Swarm::move_role(Node& node) {
-  if (!node.alive) return;  // killed meanwhile
-  end_role(node);
-  node.stage = node.serves->at(0);
-  start_stage(node);
 }
 
 Swarm::StageMaker Swarm::stage_maker(const std::string& name, const Node& node) {
@@ -292,20 +285,17 @@ void Swarm::lose_memory(Node& node) {
   if (disks.at(node.context->options.name)->trouble().any()) node.lost_unsaved = true;
 }
 
-void Swarm::end_role(Node& node) {
+void Swarm::restart_role(const std::string& name, bool at_rest) {
+  Node& node = nodes.at(name);
+  if (!node.alive) return;
   if (node.store) node.store->close();
   while (node.actors.size() > (node.serves ? kCoordinator : kCoordinator + 1)) {
     caf::anon_send_exit(node.actors.back(), caf::exit_reason::kill);
     node.actors.pop_back();
   }
   lose_memory(node);
+  if (at_rest) system.run();
   ++node.restarts;
-}
-
-void Swarm::restart_role(const std::string& name) {
-  Node& node = nodes.at(name);
-  end_role(node);
-  system.run();
   system.as(node.owner, [&] {
     if (node.serves)
       start_stage(node);

@@ -114,8 +114,8 @@ class Swarm {
   /// not synced. Returns what became of that. `silently`: see FakeNetwork::kill.
   std::string kill(const std::string& name, bool silently = false);
   /// An actor of its stage, or its trainer, has failed: the supervisor starts that role's actors
-  /// anew. The process, its links and its disk go on.
-  void restart_role(const std::string& name);
+  /// anew. The process, its links and its disk go on. `at_rest`: not from within an actor of the node.
+  void restart_role(const std::string& name, bool at_rest = true);
   /// SIGTERM: the node's roles leave in order; `done` is called when they have, or cannot. The process
   /// goes on until it is killed. Not while paused.
   void drain(const std::string& name, const std::function<void()>& done);
@@ -157,8 +157,6 @@ class Swarm {
   void start_stage(Node& node);
   void start_trainer(Node& node);
   void start_voter(Node& node);
-  void end_role(Node& node);
-  void move_role(Node& node);
   void stop(Node& node);
 
   std::map<std::pair<std::string, std::string>, double> pair_rates_;

@@ -8,6 +8,7 @@
 #include "actors/net/errors.h"
 #include "actors/net/local.h"
 #include "apps/sim/deterministic_system.h"
+#include "common/names.h"
 #include "swarm/dht.pb.h"
 #include "tests/support/ids.h"
 
