@@ -287,21 +287,27 @@ class Checker {
     if (e_.nodes.empty() || !usable("nodes") || !usable("pipeline") || !usable("training")) return;
     std::vector<uint32_t> peers(static_cast<size_t>(e_.base.num_stages));
     bool trainer = false;
+    uint32_t anywhere = 0;
     for (const auto& node : e_.nodes) {
       trainer = trainer || node.trainer;
       for (const int32_t stage : node.stages)
-        if (stage < e_.base.num_stages) ++peers[static_cast<size_t>(stage)];
+        if (stage == actors::kAnyStage)
+          ++anywhere;
+        else if (stage < e_.base.num_stages)
+          ++peers[static_cast<size_t>(stage)];
     }
     const uint32_t needed = e_.base.training.min_peers_per_stage;
-    for (size_t stage = 0; stage < peers.size(); ++stage)
+    const uint32_t all = std::accumulate(peers.begin(), peers.end(), anywhere);
+    for (size_t stage = 0; stage < peers.size(); ++stage) {
+      for (; peers[stage] < needed && anywhere > 0; --anywhere) ++peers[stage];
       if (peers[stage] < needed)
         error(draft_.places.nodes[0], "nodes.stages",
               fmt::format("stage {} is served by {} nodes, training needs {} "
                           "(training.min_peers_per_stage)",
                           stage, peers[stage], needed));
+    }
     if (!trainer)
       error(draft_.places.nodes[0], "nodes.trainer", "no node is a trainer; one must be");
-    const uint32_t all = std::accumulate(peers.begin(), peers.end(), 0u);
     if (e_.base.training.min_peers > all)
       error("training.min_peers",
             fmt::format("expected at most {}, the stages that [[nodes]] serve together; training "

@@ -41,8 +41,8 @@ enum class PreemptBy : uint8_t { kKill, kStop };
 /// One process of the run.
 struct NodeSpec {
   std::string name;
-  int32_t count = 1;  ///< In a file: makes name-0, name-1, ...; 1 in a loaded Experiment.
-  std::vector<int32_t> stages;
+  int32_t count = 1;            ///< In a file: makes name-0, name-1, ...; 1 in a loaded Experiment.
+  std::vector<int32_t> stages;  ///< actors::kAnyStage alone: "auto".
   bool trainer = false;
   int32_t threads = 0;    ///< 0: as in [node].
   std::string device;     ///< Empty: as in [node].

@@ -21,10 +21,12 @@ struct Limits {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices;
-  bool seconds = false;  ///< Of a duration: the file has seconds, not milliseconds.
+  bool seconds = false;    ///< Of a duration: the file has seconds, not milliseconds.
+  bool any_stage = false;  ///< Of a list: "auto" stands for kAnyStage alone.
 };
 inline Limits in(double min, double max) { return {min, max, {}}; }
 inline Limits in_seconds(double min, double max) { return {min, max, {}, true}; }
+inline Limits stage_list(double min, double max) { return {min, max, {}, false, true}; }
 inline Limits one_of(std::vector<std::string> choices) {
   Limits limits;
   limits.choices = std::move(choices);
@@ -235,6 +237,12 @@ struct Field<Preemption> {
 template <class M>
 struct Field<std::vector<M>> {
   static const Value* set(std::vector<M>& out, const Value& value, const Limits& limits) {
+    const bool wrapped = value.kind == Value::Kind::kArray && value.items.size() == 1;
+    const Value& word = wrapped ? value.items[0] : value;  // --set makes an array of it
+    if (limits.any_stage && word.kind == Value::Kind::kString && word.text == "auto") {
+      out.assign(1, any_stage());
+      return nullptr;
+    }
     if (value.kind != Value::Kind::kArray) return &value;
     std::vector<M> items(value.items.size());
     for (size_t i = 0; i < items.size(); ++i) {
@@ -244,13 +252,22 @@ struct Field<std::vector<M>> {
     return nullptr;
   }
   static std::string print(const std::vector<M>& value, const Limits& limits) {
+    if (limits.any_stage && value.size() == 1 && value[0] == any_stage()) return "\"auto\"";
     std::string out = "[";
     for (const auto& item : value)
       out += (out.size() > 1 ? ", " : "") + Field<M>::print(item, limits);
     return out + "]";
   }
   static std::string expected(const Limits& limits) {
-    return "an array, each item " + Field<M>::expected(limits);
+    return "an array, each item " + Field<M>::expected(limits) +
+           (limits.any_stage ? ", or \"auto\"" : "");
+  }
+
+ private:
+  /// Limits of other lists never ask for it.
+  static M any_stage() {
+    if constexpr (std::is_same_v<M, int32_t>) return actors::kAnyStage;
+    return M();
   }
 };
 

@@ -62,9 +62,9 @@ const std::vector<Key<NodeSpec>>& node_keys() {
           "Name of the node, which no other has; 1 to 64 of [A-Za-z0-9_.-]. Must be set.");
     b.add("count", AT(count), in(1, 10000),
           "Number of such nodes; more than 1: their names are NAME-0, NAME-1, ...");
-    b.add("stages", AT(stages), in(0, 63),
-          "Stages that the node serves; a node with neither stages nor trainer only helps others "
-          "to find one another.");
+    b.add("stages", AT(stages), stage_list(0, 63),
+          "Stages that the node serves at first. auto: one, whichever needs it most. A node with "
+          "neither stages nor trainer only helps others to find one another.");
     b.add("trainer", AT(trainer), {},
           "Whether the node feeds data; it is then a coordinator or its stand-by, too.");
     b.add("threads", AT(threads), in(0, 1024),

@@ -298,6 +298,8 @@ class RunningNode : public Node {
     context->dht = dht_;
     context->events = events_;
     context->store = disk_.store;
+    context->serves = std::make_shared<records::KeptStages>(options_.node_folder(), options_.run_id,
+                                                            options_.stages);
     context->voter_disk = voter_file(options_.node_folder(), events_);
     context->data = data_;
     if (data_)

@@ -121,6 +121,7 @@ class SupervisorState {
     for (size_t i = 0; i < running_.size(); ++i) {
       for (const auto& [name, actor] : running_[i].actors) {
         if (actor.address() != down.source) continue;
+        if (down.reason == caf::exit_reason::user_shutdown) return begin_anew(i);
         return restart(i, name.text(), caf::to_string(down.reason));
       }
     }
@@ -132,19 +133,29 @@ class SupervisorState {
     deps_.stop_process(/*failed=*/true);
   }
 
-  void restart(size_t index, const std::string& id, const std::string& reason) {
-    Running& group = running_[index];
-    deps_.events->record(-1, -1, records::ActorFailed{id, reason});
-    log_error("event=actor_failed actor=" + id + " reason=" + reason);
+  /// The next spawn is in the next life.
+  void end_group(Running& group) {
     RoleActors old = std::move(group.actors);
     group.actors.clear();
     for (const auto& [other, actor] : old) {
       self_->demonitor(actor.address());
       self_->send_exit(actor, caf::exit_reason::kill);
     }
+    ++group.life;
+  }
+
+  void begin_anew(size_t index) {
+    end_group(running_[index]);
+    spawn_group(index);
+  }
+
+  void restart(size_t index, const std::string& id, const std::string& reason) {
+    Running& group = running_[index];
+    deps_.events->record(-1, -1, records::ActorFailed{id, reason});
+    log_error("event=actor_failed actor=" + id + " reason=" + reason);
+    end_group(group);
     if (self_->clock().now() - group.spawned_at >= kGoodService) group.failures_in_a_row = 0;
     if (++group.failures_in_a_row > kMaxRestarts) return deps_.stop_process(/*failed=*/true);
-    ++group.life;
     auto pause = milliseconds(100) * (1 << group.failures_in_a_row);
     self_->delayed_send(self_, pause, run_later_atom::value, LocalTask([this, index] {
                           if (!draining_) spawn_group(index);

@@ -15,7 +15,8 @@
 /// life ("stage.0.1"): what it held in memory is lost, so others must not take it for its
 /// predecessor. More than kMaxRestarts in a row, each before the group has lived for kGoodService,
 /// end the node with an error. So does the end of the links or of the DHT: no role is of use without
-/// them. The node's other actors, this one included, are watched by the node (actors/node/watch.h).
+/// them. A group whose actor ends with user_shutdown has not failed: it is spawned anew at once, to serve
+/// another stage (docs/elastic.md). The node's other actors, this one included, are watched by the node (actors/node/watch.h).
 ///
 /// Thread  pooled.
 /// Timers  200 ms to 3.2 s before a group is spawned again, twice as long each time in a row.

@@ -157,13 +157,16 @@ struct FaultOptions {
   std::string flip_bit;
 };
 
+/// In NodeOptions.stages: whichever the coordinator says (docs/elastic.md).
+constexpr int32_t kAnyStage = -1;
+
 /// Everything one node needs.
 struct NodeOptions {
   std::string name = "node";    ///< Unique within the run; 1 to 64 of [A-Za-z0-9_.-].
   std::string run_id;           ///< Equal on all nodes.
   std::string run_folder;       ///< Metrics and logs go to <run_folder>/nodes/<name>/.
   std::vector<Endpoint> join;   ///< Any nodes of the swarm; empty for the first.
-  std::vector<int32_t> stages;  ///< A StageServer for each; may be empty.
+  std::vector<int32_t> stages;  ///< A StageServer for each; may be empty, or kAnyStage alone.
   bool trainer = false;         ///< Hosts a Trainer and a Coordinator (active or standby).
   int32_t threads = 1;          ///< LibTorch compute threads of the process.
   std::string device = "cpu";   ///< Where its stages compute: tensor::parse_device().

@@ -8,8 +8,10 @@
 
 #include "actors/averaging/averager.h"
 #include "actors/coordinator/coordinator.h"
+#include "actors/net/log.h"
 #include "actors/node/drain_times.h"
 #include "actors/stage/compute.h"
+#include "actors/stage/newcomer.h"
 #include "actors/stage/stage_server.h"
 #include "actors/state/checkpointer.h"
 #include "actors/state/kept_chunks.h"
@@ -70,6 +72,19 @@ caf::actor spawn_compute_of(const RoleContext& context, Stage stage) {
                     spawn_compute(*context.system, make, context.detached, half_delay));
 }
 
+int32_t stage_at(const RoleContext& context, uint32_t place) {
+  return context.serves ? context.serves->at(place) : context.options.stages[place];
+}
+
+/// Of a node with several places none moves: two would write the same snapshots.
+std::function<void(Stage)> mover_of(const RoleContext& context, uint32_t place) {
+  if (!context.serves || context.options.stages.size() != 1) return {};
+  return [serves = context.serves, place](Stage to) {
+    if (const auto kept = serves->move(place, static_cast<int32_t>(to.value())); !kept)
+      log_warn("event=stage_not_kept reason=\"" + kept.error().detail + "\"");
+  };
+}
+
 /// What the node was learning when it served another stage is of no use any more.
 caf::actor spawn_checkpointer_of(const RoleContext& context) {
   auto checkpointer =
@@ -77,8 +92,8 @@ caf::actor spawn_checkpointer_of(const RoleContext& context) {
                  spawn_checkpointer(*context.system, context.store, context.options.checkpoint.keep,
                                     context.detached));
   std::vector<std::string> learned;
-  for (const int32_t number : context.options.stages) {
-    const Stage stage(static_cast<uint32_t>(number));
+  for (uint32_t place = 0; place < context.options.stages.size(); ++place) {
+    const Stage stage(static_cast<uint32_t>(stage_at(context, place)));
     learned.push_back(learned_key(stage));
     learned.push_back(whole_key(stage));
   }
@@ -141,11 +156,14 @@ void tell_memory(const NodeOptions& options, int32_t stage, StageServerDeps& dep
 RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t life) {
   const NodeOptions& options = context.options;
   const RoleName name{Role::kStage, place, life};
-  const Stage stage(static_cast<uint32_t>(options.stages[place]));
   auto deps = common_deps<StageServerDeps>(context, name);
+  deps.move_to = mover_of(context, place);
+  const int32_t number = stage_at(context, place);
+  if (number < 0) return {{name, spawn_newcomer(*context.system, std::move(deps))}};
+  const Stage stage(static_cast<uint32_t>(number));
   deps.stage = stage;
   deps.sequence = options.model.sequence;
-  tell_memory(options, options.stages[place], deps);
+  tell_memory(options, number, deps);
   deps.run_id = options.run_id;
   deps.config_fingerprint = options.config_fingerprint;
   deps.optimizer = options.optimizer;

@@ -19,6 +19,7 @@
 #include "common/names.h"
 #include "common/result.h"
 #include "common/run_text.h"
+#include "records/kept_stages.h"
 #include "records/kept_text.h"
 #include "storage/checkpoint_store.h"
 #include "tensor/core/stage.h"
@@ -40,7 +41,9 @@ struct RoleContext {
   std::shared_ptr<storage::CheckpointStore> store;  ///< Shared by all stages; null without any.
   std::shared_ptr<VoterDisk> voter_disk;            ///< Of its voter; null: the node has none.
   std::shared_ptr<const tensor::TextData> data;     ///< Shared with the trainer; null without one.
-  RunText own_text;                                 ///< What `data` is; not known(): not checked.
+  /// What its places serve; shared by all roles. Null: what the options say, for good.
+  std::shared_ptr<records::KeptStages> serves;
+  RunText own_text;  ///< What `data` is; not known(): not checked.
   /// What the run reads, as the node was told; shared by all roles.
   std::shared_ptr<records::KeptText> text = std::make_shared<records::KeptText>();
   /// Set when others cannot dial this node; read by its coordinator.
@@ -55,8 +58,8 @@ struct RoleContext {
   std::function<caf::actor(Role, const caf::actor&)> interpose;
 };
 
-/// The stage server of options.stages[place] with its compute actor, checkpointer, averager and
-/// state transfer.
+/// The stage server of that place with its compute actor, checkpointer, averager and state transfer;
+/// or a newcomer, while the place has no stage.
 RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t life);
 RoleActors spawn_coordinator_role(const RoleContext& context, uint32_t life);
 RoleActors spawn_trainer_role(const RoleContext& context, uint32_t life);

@@ -18,7 +18,11 @@ class MicrobatchTimes {
  public:
   /// It stands in a queue from now on, or no longer.
   void queued(double now_s) { since_s_ = now_s; }
-  void begun(double now_s) { queue_s_ += now_s - since_s_; }
+  /// Returns how long it stood there.
+  double begun(double now_s) {
+    queue_s_ += now_s - since_s_;
+    return now_s - since_s_;
+  }
   void computed(double seconds) { compute_s_ += seconds; }
   void sent_on(double now_s, uint64_t bytes) {
     since_s_ = now_s;

@@ -16,6 +16,8 @@ constexpr size_t kContributionsKept = 4'096;
 /// Less than the requester waits: its own deadline is to come after the answer.
 constexpr double kAnswerMarginS = 0.05;
 constexpr double kLateGraceS = 1;
+/// When whoever finds no other peer asks again one that moves.
+constexpr uint32_t kMoves_ms = 500;
 
 MicrobatchLimits limits_of(const StageServerDeps& deps) {
   const auto& training = deps.training;
@@ -61,6 +63,8 @@ caf::result<Mail> Microbatches::on_forward(const Mail& mail) {
   }
   if (const Mail* reply = answers_.find(key)) return *reply;
   Desk::Resident* known = desk_.find(key);
+  if (known == nullptr && context_.move.under_way())
+    return to_caf(Error{ErrorCode::kNotReady, "this peer moves to another stage", kMoves_ms});
   // One that others of its stage may have a way on for.
   if (known == nullptr && next_stage_ && next_stage_->live_peers() == 0)
     return to_caf(Error{ErrorCode::kNotReady, "this peer knows no way to the next stage", 200});
@@ -132,7 +136,7 @@ void Microbatches::compute_next() {
   if (!job) return;
   computing_ = true;
   auto& resident = *desk_.find(job->key);
-  resident.payload.times.begun(context_.now_s());
+  work_.waited(resident.payload.times.begun(context_.now_s()), context_.now_s());
   if (job->backward) return run_backward(job->key, resident.payload);
   if (next_stage_)
     run_forward(job->key, resident.payload);
@@ -151,6 +155,7 @@ void Microbatches::run_forward(const Key& key, Work& work) {
   context_.device.run<Pass>(
       std::move(job),
       [this, key](Result<Pass> pass, double seconds) {
+        work_.computed(seconds, 1, context_.now_s());
         forward_done(key, std::move(pass), seconds);
       },
       /*passes=*/1);
@@ -179,6 +184,7 @@ void Microbatches::run_backward(const Key& key, Work& work) {
   context_.device.run<Pass>(
       std::move(job),
       [this, key, adding](Result<Pass> pass, double seconds) {
+        work_.computed(seconds, 1, context_.now_s());
         backward_done(key, adding, std::move(pass), seconds);
       },
       /*passes=*/1);
@@ -187,6 +193,7 @@ void Microbatches::run_backward(const Key& key, Work& work) {
 void Microbatches::run_last_stage(const Key& key, Work& work) {
   const Adding adding = decide_adding(work.microbatch);
   const bool only = work.microbatch.forward_only;
+  const int passes = only ? 1 : 2;
   auto job = [key, only, adding, input = work.microbatch.input, updater = updates_.updater(),
               watch = context_.sum_watch,
               fault = injected_non_finite(key)](tensor::Stage& stage) -> Result<Pass> {
@@ -203,10 +210,11 @@ void Microbatches::run_last_stage(const Key& key, Work& work) {
   };
   context_.device.run<Pass>(
       std::move(job),
-      [this, key, adding](Result<Pass> pass, double seconds) {
+      [this, key, adding, passes](Result<Pass> pass, double seconds) {
+        work_.computed(seconds, passes, context_.now_s());
         backward_done(key, adding, std::move(pass), seconds);
       },
-      /*passes=*/only ? 1 : 2);
+      passes);
 }
 
 Microbatches::Adding Microbatches::decide_adding(const Microbatch& microbatch) {
@@ -363,6 +371,13 @@ void Microbatches::end_late_ones() {
 
 void Microbatches::end_before(Step step, const Error& error) {
   for (const Key& key : desk_.before(step)) answer(key, error);
+}
+
+void Microbatches::describe_to(proto::RegisterPeer& message) {
+  const auto means = work_.means(context_.now_s());
+  message.set_running(means.running);
+  message.set_queued(means.queued);
+  message.set_done_per_s(means.done_per_s);
 }
 
 std::string Microbatches::describe() const {

@@ -14,6 +14,7 @@
 #include "actors/stage/stage_context.h"
 #include "actors/stage/stage_updates.h"
 #include "common/strong_id.h"
+#include "routing/membership/work_rate.h"
 #include "routing/steps/answer_cache.h"
 #include "routing/steps/microbatch_desk.h"
 #include "routing/steps/slot_fault.h"
@@ -43,6 +44,9 @@ class Microbatches {
   /// Work in hand [s]: what waits for the device or is on it. What waits for the stages behind is
   /// their load, not this peer's.
   double load_s() const { return mean_compute_s_ * static_cast<double>(desk_.in_hand()); }
+  /// Some are here, or on their way through.
+  bool any() const { return desk_.size() > 0; }
+  void describe_to(proto::RegisterPeer& message);
   std::string describe() const;
 
  private:
@@ -102,6 +106,7 @@ class Microbatches {
   uint64_t came_bytes_ = 0, sent_bytes_ = 0, gradient_bytes_ = 0;
   uint32_t came_samples_ = 0;
   double mean_compute_s_ = 0;  ///< Per microbatch, forward and backward, EMA.
+  routing::WorkRate work_;
   uint64_t forwards_ = 0, refused_ = 0, stale_ = 0;
 };
 

@@ -20,6 +20,7 @@ class PeriodUpdates final : public StageUpdates {
 
   caf::result<Mail> on_mail(const Mail& mail) override;
 
+  bool owes() const override { return averaging_; }
   void describe_to(proto::RegisterPeer& message) const override;
   bool go_on(const proto::RegisterPeerReply& verdict) override;
   void stop(const std::string& reason) override;

@@ -75,6 +75,10 @@ void StageClient::refresh() {
 
 void StageClient::found_peers(const std::vector<DhtRecordLocal>& records) {
   for (const auto& record : records) {
+    if (record.value.empty()) {
+      withdrawn(record);
+      continue;
+    }
     proto::PeerRecord peer;
     if (!peer.ParseFromString(record.value) || Stage(peer.stage()) != deps_.stage) continue;
     auto node = NodeId::from_bytes(peer.node_id());
@@ -83,6 +87,15 @@ void StageClient::found_peers(const std::vector<DhtRecordLocal>& records) {
     if (!is_name(peer.actor()) || !(peer.node_name().empty() || is_name(peer.node_name())))
       continue;
     add_peer({*node, peer.actor()}, *endpoint, peer.node_name(), record.version);
+  }
+}
+
+/// It moves to another stage. Requests to it go on.
+void StageClient::withdrawn(const DhtRecordLocal& record) {
+  for (auto& [id, peer] : peers_) {
+    if (subkey_of(id) != record.subkey || peer.announcement >= record.version) continue;
+    peer.announcement = record.version;
+    choice_.forget(id);
   }
 }
 

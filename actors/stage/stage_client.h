@@ -142,6 +142,7 @@ class StageClient {
 
   void refresh();
   void found_peers(const std::vector<DhtRecordLocal>& records);
+  void withdrawn(const DhtRecordLocal& record);
   void forget_silent_peers();
   void add_peer(const PeerId& id, const Endpoint& endpoint, const std::string& name,
                 uint64_t announcement);

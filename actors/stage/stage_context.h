@@ -16,6 +16,7 @@
 #include "common/names.h"
 #include "common/strong_id.h"
 #include "routing/membership/peer_phase.h"
+#include "routing/membership/stage_move.h"
 #include "routing/steps/contributions.h"
 #include "routing/steps/history.h"
 #include "swarm/train.pb.h"
@@ -58,6 +59,7 @@ struct StageContext {
   Device device;
   std::unique_ptr<CoordinatorClient> coordinator;
   routing::PeerPhase phase;
+  routing::StageMove move;  ///< Out of the stage.
   routing::PeerProgress at;
   routing::Contributions contributions;  ///< To the sum of the open step, or to updates.
   uint64_t checksum = 0;                 ///< Of the parameters; 0: not known.

@@ -33,6 +33,9 @@ void StageServerState::init(Self* self, StageServerDeps deps) {
   keeper_.emplace(*context_, *updates_, [this](const std::string& reason, milliseconds pause) {
     loading_is_over(reason, pause);
   });
+  mover_.emplace(*context_, *updates_, *microbatches_, [this] {
+    if (context_->phase.serves()) announce();
+  });
   self_->send(d.links, subscribe_atom::value, me);
   caf::anon_send(d.state_transfer, set_stage_atom::value, me);
   keeper_->writer().list();
@@ -152,6 +155,7 @@ void StageServerState::left(At from, const std::string& reason) {
                        context_->at.open_step, routing::PeerPhase::name(from), phase.name(),
                        reason));
   if (from == At::kLearning) keeper_->stop_learning();
+  if (phase.leaves() || phase.at() == At::kLoading || phase.learns()) mover_->stop();
   if (from != At::kServing) return;
   updates_->stop(reason);
   microbatches_->end_before(Step(~uint64_t{0}),
@@ -209,6 +213,7 @@ caf::result<bool> StageServerState::on_drain() {
 
 // -- what others hear
 
+/// Who moves takes its word back: an empty record.
 void StageServerState::announce() {
   const auto& deps = context_->deps;
   proto::PeerRecord peer;
@@ -221,7 +226,7 @@ void StageServerState::announce() {
   peer.set_load_s(static_cast<float>(microbatches_->load_s()));
   DhtRecordLocal record;
   record.subkey = subkey_of(deps.id);
-  record.value = peer.SerializeAsString();
+  if (!context_->move.under_way()) record.value = peer.SerializeAsString();
   record.version = ++announcements_;
   record.ttl = deps.dht_options.announce_ttl;
   self_->request(deps.dht, milliseconds(10'000), dht_store_atom::value, context_->stream(), record)
@@ -248,6 +253,9 @@ std::string StageServerState::describe() const {
   text << "stage server " << deps.id.brief() << " of " << deps.node_name << "\n"
        << "stage " << deps.stage << " of " << deps.num_stages << ", step " << context_->at.open_step
        << ", updates applied " << context_->at.applied << ", " << context_->phase.name()
+       << (context_->move.under_way()
+               ? fmt::format(", moves to stage {}", context_->move.order().to)
+               : std::string())
        << ", parameters " << context_->num_parameters << ", checksum " << std::hex
        << context_->checksum << std::dec << "\n"
        << updates_->describe() << ", " << keeper_->writer().describe();

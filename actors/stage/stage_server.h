@@ -26,9 +26,9 @@
 /// kinds of another mode are answered kInvalidArgument.
 ///
 /// Parts   Microbatches (from arrival to answer), StageUpdates (StepUpdates or PeriodUpdates: how
-///         the parameters change), StateKeeper (loading, snapshots). They share a StageContext;
-///         what they decide is in routing/ (MicrobatchDesk, MicrobatchWindow, Contributions,
-///         PeerPhase, SnapshotList).
+///         the parameters change), StateKeeper (loading, snapshots), StageMover (to another stage).
+///         They share a StageContext; what they decide is in routing/ (MicrobatchDesk,
+///         MicrobatchWindow, Contributions, PeerPhase, StageMove, SnapshotList).
 /// States  kStarting -> kRegistering -> (kLoading or kLearning ->) kServing -> kDraining; kServing
 ///         falls back to kRegistering when a commit was missed or the swarm goes back.
 ///         docs/training_protocol.md draws it.
@@ -36,11 +36,12 @@
 ///         resident microbatches; the encoded activations under way to the next stage.
 /// Thread  pooled; LibTorch runs in the compute actor's thread, one job at a time, backward first.
 /// Timers  announces and registers itself every dht_options.announce_every.
-/// Exit    answers everything it holds with kShuttingDown.
+/// Exit    answers everything it holds with kShuttingDown. With user_shutdown: it moves, see move_to.
 #pragma once
 
 #include <caf/actor.hpp>
 #include <caf/actor_system.hpp>
+#include <functional>
 #include <memory>
 
 #include "actors/node/event_log.h"
@@ -75,6 +76,9 @@ struct StageServerDeps {
   FaultOptions faults;
   caf::actor links, dht, compute, averager, state_transfer, checkpointer;
   std::shared_ptr<EventLog> events;  ///< Shared by all actors of the node.
+  /// Says which stage the role serves in its next life, which begins when this actor ends with
+  /// user_shutdown; called from its thread. Empty: the role stays what it is.
+  std::function<void(Stage to)> move_to;
 };
 
 caf::actor spawn_stage_server(caf::actor_system& system, StageServerDeps deps);

@@ -55,6 +55,8 @@ void StageServerState::register_peer() {
   message.set_down_bytes_per_s(context_->rates.best_receive);
   message.set_average_bytes(context_->average_bytes());
   describe_device(context_->device.report(), message);
+  microbatches_->describe_to(message);
+  mover_->describe_to(message);
   for (uint64_t bytes : context_->bytes_sent) message.add_bytes_sent(bytes);
   if (const RunText text = deps.text->get(); text.known()) *message.mutable_text() = to_proto(text);
   registering_ = true;
@@ -72,6 +74,7 @@ void StageServerState::registered(Step as_of, Result<Mail> reply) {
   if (!context_->phase.registers() || !context_->accept(Term(verdict.term()), std::nullopt)) return;
   context_->keep(verdict.text());
   if (verdict.has_keep()) keep_snapshot(keep_step_of(verdict.keep()));
+  mover_->hear(verdict);
   if (!updates_->committing()) obey(as_of, verdict);
 }
 
@@ -95,7 +98,7 @@ void StageServerState::obey(Step as_of, const proto::RegisterPeerReply& verdict)
       stop_serving(verdict.reason());
       return register_later(
           milliseconds(std::clamp<uint32_t>(verdict.retry_after_ms(), 20, 2'000)));
-    default:
+    default:  // MOVE: see StageMover
       return;
   }
 }

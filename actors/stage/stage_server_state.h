@@ -9,6 +9,7 @@
 
 #include "actors/stage/microbatches.h"
 #include "actors/stage/stage_context.h"
+#include "actors/stage/stage_mover.h"
 #include "actors/stage/stage_updates.h"
 #include "actors/stage/state_keeper.h"
 #include "common/strong_id.h"
@@ -63,6 +64,7 @@ class StageServerState : public StageHost {
   std::unique_ptr<StageUpdates> updates_;
   std::optional<Microbatches> microbatches_;
   std::optional<StateKeeper> keeper_;
+  std::optional<StageMover> mover_;
   bool registering_ = false;
   bool was_serving_ = false;
   uint32_t swarm_peers_ = 0;  ///< As the coordinator said when it told this one to serve.

@@ -43,6 +43,9 @@ class StageUpdates {
   // -- membership
   /// An update is being applied: where the stage is cannot be said, nor may it be changed.
   virtual bool committing() const { return false; }
+  /// It has brought something to an average or update that is not made yet. In periods: only to a round
+  /// that is under way; the coordinator knows which round has all its updates.
+  virtual bool owes() const = 0;
   virtual void describe_to(proto::RegisterPeer& message) const = 0;
   /// SERVE: goes to the step that the coordinator names. False: it was overtaken, ignore it.
   virtual bool go_on(const proto::RegisterPeerReply& verdict) = 0;

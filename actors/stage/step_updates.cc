@@ -155,8 +155,16 @@ void StepUpdates::begin(const Close& close, caf::response_promise promise) {
 void StepUpdates::closed(const Close& close, const RoundState& before, Result<Closed> result) {
   committing_ = false;
   const Round id = close.average.round;
-  if (!result || result->changed_sum) {
-    result ? not_closed(id, *result->changed_sum, before) : round_done(id, result.error());
+  if (!result) {
+    round_done(id, result.error());
+    return context_.host->compute_next();
+  }
+  if (result->changed_sum) {  // by itself: all is as before the close, but the sum is gone
+    sum_changed(*result->changed_sum);
+    if (round_.id == id) {
+      Promises waiting = std::exchange(round_, before).promises;
+      deliver(waiting, holds_more_reply());
+    }
     return context_.host->compute_next();
   }
   if (close.commit) applied(*close.commit, before, result->applied);
@@ -166,14 +174,6 @@ void StepUpdates::closed(const Close& close, const RoundState& before, Result<Cl
     start_round(close.average, result->sum);
   }
   context_.host->compute_next();
-}
-
-/// The sum has changed by itself: all is as before the close, but the sum is gone.
-void StepUpdates::not_closed(Round round, uint64_t epoch, const RoundState& before) {
-  sum_changed(epoch);
-  if (round_.id != round) return;
-  Promises waiting = std::exchange(round_, before).promises;
-  deliver(waiting, holds_more_reply());
 }
 
 void StepUpdates::sum_changed(uint64_t epoch) {

@@ -25,6 +25,10 @@ class StepUpdates final : public StageUpdates {
   caf::result<Mail> on_mail(const Mail& mail) override;
 
   bool committing() const override { return committing_; }
+  bool owes() const override {
+    const bool averages = round_.result || !round_.promises.empty();
+    return committing_ || context_.contributions.size() > 0 || (averages && !round_.held.empty());
+  }
   void describe_to(proto::RegisterPeer& message) const override;
   bool go_on(const proto::RegisterPeerReply& verdict) override;
   void stop(const std::string& reason) override;
@@ -67,7 +71,6 @@ class StepUpdates final : public StageUpdates {
   bool holds_more(const Close& close);
   void begin(const Close& close, caf::response_promise promise);
   void closed(const Close& close, const RoundState& before, Result<Closed> result);
-  void not_closed(Round round, uint64_t epoch, const RoundState& before);
   void start_round(AverageRound round, const Buffer& sum);
   void round_done(Round round, Result<AverageResult> result);
   void abandon_round(const std::string& reason);

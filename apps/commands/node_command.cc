@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -28,8 +29,7 @@ namespace {
 struct Arguments {
   ConfigArguments config;
   std::string name, listen, announce, run_folder, follow_links, key_file, collect;
-  std::vector<std::string> join;
-  std::vector<int> stages;
+  std::vector<std::string> join, stages;
   bool trainer = false, stay = false, launched = false;
 };
 
@@ -91,14 +91,28 @@ config::ExperimentResult load(const Arguments& a) {
   return config::load_experiment(a.config.file, overrides);
 }
 
+/// Takes --stages over. Empty if they can be served.
+std::string apply_stages(const std::vector<std::string>& words, actors::NodeOptions& options) {
+  if (words.empty()) return {};
+  std::set<int32_t> stages;
+  for (const auto& word : words) {
+    int32_t stage = -1;
+    const auto* end = word.data() + word.size();
+    const auto read = std::from_chars(word.data(), end, stage);
+    if (word == "auto" && words.size() == 1)
+      stage = actors::kAnyStage;
+    else if (read.ec != std::errc() || read.ptr != end || stage < 0 || stage >= options.num_stages)
+      return "--stages: expected 0 to " + std::to_string(options.num_stages - 1) +
+             ", or auto alone, found " + config::quote(word);
+    stages.insert(stage);
+  }
+  options.stages.assign(stages.begin(), stages.end());
+  return {};
+}
+
 /// Empty if the command line can be applied to `options`.
 std::string apply(const Arguments& a, actors::NodeOptions& options) {
-  std::set<int> stages(a.stages.begin(), a.stages.end());
-  for (const int stage : stages)
-    if (stage < 0 || stage >= options.num_stages)
-      return "--stages: expected 0 to " + std::to_string(options.num_stages - 1) + ", found " +
-             std::to_string(stage);
-  if (!a.stages.empty()) options.stages.assign(stages.begin(), stages.end());
+  if (std::string bad = apply_stages(a.stages, options); !bad.empty()) return bad;
   if (a.trainer) options.trainer = true;
   options.stays = a.stay;
   options.launched = a.launched;
@@ -320,7 +334,8 @@ void add_node(CLI::App& app, Program& program) {
       ->required();
   command
       ->add_option("--stages", a->stages,
-                   "Stages to serve, such as 0,2; instead of those in the file")
+                   "Stages to serve at first, such as 0,2, or auto: one, whichever needs it most; "
+                   "instead of those in the file")
       ->delimiter(',');
   command->add_flag("--trainer", a->trainer, "Makes the node a trainer, whatever the file says");
   command->add_option("--listen", a->listen, "HOST:PORT to listen on; overrules node.listen");

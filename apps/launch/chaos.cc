@@ -118,9 +118,9 @@ bool is_last(const config::Experiment& experiment, const std::set<std::string>& 
   };
   if (spec->trainer && !other([](const auto& one) { return one.trainer; })) return true;
   return std::any_of(spec->stages.begin(), spec->stages.end(), [&](int32_t stage) {
-    return !other([&](const auto& one) {
-      return std::count(one.stages.begin(), one.stages.end(), stage) > 0;
-    });
+    return stage != actors::kAnyStage && !other([&](const auto& one) {
+             return std::count(one.stages.begin(), one.stages.end(), stage) > 0;
+           });
   });
 }
 

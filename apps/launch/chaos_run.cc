@@ -56,9 +56,10 @@ std::set<std::string> ChaosRun::missing(double now_s, const ChaosFacts& facts) c
 
 bool ChaosRun::spared(const std::string& node, const std::set<std::string>& missing,
                       const ChaosFacts& facts) const {
-  if (is_last(experiment_, missing, node)) return true;
   if (!experiment_.chaos.spare_last) return false;
-  for (const int32_t stage : experiment_.find(node)->stages)
+  const config::Experiment now = facts.as_served ? facts.as_served() : experiment_;
+  if (is_last(now, missing, node)) return true;
+  for (const int32_t stage : now.find(node)->stages)
     if (static_cast<size_t>(stage) < facts.live_peers.size() &&
         facts.live_peers[static_cast<size_t>(stage)] <= 1)
       return true;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,6 +20,8 @@ struct ChaosFacts {
   std::set<std::string> down;       ///< Nodes whose process does not run or does not listen yet.
   std::string coordinator;          ///< Its node; empty while there is none.
   std::vector<int64_t> live_peers;  ///< By stage, when the last step closed; may be empty.
+  /// The experiment with the stages that its nodes serve now. Empty: those of the file.
+  std::function<config::Experiment()> as_served{};
 };
 
 struct ChaosOrder {

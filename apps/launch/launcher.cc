@@ -228,7 +228,8 @@ void Launcher::on_exit(Node& node) {
   for (const auto& other : nodes_)
     if (!other->process || other->process->running() || other->start_at_s)
       alive.insert(other->spec.name);
-  const std::string why = cannot_go_on(experiment_, alive, state_.timeline_done());
+  const auto now = as_served(experiment_, options_.folder);
+  const std::string why = cannot_go_on(now, alive, state_.timeline_done());
   poll_files();
   if (!why.empty() && !state_.finished()) fail(why + " (" + node.spec.name + ": " + how + ")");
 }

@@ -1,5 +1,6 @@
 // The launcher's part that carries out [chaos] and preempt_every_s; chaos_run.h decides.
 #include "apps/launch/launcher.h"
+#include "apps/launch/run_folder.h"
 
 namespace swarm::launch {
 
@@ -28,6 +29,7 @@ ChaosFacts Launcher::chaos_facts() const {
       facts.down.insert(node->spec.name);
   facts.coordinator = state_.coordinator();
   facts.live_peers = state_.live_peers();
+  facts.as_served = [this] { return as_served(experiment_, options_.folder); };
   return facts;
 }
 

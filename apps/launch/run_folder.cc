@@ -15,6 +15,7 @@
 
 #include "records/fields.h"
 #include "records/files.h"
+#include "records/kept_stages.h"
 #include "records/segments.h"
 #include "storage/mirror_files.h"
 #include "storage/options.h"
@@ -78,6 +79,13 @@ Result<config::Experiment> read_experiment_of(const std::string& folder) {
   return std::move(*loaded.experiment);
 }
 
+config::Experiment as_served(config::Experiment experiment, const std::string& folder) {
+  for (auto& node : experiment.nodes)
+    node.stages = records::read_kept_stages(folder + "/nodes/" + node.name, experiment.base.run_id,
+                                            node.stages);
+  return experiment;
+}
+
 std::string missing_databases(const std::string& folder, const config::Experiment& experiment) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -88,16 +96,21 @@ std::string missing_databases(const std::string& folder, const config::Experimen
   const auto kind = static_cast<size_t>(experiment.base.checkpoint.store);
   if (kind >= heads.size()) return "";  // of a kind that tells nothing before it is opened
   std::set<int32_t> left, stages;
+  for (int32_t stage = 0; stage < experiment.base.num_stages; ++stage) stages.insert(stage);
+  const auto served = as_served(experiment, folder);
   for (const auto& node : experiment.nodes) {
     stages.insert(node.stages.begin(), node.stages.end());
-    if (fs::exists(folder + "/nodes/" + node.name + "/" + heads[kind], error))
-      left.insert(node.stages.begin(), node.stages.end());
+    if (!fs::exists(folder + "/nodes/" + node.name + "/" + heads[kind], error)) continue;
+    left.insert(node.stages.begin(), node.stages.end());
+    const auto& now = served.find(node.name)->stages;
+    left.insert(now.begin(), now.end());
   }
   const auto& mirror = experiment.base.checkpoint.mirror;
   const auto files = storage::list_mirror(storage::mirror_folder(mirror, experiment.base.run_id));
   const auto num_stages = static_cast<uint32_t>(experiment.base.num_stages);
   if (!mirror.empty() && files && !storage::complete_places(*files, num_stages).empty()) return "";
   std::string missing;
+  stages.erase(actors::kAnyStage);
   for (const int32_t stage : stages)
     if (left.count(stage) == 0) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", stage);
   if (missing.empty()) return "";

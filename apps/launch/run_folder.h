@@ -22,6 +22,9 @@ Status check_run_folder(const std::string& folder);
 /// for each).
 Result<config::Experiment> read_experiment_of(const std::string& folder);
 
+/// `experiment` with the stages that its nodes serve now: they may have moved (docs/elastic.md).
+config::Experiment as_served(config::Experiment experiment, const std::string& folder);
+
 /// Why a run that has closed steps cannot go on: the stages of which no node has a database left, if
 /// the mirror has no complete step. "": it may; whether what the databases hold suffices is seen when their nodes have opened them.
 std::string missing_databases(const std::string& folder, const config::Experiment& experiment);

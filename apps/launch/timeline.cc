@@ -60,7 +60,9 @@ std::string cannot_go_on(const config::Experiment& experiment, const std::set<st
   for (int32_t stage = 0; stage < experiment.base.num_stages; ++stage) {
     const bool served =
         std::any_of(experiment.nodes.begin(), experiment.nodes.end(), [&](const auto& node) {
-          return usable(node) && std::count(node.stages.begin(), node.stages.end(), stage) > 0;
+          return usable(node) &&
+                 std::any_of(node.stages.begin(), node.stages.end(),
+                             [&](int32_t s) { return s == stage || s == actors::kAnyStage; });
         });
     if (!served) return "no process is left that serves stage " + std::to_string(stage);
   }

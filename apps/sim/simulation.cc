@@ -318,7 +318,7 @@ class Simulation {
                                    " though all faults have ended: " + checks_.unsettled());
     for (auto& [name, node] : swarm_.nodes) {
       if (!node.alive) continue;
-      for (size_t i = node.stage < 0 ? 2 : node.actors.size() - 2; i < node.actors.size(); ++i)
+      for (size_t i = !node.serves ? 2 : node.actors.size() - 2; i < node.actors.size(); ++i)
         log(name, "STATE " + swarm_.describe(node.actors[i]));
     }
   }

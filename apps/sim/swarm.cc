@@ -78,6 +78,7 @@ Swarm::~Swarm() {
 }
 
 void Swarm::add_peer(const std::string& name, int stage, const MachineTimes& times) {
+  nodes[name].serves = std::make_shared<records::KeptStages>(std::vector<int32_t>{stage});
   nodes[name].stage = stage;
   nodes[name].times = times;
 }
@@ -108,7 +109,8 @@ void Swarm::start(const std::string& name) {
     node.context = std::make_shared<actors::RoleContext>();
     auto& context = *node.context;
     context.system = &*system;
-    context.options = node_options(name, node.stage);
+    context.options = node_options(name);
+    context.serves = node.serves;
     context.node = node.id;
     context.endpoint = {"127.0.0.1", node.port};
     context.links = net.add(node.id, name, node.port);
@@ -125,7 +127,7 @@ void Swarm::start(const std::string& name) {
     actors::CallBackDeps call_back{node.id, context.endpoint, context.links, context.dht};
     node.actors.push_back(actors::spawn_call_back(*system, std::move(call_back)));
     start_voter(node);
-    if (node.stage >= 0) return start_stage(node);
+    if (node.serves) return start_stage(node);
     for (const auto& [role, actor] : actors::spawn_coordinator_role(context, 0))
       node.actors.push_back(actor);
     start_trainer(node);
@@ -160,13 +162,14 @@ void Swarm::restore_rates(const std::string& name) {
   }
 }
 
-actors::NodeOptions Swarm::node_options(const std::string& name, int stage) const {
+actors::NodeOptions Swarm::node_options(const std::string& name) const {
+  const Node& node = nodes.at(name);
   actors::NodeOptions options;
   options.name = name;
   options.run_id = "run";
   options.num_stages = static_cast<int32_t>(num_stages);
-  if (stage >= 0) options.stages = {stage};
-  options.trainer = stage < 0;
+  if (node.serves) options.stages = node.serves->all();
+  options.trainer = !node.serves;
   options.model.sequence = kSequence;
   options.backward = tensor::BackwardPolicy::kRecompute;  // an arithmetic stage has no graph
   options.optimizer.clip_norm = 0;
@@ -184,6 +187,7 @@ actors::NodeOptions Swarm::node_options(const std::string& name, int stage) cons
 
 void Swarm::start_stage(Node& node) {
   auto& context = *node.context;
+  node.stage = node.serves->at(0);
   const auto disk = disks.at(context.options.name);
   context.store = node.store = std::make_shared<DiskStore>(disk);
   context.make_stage = stage_maker(context.options.name, node);
@@ -205,6 +209,10 @@ void Swarm::start_stage(Node& node) {
   for (const auto& [name, actor] : role)
     if (!(name == server)) node.actors.push_back(actor);
   node.actors.push_back(node.stage_server);
+  node.stage_server->attach_functor([this, name = context.options.name](const caf::error& reason) {
+    if (reason == caf::exit_reason::user_shutdown)  // it moves
+      system->spawn([this, name] { restart_role(name, /*at_rest=*/false); });
+  });
 }
 
 Swarm::StageMaker Swarm::stage_maker(const std::string& name, const Node& node) {
@@ -280,28 +288,28 @@ void Swarm::lose_memory(Node& node) {
   if (disks.at(node.context->options.name)->trouble().any()) node.lost_unsaved = true;
 }
 
-void Swarm::restart_role(const std::string& name) {
+void Swarm::restart_role(const std::string& name, bool at_rest) {
   Node& node = nodes.at(name);
-  const bool trains = node.stage < 0;
-  if (!trains) node.store->close();
-  while (node.actors.size() > (trains ? kCoordinator + 1 : kCoordinator)) {
+  if (!node.alive) return;
+  if (node.store) node.store->close();
+  while (node.actors.size() > (node.serves ? kCoordinator : kCoordinator + 1)) {
     caf::anon_send_exit(node.actors.back(), caf::exit_reason::kill);
     node.actors.pop_back();
   }
   lose_memory(node);
-  system.run();
+  if (at_rest) system.run();
   ++node.restarts;
   system.as(node.owner, [&] {
-    if (trains)
-      start_trainer(node);
-    else
+    if (node.serves)
       start_stage(node);
+    else
+      start_trainer(node);
   });
 }
 
 void Swarm::drain(const std::string& name, const std::function<void()>& done) {
   const Node& node = nodes.at(name);
-  const caf::actor role = node.stage < 0 ? node.actors.back() : node.stage_server;
+  const caf::actor role = node.serves ? node.stage_server : node.actors.back();
   auto left = std::make_shared<int>(2);
   const auto one_done = [left, done] {
     if (--*left == 0) done();
@@ -315,7 +323,7 @@ void Swarm::drain(const std::string& name, const std::function<void()>& done) {
 
 void Swarm::order_checkpoint() {
   for (const auto& [name, node] : nodes) {
-    if (!node.alive || node.stage >= 0) continue;
+    if (!node.alive || node.serves) continue;
     system->spawn([coordinator = node.actors.at(kCoordinator)](caf::event_based_actor* self) {
       self->request(coordinator, kPatience, actors::make_mail(proto::SaveCheckpoint()))
           .then([](const actors::Mail&) {}, [](const caf::error&) {});

@@ -18,6 +18,7 @@
 #include "apps/sim/deterministic_system.h"
 #include "apps/sim/disk.h"
 #include "apps/sim/network.h"
+#include "records/kept_stages.h"
 
 namespace swarm::sim {
 
@@ -65,7 +66,9 @@ class Swarm {
   struct Node {
     NodeId id;
     uint16_t port = 0;
-    int stage = -1;             ///< -1: a trainer node.
+    int stage = -1;  ///< That it serves; -1: a trainer node, or it waits for one.
+    /// Of a peer: outlives its processes.
+    std::shared_ptr<records::KeptStages> serves;
     bool lost_unsaved = false;  ///< It once lost its memory while its disk took nothing, or slowly.
     bool alive = false;
     bool paused = false;
@@ -102,6 +105,7 @@ class Swarm {
   size_t max_join = SIZE_MAX;
   SwarmObserver observer;
 
+  /// `stage`: at first; actors::kAnyStage: none.
   void add_peer(const std::string& name, int stage, const MachineTimes& times = {});
   void add_trainer(const std::string& name);
   /// Starts a node (again): a new identity on the old disk and port.
@@ -110,8 +114,8 @@ class Swarm {
   /// not synced. Returns what became of that. `silently`: see FakeNetwork::kill.
   std::string kill(const std::string& name, bool silently = false);
   /// An actor of its stage, or its trainer, has failed: the supervisor starts that role's actors
-  /// anew. The process, its links and its disk go on.
-  void restart_role(const std::string& name);
+  /// anew. The process, its links and its disk go on. `at_rest`: not from within an actor of the node.
+  void restart_role(const std::string& name, bool at_rest = true);
   /// SIGTERM: the node's roles leave in order; `done` is called when they have, or cannot. The process
   /// goes on until it is killed. Not while paused.
   void drain(const std::string& name, const std::function<void()>& done);
@@ -146,7 +150,7 @@ class Swarm {
   NodeId next_id();
   using StageMaker =
       std::function<Result<std::unique_ptr<tensor::Stage>>(const tensor::StageOptions&)>;
-  actors::NodeOptions node_options(const std::string& name, int stage) const;
+  actors::NodeOptions node_options(const std::string& name) const;
   StageMaker stage_maker(const std::string& name, const Node& node);
   std::vector<Endpoint> join_list(const std::string& name) const;
   void restore_rates(const std::string& name);

@@ -79,6 +79,31 @@ BOOST_AUTO_TEST_CASE(a_wrong_type_says_what_was_expected_and_found) {
   BOOST_TEST(contains(only("[model]\nwidth = 1979-05-27\n").message, "date"));
 }
 
+BOOST_AUTO_TEST_CASE(a_node_may_leave_its_stage_to_the_swarm) {
+  const std::string nodes = kMinimal +
+                            "[model]\nlayers = 2\n[pipeline]\nstages = 2\n[[nodes]]\nname = \"t\"\n"
+                            "trainer = true\n[[nodes]]\nname = \"a\"\nstages = [0]\n"
+                            "[[nodes]]\nname = \"b\"\nstages = ";
+  const std::vector<int32_t> any{actors::kAnyStage};
+  for (const char* text : {"\"auto\"", "[\"auto\"]"}) {
+    const auto e = good(nodes + text + "\n");
+    BOOST_TEST((e.find("b")->stages == any));
+    BOOST_TEST((to_node_options(e, "b", "").stages == any));
+    BOOST_TEST(to_node_options(e, "b", "").training.min_peers == 2u);
+    BOOST_TEST(contains(to_toml(e), "stages = \"auto\""));
+    BOOST_TEST((good(to_toml(e)).find("b")->stages == any));
+  }
+  BOOST_TEST((good(nodes + "[1]\n", {"nodes.b.stages=auto"}).find("b")->stages == any));
+  const auto many = good(nodes + "[1]\n[[nodes]]\nname = \"c\"\nstages = \"auto\"\n");
+  BOOST_TEST(fingerprint(many) == fingerprint(good(nodes + "[1]\n")));
+  BOOST_TEST(bad(nodes + "\"any\"\n")[0].key == "nodes.stages");
+  BOOST_TEST(bad(nodes + "[-1]\n")[0].key == "nodes.stages");
+  // One such node serves one stage.
+  BOOST_TEST(
+      bad(nodes + "\"auto\"\n", {"nodes.a.stages=auto", "training.min_peers_per_stage=2"})[0].key ==
+      "nodes.stages");
+}
+
 BOOST_AUTO_TEST_CASE(a_value_out_of_range_is_refused) {
   BOOST_TEST(contains(only("[model]\nlayers = 0\n").message, "from 1 to 4096"));
   // A slot's stages are the bits of 64: more would end the coordinator.

@@ -154,6 +154,19 @@ BOOST_FIXTURE_TEST_CASE(failures_after_good_service_are_not_in_a_row, Supervised
   BOOST_TEST(latest.begin()->first.life == 3u * actors::kMaxRestarts);  // names never come back
 }
 
+// However often: none of them is a failure, and nothing is waited for.
+BOOST_FIXTURE_TEST_CASE(a_role_that_moves_is_spawned_anew_at_once, Supervised) {
+  for (int i = 1; i <= 2 * actors::kMaxRestarts; ++i) {
+    caf::anon_send_exit(latest.begin()->second, caf::exit_reason::user_shutdown);
+    system.run();
+    BOOST_TEST(spawned == 1 + i);
+    BOOST_TEST(latest.begin()->first.life == static_cast<uint32_t>(i));
+  }
+  BOOST_TEST(!stopped);
+  BOOST_TEST(events->count("actor_failed") == 0u);
+  BOOST_TEST(describe("averager.0.1") == "not_found");  // the group ends as a whole
+}
+
 BOOST_FIXTURE_TEST_CASE(draining_asks_every_role_once_and_ends_the_actors, Supervised) {
   caf::scoped_actor self(*system);
   auto handle = self->request(supervisor, caf::infinite, actors::drain_atom::value);

@@ -94,4 +94,17 @@ BOOST_AUTO_TEST_CASE(a_stage_role_is_five_actors_of_one_place_and_life) {
   swarm.system.run();
 }
 
+BOOST_AUTO_TEST_CASE(a_place_without_a_stage_is_one_actor_that_waits_for_one) {
+  sim::Swarm swarm;
+  swarm.add_peer("a", kAnyStage);
+  swarm.start("a");
+  auto& node = swarm.nodes.at("a");
+  BOOST_TEST(swarm.describe(node.stage_server).find("waits for a stage") == 0u);
+  const auto actors = spawn_stage_role(*node.context, 0, 3);
+  BOOST_TEST(actors.size() == 1u);
+  BOOST_TEST(actors.count(RoleName{Role::kStage, 0, 3}) == 1u);
+  caf::anon_send_exit(actors.begin()->second, caf::exit_reason::kill);
+  swarm.system.run();
+}
+
 BOOST_AUTO_TEST_SUITE_END()

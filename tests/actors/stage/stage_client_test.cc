@@ -8,6 +8,7 @@
 #include "actors/net/errors.h"
 #include "actors/net/local.h"
 #include "apps/sim/deterministic_system.h"
+#include "common/names.h"
 #include "swarm/dht.pb.h"
 #include "tests/support/ids.h"
 
@@ -100,8 +101,8 @@ struct Client {
     record.set_endpoint(endpoint);
     record.set_stage(1);
     for (auto it = records.begin(); it != records.end();)
-      it = it->subkey == id.node.hex() ? records.erase(it) : std::next(it);
-    records.push_back({id.node.hex(), record.SerializeAsString(), version, 4s});
+      it = it->subkey == subkey_of(id) ? records.erase(it) : std::next(it);
+    records.push_back({subkey_of(id), record.SerializeAsString(), version, 4s});
   }
   /// In the owner's own thread, as its handlers would.
   void act(std::function<void()> work) {
@@ -140,6 +141,21 @@ BOOST_FIXTURE_TEST_CASE(a_peer_whose_record_names_its_host_is_none, Client) {
   announce(peer(1), 1);
   announce(peer(2), 1, "far.example:7000");
   start();
+  refresh();
+  BOOST_TEST(client->live_peers() == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_has_taken_its_announcement_back_gets_nothing_new, Client) {
+  announce(peer(1), 1);
+  announce(peer(2), 1);
+  start();
+  refresh();
+  BOOST_TEST(client->live_peers() == 2u);
+  records[0] = {subkey_of(peer(1)), "", 2, 4s};
+  refresh();
+  BOOST_TEST(client->live_peers() == 1u);
+  BOOST_TEST(send(10)[peer(2)] == 10);
+  announce(peer(1), 1);  // as a node of the table that has missed it says
   refresh();
   BOOST_TEST(client->live_peers() == 1u);
 }

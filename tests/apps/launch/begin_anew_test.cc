@@ -6,6 +6,7 @@
 
 #include "apps/launch/run_folder.h"
 #include "apps/launch/timeline.h"
+#include "records/kept_stages.h"
 
 namespace swarm::launch {
 
@@ -54,6 +55,31 @@ BOOST_AUTO_TEST_CASE(a_run_whose_databases_are_gone_is_not_gone_on_with) {
   std::ofstream(folder / "nodes/c/db/CURRENT") << "x";
   fs::remove_all(folder / "nodes/a/db");
   BOOST_TEST(missing_databases(path, experiment) == "");  // b has one
+  fs::remove_all(folder);
+}
+
+BOOST_AUTO_TEST_CASE(the_database_of_a_node_that_has_moved_is_of_both_its_stages) {
+  char path[] = "/tmp/swarm-test-XXXXXX";
+  BOOST_REQUIRE(::mkdtemp(path) != nullptr);
+  const fs::path folder = path;
+  config::Experiment experiment;
+  experiment.base.num_stages = 2;
+  experiment.base.run_id = "one";
+  for (const auto& [name, stage] : {std::pair("a", 0), std::pair("b", actors::kAnyStage)}) {
+    config::NodeSpec node;
+    node.name = name;
+    node.stages = {stage};
+    experiment.nodes.push_back(node);
+    fs::create_directories(folder / "nodes" / name / "db");
+  }
+  std::ofstream(folder / "metrics.jsonl") << "{}\n";
+  std::ofstream(folder / "nodes/a/db/CURRENT") << "x";
+  BOOST_TEST(missing_databases(path, experiment).find("of stage 1 (") != std::string::npos);
+  BOOST_TEST(records::KeptStages(folder / "nodes/a", "one", {0}).move(0, 1).ok());
+  BOOST_TEST(missing_databases(path, experiment) == "");
+  const auto now = as_served(experiment, path);
+  BOOST_TEST(now.nodes[0].stages.at(0) == 1);
+  BOOST_TEST(now.nodes[1].stages.at(0) == actors::kAnyStage);
   fs::remove_all(folder);
 }
 

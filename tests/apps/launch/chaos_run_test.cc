@@ -100,6 +100,20 @@ BOOST_AUTO_TEST_CASE(the_last_peer_of_a_stage_is_spared_even_if_the_schedule_did
   BOOST_TEST((ChaosRun(options).due(1, facts).at(0).kind == Kind::kHit));
 }
 
+// By the file b was left for its stage, and the other stage's only peer was killed.
+BOOST_AUTO_TEST_CASE(the_last_peer_is_found_by_the_stages_that_nodes_serve_now) {
+  auto options = experiment(std::string(kKills) + "targets=[\"peer\"]\n");
+  options.base.num_stages = 2;
+  ChaosFacts facts;
+  BOOST_TEST((ChaosRun(options).due(1, facts).at(0).kind == Kind::kHit));
+  facts.as_served = [&options] {
+    auto now = options;
+    now.nodes[1].stages = {1};
+    return now;
+  };
+  BOOST_TEST((ChaosRun(options).due(1, facts).at(0).kind == Kind::kSpare));
+}
+
 BOOST_AUTO_TEST_CASE(a_node_counts_as_missing_until_it_has_settled) {
   const auto options = experiment(std::string(kKills) + "targets=[\"peer\"]\n");
   ChaosRun run(options);

@@ -277,6 +277,13 @@ BOOST_AUTO_TEST_CASE(a_stage_without_processes_ends_the_run_unless_one_returns) 
   BOOST_TEST(cannot_go_on(e, {"a", "b"}, {0, 1}) == "no trainer process is left");
 }
 
+BOOST_AUTO_TEST_CASE(a_process_that_serves_any_stage_may_serve_the_missing_one) {
+  auto e = two_stages();
+  BOOST_TEST(cannot_go_on(e, {"a", "t"}, {0, 1}) != "");
+  e.nodes[0].stages = {actors::kAnyStage};
+  BOOST_TEST(cannot_go_on(e, {e.nodes[0].name, "t"}, {0, 1}) == "");
+}
+
 BOOST_AUTO_TEST_CASE(preemptions_follow_the_files_entries_and_keep_their_places) {
   auto e = two_stages();
   e.nodes[0].preempt = {{60, 5}, {100, 7}};
