@@ -63,7 +63,7 @@ AuditFold::AuditFold(const AuditRules& rules, FoldedAudit before)
 }
 
 Status AuditFold::take(const std::string& text) {
-  ++sum_.lines;
+  if (++sum_.lines == 1) sum_.first = digest_of(text);
   sum_.digest = mix(sum_.digest ^ digest_of(text));
   if (!parse_object(text)) {
     ++sum_.torn;

@@ -27,9 +27,6 @@ class States {
   void take(const Committed& line) {
     const auto& done = line.record;
     if (done.step >= out_.step) return goes_on(done.held.peer, false);
-    const auto found = last_.find(done.held.peer);
-    if (found != last_.end())  // else its lines before that may be elsewhere
-      records::check_goes_on(done, found->second.record.step, out_.violations);
     last_[done.held.peer] = {{done.held.peer, done.held.node_name, done.stage, done.step + 1,
                               done.checksum, done.history},
                              line.time_s,

@@ -22,7 +22,7 @@ struct Beginning {
   AuditLog before;  ///< Lines of earlier steps in files that have not folded them.
 };
 
-/// Takes the lines of steps before that out of `log`. What is wrong in a peer's own order is told.
+/// Takes the lines of steps before that out of `log`.
 Beginning begin_after_folds(AuditLog& log);
 
 /// Adds to the violations what those lines say by themselves, and commits with their closings where both

@@ -137,6 +137,7 @@ BOOST_AUTO_TEST_CASE(piece_by_piece_it_is_the_same_as_at_once) {
   const auto sum = folded({lines.begin() + 150, lines.end()}, std::get<FoldedAudit>(line->record));
   BOOST_TEST(!sum.violation);
   BOOST_TEST(sum.digest == at_once.digest);
+  BOOST_TEST(sum.first == digest_of(lines.front()));
   BOOST_TEST(sum.lines == at_once.lines);
   BOOST_TEST(sum.slots == at_once.slots);
   BOOST_TEST(sum.committed == at_once.committed);
