@@ -188,9 +188,9 @@ Result<bool> make_room_for_fold(NodeSource& source, const Holdings& holdings,
     const std::string draft = path + ".new";  // fetch_file() goes on with it
     const auto fit = draw(source, *listed, "", draft, 0, fetched);
     if (!fit) return fit.error();
-    const auto theirs = *fit ? read_fold(draft) : std::nullopt;
-    if (!theirs) return corrupt(listed->name + " changed while it was fetched, or is none");
-    if (is_same_file(*ours, *theirs)) {
+    if (!*fit) return corrupt(listed->name + " changed while it was fetched");
+    const auto theirs = read_fold(draft);  // nothing: it is damaged
+    if (theirs && is_same_file(*ours, *theirs)) {
       const bool newer = theirs->lines >= ours->lines;
       if (!newer) std::filesystem::remove(draft, error);
       return newer;

@@ -207,6 +207,13 @@ BOOST_AUTO_TEST_CASE(replicas_that_differ_are_a_violation_unless_one_was_replace
   }
 }
 
+// They were in lines that nobody else has seen.
+BOOST_AUTO_TEST_CASE(events_that_judge_pass_on_from_a_fold_that_is_folded) {
+  const auto inner = folded({line_of(make_event(0, 1, ReplicaReplaced{}))});
+  BOOST_REQUIRE(inner.events.size() == 1u);
+  BOOST_TEST(folded({line_of(inner)}).events == inner.events, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(a_line_that_is_no_audit_line_is_refused) {
   AuditFold fold(kRules);
   BOOST_TEST(!fold.take("{\"kind\":\"closed\"}").ok());
