@@ -79,9 +79,8 @@ void follow_states(const AuditLog& log, Beginning& out) {
 
 template <class Lines>
 void move_before(uint64_t step, Lines& lines, Lines& to) {
-  const auto later =
-      std::stable_partition(lines.begin(), lines.end(),
-                            [&](const auto& line) { return line.record.step < step; });
+  const auto later = std::stable_partition(
+      lines.begin(), lines.end(), [&](const auto& line) { return line.record.step < step; });
   to.assign(std::make_move_iterator(lines.begin()), std::make_move_iterator(later));
   lines.erase(lines.begin(), later);
 }
@@ -160,8 +159,8 @@ void begin_checksums(uint64_t step, const std::map<PeerId, std::map<size_t, Peer
       const auto* state = at->second.before;
       const auto* load = at->second.load;
       if (state != nullptr && state->step == step) {
-        states.emplace_back(
-            commit != nullptr ? kGaveUp : (next == lines.end() ? kEnded : kLoaded), state);
+        states.emplace_back(commit != nullptr ? kGaveUp : (next == lines.end() ? kEnded : kLoaded),
+                            state);
         if (goes_on) went_on.insert({state->stage, state->checksum});
       }
       if (load != nullptr && load->step == step && goes_on)

@@ -344,8 +344,8 @@ BOOST_FIXTURE_TEST_CASE(what_was_kept_stands_in_the_order_in_which_it_was_writte
   write("nodes/m2/audit.jsonl.kept-06", line(9));
   write("nodes/m2/audit.jsonl", line(10));
   BOOST_REQUIRE(merge_records(path).ok());
-  BOOST_TEST(read("audit.jsonl") == line(3) + fold + line(5) + line(6) + line(7) + line(8) +
-                                        line(9) + line(10));
+  BOOST_TEST(read("audit.jsonl") ==
+             line(3) + fold + line(5) + line(6) + line(7) + line(8) + line(9) + line(10));
 }
 
 BOOST_FIXTURE_TEST_CASE(records_of_two_runs_are_not_mixed, Collected) {
