@@ -57,16 +57,21 @@ std::string StateKeeper::Origin::name() const {
 
 void StateKeeper::initialize() {
   if (!context_.deps.mirror) return draw();
-  take(/*any=*/true, [this](Took took) {
+  const auto wait = [this](const std::string& reason, milliseconds pause) {
+    draw_at_s_ = context_.now_s() + std::chrono::duration<double>(pause).count();
+    done_(reason, pause);
+  };
+  if (context_.now_s() < draw_at_s_) return done_("the mirror is asked again soon", kMirrorAgain);
+  take(/*any=*/true, [this, wait](Took took) {
     switch (took) {
       case Took::kNothingThere:
         return draw();
       case Took::kOne:
         return done_("the mirror has snapshots of this run", milliseconds(1'000));
       case Took::kNone:
-        return done_("no snapshot that the mirror has of this run can be taken", kMirrorRetry);
+        return wait("no snapshot that the mirror has of this run can be taken", kMirrorRetry);
       case Took::kFailed:
-        return done_("no run begins while its mirror cannot be listed", kMirrorAgain);
+        return wait("no run begins while its mirror cannot be listed", kMirrorAgain);
     }
   });
 }

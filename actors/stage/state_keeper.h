@@ -114,6 +114,7 @@ class StateKeeper {
   StateLearner learner_;
   SnapshotWriter writer_;
   double look_at_s_ = 0;       ///< When take_another() looks again.
+  double draw_at_s_ = 0;       ///< Before that initialize() does not look, and waits.
   double tell_failure_s_ = 0;  ///< That the mirror fails is told no sooner again.
 };
 

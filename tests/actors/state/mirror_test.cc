@@ -155,6 +155,17 @@ BOOST_FIXTURE_TEST_CASE(no_run_begins_while_its_mirror_cannot_be_listed, Mirrore
   BOOST_TEST(checked == 4);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_mirror_of_which_nothing_can_be_taken_is_asked_once_a_minute, Mirrored) {
+  const std::string run = storage::mirror_folder(folder.path(), "run") + "/";
+  for (const uint32_t stage : {0u, 1u})  // neither file nor damaged
+    fs::create_directories(run + storage::mirror_name({8, stage, 7}));
+  start_peers();
+  system.advance(150s);
+  BOOST_TEST(events->count("initialized") == 0u);
+  BOOST_TEST(events->count("mirror_refused") >= 8u);  // by each peer when it starts, and then
+  BOOST_TEST(events->count("mirror_refused") <= 20u);
+}
+
 // It began at step 0 again, beside its own snapshots.
 BOOST_FIXTURE_TEST_CASE(a_run_waits_for_the_mirror_that_has_its_snapshots, Mirrored) {
   checkpoint.mirror = folder.path() + "/mirror";
