@@ -63,7 +63,7 @@ AuditFold::AuditFold(const AuditRules& rules, FoldedAudit before)
 }
 
 Status AuditFold::take(const std::string& text) {
-  ++sum_.lines;
+  if (++sum_.lines == 1) sum_.first = digest_of(text);
   sum_.digest = mix(sum_.digest ^ digest_of(text));
   if (!parse_object(text)) {
     ++sum_.torn;
@@ -126,6 +126,8 @@ void AuditFold::add(const FoldedAudit& inner) {
   sum_.end = std::max(sum_.end, inner.end);
   for (const auto& peer : inner.peers) peers_[{peer.node_name, peer.stage}] = peer;
   if (inner.violation) tell(*inner.violation);
+  for (const auto& line : inner.events)
+    if (auto event = parse_event(line)) remember(std::move(*event));
 }
 
 void AuditFold::add(const Event& event) {
@@ -133,7 +135,11 @@ void AuditFold::add(const Event& event) {
   if (const auto dropped = event.as<SumDropped>()) sum_.dropped += dropped->slots;
   sum_.recoveries += event.is<Recovered>();
   if (!is_audited(event) || event.is<Recompute>() || event.is<SumDropped>()) return;
-  events_.push_back(event);
+  remember(event);
+}
+
+void AuditFold::remember(Event event) {
+  events_.push_back(std::move(event));
   if (events_.size() > kEvents) forget_event();
 }
 

@@ -51,6 +51,7 @@ class AuditFold {
   void add(const FoldedAudit& inner);
   void add(const Event& event);
   void add(std::monostate) {}
+  void remember(Event event);
   void forget_event();
   void give_up(const CommittedStep& done);
   bool compare(const CommittedStep& done);

@@ -82,6 +82,7 @@ struct FoldedAudit : FoldedCounts {
   uint64_t through = 0;  ///< Number of the last piece (records/segments.h) in it.
   uint64_t end = 0;      ///< Steps before this one: every line is of one of them.
   uint64_t lines = 0;    ///< All of them, from the file's beginning on.
+  uint64_t first = 0;    ///< digest_of() the first one: another file has another. 0: not known.
   uint64_t torn = 0;     ///< Of these: torn at their writer's death, read as nothing.
   uint64_t history = 0;  ///< Of the newest closing; 0: not known.
   uint64_t digest = 0;   ///< Of all lines, in their order.
@@ -97,6 +98,7 @@ struct FoldedAudit : FoldedCounts {
     v("through", through);
     v("end", end);
     v("lines", lines);
+    v.known_hex("first", first);
     v("torn", torn);
     FoldedCounts::fields(v);
     v.known_hex("history", history);

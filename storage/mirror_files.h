@@ -63,6 +63,15 @@ inline Result<std::vector<MirrorFile>> list_mirror(const std::string& folder) {
   return files;
 }
 
+/// The run's. A mirror that is not there is an error: it may be mounted later.
+inline Result<std::vector<MirrorFile>> list_mirror(const std::string& mirror,
+                                                   const std::string& run_id) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(mirror, error))
+    return Error{ErrorCode::kIo, mirror + " is no folder here; is it mounted?"};
+  return list_mirror(mirror_folder(mirror, run_id));
+}
+
 /// Step and history.
 using MirrorPlace = std::pair<uint64_t, uint64_t>;
 using MirrorPlaces = std::set<MirrorPlace, std::greater<>>;  ///< Newest first.

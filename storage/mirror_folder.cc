@@ -51,10 +51,7 @@ MirrorFolder::MirrorFolder(MirrorOptions options)
     : options_(std::move(options)), folder_(mirror_folder(options_.mirror, options_.run_id)) {}
 
 Result<std::vector<MirrorFile>> MirrorFolder::list() const {
-  std::error_code error;
-  if (!fs::is_directory(options_.mirror, error))
-    return Error{ErrorCode::kIo, options_.mirror + " is no folder here; is it mounted?"};
-  return list_mirror(folder_);
+  return list_mirror(options_.mirror, options_.run_id);
 }
 
 std::string MirrorFolder::part_of(const MirrorFile& file) const {

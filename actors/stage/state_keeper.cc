@@ -19,6 +19,8 @@ namespace {
 constexpr milliseconds kLeastLeave{10'000};
 /// A mirror that lists no files in this time hangs: a peer that starts does without.
 constexpr milliseconds kMirrorAnswers{10'000};
+/// Between two looks at a mirror without which no run begins.
+constexpr milliseconds kMirrorAgain{5'000};
 /// The swarm is waited for so long before another snapshot is taken from the mirror.
 constexpr double kPatience_s = 5;
 /// As state_download.cc, which gives up sooner, assumes of a link [bytes/s].
@@ -54,6 +56,27 @@ std::string StateKeeper::Origin::name() const {
 // -- loading
 
 void StateKeeper::initialize() {
+  if (!context_.deps.mirror) return draw();
+  const auto wait = [this](const std::string& reason, milliseconds pause) {
+    draw_at_s_ = context_.now_s() + std::chrono::duration<double>(pause).count();
+    done_(reason, pause);
+  };
+  if (context_.now_s() < draw_at_s_) return done_("the mirror is asked again soon", kMirrorAgain);
+  take(/*any=*/true, [this, wait](Took took) {
+    switch (took) {
+      case Took::kNothingThere:
+        return draw();
+      case Took::kOne:
+        return done_("the mirror has snapshots of this run", milliseconds(1'000));
+      case Took::kNone:
+        return wait("no snapshot that the mirror has of this run can be taken", kMirrorRetry);
+      case Took::kFailed:
+        return wait("no run begins while its mirror cannot be listed", kMirrorAgain);
+    }
+  });
+}
+
+void StateKeeper::draw() {
   context_.device.run<Loaded>(
       [updater = updates_.updater(),
        in_steps = !updates_.states_change()](tensor::Stage& stage) -> Result<Loaded> {
@@ -244,17 +267,21 @@ void StateKeeper::save(SnapshotWriter::Done done) {
                std::move(done));
 }
 
-void StateKeeper::take(bool any, const std::function<void(bool taken)>& then) {
+void StateKeeper::take(bool any, const std::function<void(Took)>& then) {
   const auto failed = [this, then](const caf::error& error) {
-    context_.record(records::MirrorFailed{from_caf(error)});
-    then(false);
+    if (context_.now_s() >= tell_failure_s_) {
+      const std::chrono::duration<double> pause(kMirrorTold);
+      tell_failure_s_ = context_.now_s() + pause.count();
+      context_.record(records::MirrorFailed{from_caf(error)});
+    }
+    then(Took::kFailed);
   };
   const auto taken = [this, then](bool some) {
-    if (!some) return then(false);
-    writer_.list([then] { then(true); });
+    if (!some) return then(Took::kNone);
+    writer_.list([then] { then(Took::kOne); });
   };
   const auto offered = [this, any, then, failed, taken](bool some) {
-    if (!some) return then(false);
+    if (!some) return then(Took::kNothingThere);
     context_.self
         ->request(context_.deps.mirror, writer_.limit(state_bytes()), take_atom::value, any)
         .then(taken, failed);
@@ -266,15 +293,16 @@ void StateKeeper::take(bool any, const std::function<void(bool taken)>& then) {
 void StateKeeper::take_from_mirror(const std::function<void()>& then) {
   if (!context_.deps.mirror) return then();
   look_at_s_ = context_.now_s() + kPatience_s;
-  take(/*any=*/false, [then](bool) { then(); });
+  take(/*any=*/false, [then](Took) { then(); });
 }
 
 void StateKeeper::take_another() {
   if (!context_.deps.mirror || context_.at.has_state || context_.now_s() < look_at_s_) return;
   look_at_s_ = std::numeric_limits<double>::infinity();  // until this is over
-  take(/*any=*/true, [this](bool taken) {
-    look_at_s_ = context_.now_s() + (taken ? 0 : kMirrorRetry.count());
-    if (taken) context_.host->register_peer();
+  take(/*any=*/true, [this](Took took) {
+    const bool one = took == Took::kOne;
+    look_at_s_ = context_.now_s() + (one ? 0 : kMirrorRetry.count());
+    if (one) context_.host->register_peer();
   });
 }
 

@@ -26,7 +26,8 @@ class StateKeeper {
 
   StateKeeper(StageContext& context, StageUpdates& updates, Done done);
 
-  /// A fresh run. No step is begun before its stage can come back to it, so this ends when the
+  /// A fresh run, unless the mirror has snapshots of it or cannot be asked: they are there, whoever lost
+  /// the machines. No step is begun before its stage can come back to it, so this ends when the
   /// first snapshot is durable: were all its peers killed before, the others could never go on.
   void initialize();
   /// One that cannot be read is not offered again.
@@ -90,7 +91,11 @@ class StateKeeper {
     routing::History history{};
   };
 
+  /// What came of looking at the mirror.
+  enum class Took { kOne, kNone, kNothingThere, kFailed };
+
   uint64_t state_bytes() const;
+  void draw();
   void learned(const StateLearner::Learned& state);
   void load(const Buffer& state, const Origin& origin);
   void loaded(const Loaded& state, const Origin& origin);
@@ -100,7 +105,7 @@ class StateKeeper {
   std::function<Result<FrozenState>(tensor::Stage&)> freeze_job() const;
   Result<FrozenState> still_here(Result<FrozenState> frozen) const;
   void copy(SnapshotWriter::Frozen done);
-  void take(bool any, const std::function<void(bool taken)>& then);
+  void take(bool any, const std::function<void(Took)>& then);
 
   StageContext& context_;
   StageUpdates& updates_;
@@ -108,7 +113,9 @@ class StateKeeper {
   routing::ToldState told_;
   StateLearner learner_;
   SnapshotWriter writer_;
-  double look_at_s_ = 0;  ///< When take_another() looks again.
+  double look_at_s_ = 0;       ///< When take_another() looks again.
+  double draw_at_s_ = 0;       ///< Before that initialize() does not look, and waits.
+  double tell_failure_s_ = 0;  ///< That the mirror fails is told no sooner again.
 };
 
 }  // namespace swarm::actors

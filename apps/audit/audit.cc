@@ -280,32 +280,13 @@ class Auditor {
       }
       report_.totals.checksums += commits.size() > 1;
     }
-    begin_checksums();
+    if (begin_.step > 0)
+      begin_checksums(
+          begin_.step, peers_, [this](const CommittedStep& done) { return in_history(done); },
+          report_);
     for (const Loaded& line : log_.loaded)  // what everything began with
       if (line.record.step == begin_.step)
         report_.checksums.emplace(StageStep(line.record.stage, begin_.step), line.record.checksum);
-  }
-
-  /// What the first step that counts began with, after a fold: states to which the history's update was
-  /// added; else states that nobody says were given up.
-  void begin_checksums() {
-    std::vector<const records::FoldedAudit::Peer*> unused;
-    for (const auto& [peer, lines] : peers_)
-      for (auto at = lines.begin(); at != lines.end(); ++at) {
-        const auto* state = at->second.before;
-        if (state == nullptr || state->step != begin_.step) continue;
-        const auto next = std::next(at);
-        const auto* done = next != lines.end() ? next->second.commit : nullptr;
-        const StageStep key(state->stage, state->step);
-        if (done == nullptr)
-          unused.push_back(state);
-        else if (in_history(*done))
-          report_.checksums.emplace(key, state->checksum);
-        else
-          report_.given_up_checksums[key].insert(state->checksum);
-      }
-    for (const auto* state : unused)
-      report_.checksums.emplace(StageStep(state->stage, state->step), state->checksum);
   }
 
   void count() {
@@ -343,13 +324,14 @@ class Auditor {
 }  // namespace
 
 AuditReport audit(AuditLog log, AuditContext context) {
-  const Beginning begin = begin_after_folds(log);
+  Beginning begin = begin_after_folds(log);
   std::set<std::string> known;
   if (!log.events.empty())
     for (const Event& event : context.events)
       if (records::is_audited(event)) known.insert(to_json(event));
   for (Event& event : log.events)  // those that events.jsonl has given up
     if (known.insert(to_json(event)).second) context.events.push_back(std::move(event));
+  check_before(context, begin);
   return Auditor(log, context, begin).run();
 }
 

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
+#include <utility>
+
+#include "apps/audit/closings.h"
 
 namespace swarm::launch {
 namespace {
@@ -22,23 +26,20 @@ class States {
   }
   void take(const Committed& line) {
     const auto& done = line.record;
-    if (done.step < out_.step)
-      last_[done.held.peer] = {{done.held.peer, done.held.node_name, done.stage, done.step + 1,
-                                done.checksum, done.history},
-                               line.time_s,
-                               line.line};
-    else
-      goes_on(done.held.peer, false);
+    if (done.step >= out_.step) return goes_on(done.held.peer, false);
+    last_[done.held.peer] = {{done.held.peer, done.held.node_name, done.stage, done.step + 1,
+                              done.checksum, done.history},
+                             line.time_s,
+                             line.line};
   }
   void take(const Loaded& line) {
     const auto& load = line.record;
+    goes_on(load.peer, true);
     if (load.step < out_.step)
       last_[load.peer] = {
           {load.peer, load.node_name, load.stage, load.step, load.checksum, load.history},
           line.time_s,
           line.line};
-    else
-      goes_on(load.peer, true);
   }
   void end() {
     while (!last_.empty()) goes_on(PeerId(last_.begin()->first), true);
@@ -77,10 +78,11 @@ void follow_states(const AuditLog& log, Beginning& out) {
 }
 
 template <class Lines>
-void remove_before(uint64_t step, Lines& lines) {
-  lines.erase(std::remove_if(lines.begin(), lines.end(),
-                             [&](const auto& line) { return line.record.step < step; }),
-              lines.end());
+void move_before(uint64_t step, Lines& lines, Lines& to) {
+  const auto later = std::stable_partition(
+      lines.begin(), lines.end(), [&](const auto& line) { return line.record.step < step; });
+  to.assign(std::make_move_iterator(lines.begin()), std::make_move_iterator(later));
+  lines.erase(lines.begin(), later);
 }
 
 std::string name_of(const std::string& node) { return node.empty() ? "the run's file" : node; }
@@ -124,10 +126,63 @@ Beginning begin_after_folds(AuditLog& log) {
         "and committed, and that replicas on different nodes were equal",
         out.step));
   follow_states(log, out);
-  remove_before(out.step, log.closed);
-  remove_before(out.step, log.committed);
-  remove_before(out.step, log.loaded);
+  move_before(out.step, log.closed, out.before.closed);
+  move_before(out.step, log.committed, out.before.committed);
+  move_before(out.step, log.loaded, out.before.loaded);
   return out;
+}
+
+void check_before(const AuditContext& context, Beginning& begin) {
+  auto& found = begin.violations;
+  const Closings closings(begin.before, context, found);
+  for (const Closed* line : closings.in_order()) {
+    records::check_numbers(line->record, context.rules(), found);
+    for (size_t stage = 0; stage < line->record.stages.size(); ++stage)
+      records::check_matrix(line->record, stage, context.rules(), found);
+  }
+  for (const Committed& line : begin.before.committed)
+    if (const Closed* closed = closings.find_round(line.record))
+      records::check_member(line.record, closed->record, found);
+}
+
+void begin_checksums(uint64_t step, const std::map<PeerId, std::map<size_t, PeerLine>>& peers,
+                     const std::function<bool(const records::CommittedStep&)>& in_history,
+                     AuditReport& report) {
+  enum Then { kWentOn, kEnded, kLoaded, kGaveUp };  // the first that there is decides
+  std::vector<std::pair<Then, const FoldedAudit::Peer*>> states;
+  std::set<std::pair<uint32_t, uint64_t>> went_on;  // stage, checksum
+  for (const auto& [peer, lines] : peers)
+    for (auto at = lines.begin(); at != lines.end(); ++at) {
+      const auto next = std::next(at);
+      const auto* commit = next != lines.end() ? next->second.commit : nullptr;
+      const bool goes_on = commit != nullptr && in_history(*commit);
+      const auto* state = at->second.before;
+      const auto* load = at->second.load;
+      if (state != nullptr && state->step == step) {
+        states.emplace_back(commit != nullptr ? kGaveUp : (next == lines.end() ? kEnded : kLoaded),
+                            state);
+        if (goes_on) went_on.insert({state->stage, state->checksum});
+      }
+      if (load != nullptr && load->step == step && goes_on)
+        went_on.insert({load->stage, load->checksum});
+    }
+  for (auto& [then, state] : states)
+    if (went_on.count({state->stage, state->checksum}) > 0) then = kWentOn;
+  std::stable_sort(states.begin(), states.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::map<uint32_t, std::pair<Then, const FoldedAudit::Peer*>> chosen;  // by stage
+  for (const auto& [then, state] : states) {
+    const StageStep key(state->stage, step);
+    if (then != kGaveUp) {
+      const auto& [how, first] = chosen.emplace(state->stage, std::pair(then, state)).first->second;
+      report.checksums.emplace(key, first->checksum);
+      const bool other =
+          how == kWentOn && (state->history == 0 || state->history != first->history);
+      if (state->checksum == first->checksum || then == kWentOn || (then == kEnded && !other))
+        continue;
+    }
+    report.given_up_checksums[key].insert(state->checksum);
+  }
 }
 
 }  // namespace swarm::launch

@@ -7,19 +7,25 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "common/hex.h"
 #include "common/names.h"
+#include "records/audit.h"
 #include "records/durable.h"
 #include "records/files.h"
 #include "records/node_files.h"
+#include "records/segments.h"
 #include "storage/file_digest.h"
 
 namespace swarm::launch {
 namespace {
 
+constexpr const char* kAudit = "audit.jsonl";
+constexpr const char* kFold = "audit-folded.jsonl";
 constexpr uint32_t kKeptSnapshots = 1'000;  // collecting prunes nothing
 
 Error corrupt(std::string why) { return {ErrorCode::kCorruptCheckpoint, std::move(why)}; }
@@ -87,16 +93,23 @@ Result<bool> draw(NodeSource& source, const HeldFile& file, const std::string& b
   return false;
 }
 
+Status keep(const std::string& path, uint64_t digest) {
+  const std::string kept = path + records::kKeptMark + hex(digest);
+  if (std::rename(path.c_str(), kept.c_str()) != 0)
+    return Error{ErrorCode::kIo, "cannot keep " + path};
+  return {};
+}
+Status keep(const std::string& path) {
+  return keep(path, storage::file_digest(path, size_of(path)).value_or(0));
+}
+
 /// What is at `path` is not the beginning of the file that comes instead: its lines are kept.
 Status keep_lines(const std::string& path, const std::string& next, bool piece) {
   const auto old = piece ? Result<uint64_t>(size_of(path)) : records::whole_lines_bytes(path);
   if (!old) return old.error();
   const auto digest = storage::file_digest(path, *old);
   if (*old == 0 || (digest && digest == storage::file_digest(next, *old))) return {};
-  const std::string kept = path + records::kKeptMark + hex(digest.value_or(0));
-  if (std::rename(path.c_str(), kept.c_str()) != 0)
-    return Error{ErrorCode::kIo, "cannot keep " + path};
-  return {};
+  return keep(path, digest.value_or(0));
 }
 
 /// The rest of a file that grows, if what is here is its beginning.
@@ -145,15 +158,63 @@ Status fetch_file(NodeSource& source, const HeldFile& file, const std::string& f
   return {};
 }
 
+/// Nothing for what is none.
+std::optional<records::FoldedAudit> read_fold(const std::string& path) {
+  const auto text = records::read_file(path);
+  if (!text) return std::nullopt;
+  auto line = records::parse_audit_line(text->substr(0, text->find('\n')));
+  auto* fold = line ? std::get_if<records::FoldedAudit>(&line->record) : nullptr;
+  return fold != nullptr ? std::optional(std::move(*fold)) : std::nullopt;
+}
+
+/// What `ours` came from is what a node has: it has folded more since, or less as far as `theirs` knows.
+bool is_same_file(const records::FoldedAudit& ours, const records::FoldedAudit& theirs) {
+  if (ours.first != 0 && theirs.first != 0) return ours.first == theirs.first;
+  return theirs.lines >= ours.lines;
+}
+
+/// What is here of the audit's oldest pieces would hide those of a node that has begun its audit anew:
+/// then it is kept, and so are the pieces behind it. False: the node's is of the same file, and older.
+Result<bool> make_room_for_fold(NodeSource& source, const Holdings& holdings,
+                                const std::string& folder, Fetched& fetched) {
+  const std::string audit = folder + "/" + kAudit, path = folder + "/" + kFold;
+  std::error_code error;
+  const auto ours = read_fold(path);
+  if (!ours) return true;
+  const auto listed = std::find_if(holdings.files.begin(), holdings.files.end(),
+                                   [](const HeldFile& file) { return file.name == kFold; });
+  if (listed != holdings.files.end()) {
+    if (holds(path, *listed, false)) return true;
+    const std::string draft = path + ".new";  // fetch_file() goes on with it
+    const auto fit = draw(source, *listed, "", draft, 0, fetched);
+    if (!fit) return fit.error();
+    if (!*fit) return corrupt(listed->name + " changed while it was fetched");
+    const auto theirs = read_fold(draft);  // nothing: it is damaged
+    if (theirs && is_same_file(*ours, *theirs)) {
+      const bool newer = theirs->lines >= ours->lines;
+      if (!newer) std::filesystem::remove(draft, error);
+      return newer;
+    }
+  }
+  for (const auto& piece : records::void_pieces_of(audit)) std::filesystem::remove(piece, error);
+  for (const auto& piece : records::segments_of(audit))
+    if (auto kept = keep(piece.path); !kept) return kept.error();
+  if (auto kept = keep(path); !kept) return kept.error();
+  return true;
+}
+
 }  // namespace
 
 Result<Fetched> fetch_records(NodeSource& source, const Holdings& holdings,
                               const std::string& node_folder) {
   Fetched fetched;
   if (auto made = make_folder(node_folder); !made) return made.error();
+  const auto takes_fold = make_room_for_fold(source, holdings, node_folder, fetched);
+  if (!takes_fold) return takes_fold.error();
   for (const auto& file : holdings.files) {
     if (records::find_node_file(file.name) == nullptr)
       return Error{ErrorCode::kInvalidArgument, "the node names a file that is no record"};
+    if (file.name == kFold && !*takes_fold) continue;
     if (auto done = fetch_file(source, file, node_folder, fetched); !done) return done.error();
   }
   if (auto there = records::sync_to_disk(node_folder); !there) return there.error();

@@ -5,17 +5,21 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <tuple>
 #include <utility>
+#include <variant>
 
-#include "apps/launch/audit_merge.h"
+#include "apps/launch/line_counts.h"
 #include "apps/launch/line_tail.h"
 #include "apps/launch/run_state.h"
 #include "apps/launch/summary.h"
 #include "config/experiment.h"
+#include "records/audit.h"
 #include "records/files.h"
 #include "records/metrics.h"
 #include "records/node_files.h"
 #include "records/segments.h"
+#include "records/value.h"
 #include "records/zstd_file.h"
 
 namespace swarm::launch {
@@ -37,23 +41,6 @@ std::vector<std::string> nodes_in(const std::string& folder) {
   return names;
 }
 
-/// What was kept of a node's file, or of a piece of it, that the node began anew.
-std::vector<std::string> kept_of(const std::string& path) {
-  const auto at = std::filesystem::path(path);
-  const std::string file = at.filename().string();
-  std::vector<std::string> kept;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(at.parent_path(), error)) {
-    const std::string name = entry.path().filename().string();
-    const size_t mark = name.find(records::kKeptMark);
-    const std::string of = name.substr(0, mark);
-    if (mark != name.npos && (of == file || records::segment_of(file, of)))
-      kept.push_back(entry.path().string());
-  }
-  std::sort(kept.begin(), kept.end());
-  return kept;
-}
-
 Status each_kept_line(const std::string& path, const LineTail::Take& take) {
   if (path.find(std::string(".zst") + records::kKeptMark) == path.npos)
     return LineTail(path, kMaxAuditLine).each(take);
@@ -63,26 +50,75 @@ Status each_kept_line(const std::string& path, const LineTail::Take& take) {
   });
 }
 
-/// Passes on the lines of a node's file; a line that stands in several files as often as in the one
-/// that has it most. Says what of it cannot be read.
+/// When it was written; of a line that stands for folded ones, the last of these.
+double time_of(const std::string& line) {
+  double time_s = 0;
+  const auto audit = records::parse_audit_line(line);
+  const auto* fold = audit ? std::get_if<records::FoldedAudit>(&audit->record) : nullptr;
+  if (fold != nullptr) {
+    for (const auto& writer : fold->writers) time_s = std::max(time_s, writer.time_s);
+    return time_s;
+  }
+  const auto object = records::parse_object(line);
+  const auto* value = object ? records::find(*object, "time") : nullptr;
+  return value != nullptr ? value->number().value_or(0) : 0;
+}
+
+/// What was kept when a node began its file anew: of the file, of a piece of it, or what its oldest
+/// pieces came to.
+struct Kept {
+  std::string path;
+  double time_s = 0;  ///< Of its first line.
+  LineCounts lines;   ///< That the node's file has not.
+};
+
+/// By time: lines of a life stand behind those of the one before.
+std::vector<Kept> kept_of(const std::string& path) {
+  const auto at = std::filesystem::path(path);
+  const std::string file = at.filename().string();
+  std::vector<Kept> all;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(at.parent_path(), error)) {
+    const std::string name = entry.path().filename().string();
+    const size_t mark = name.find(records::kKeptMark);
+    const std::string of = name.substr(0, mark);
+    if (mark == name.npos) continue;
+    if (of == file || of == records::folded_name(file) || records::segment_of(file, of))
+      all.push_back({entry.path().string(), 0, {}});
+  }
+  for (Kept& kept : all) {
+    bool first = true;
+    static_cast<void>(each_kept_line(kept.path, [&](const std::string& line) {
+      if (std::exchange(first, false)) kept.time_s = time_of(line);
+      kept.lines.add(line);
+    }));
+  }
+  std::sort(all.begin(), all.end(), [](const Kept& a, const Kept& b) {
+    return std::tie(a.time_s, a.path) < std::tie(b.time_s, b.path);
+  });
+  if (!all.empty())
+    static_cast<void>(LineTail(path, kMaxAuditLine).each([&](const std::string& line) {
+      for (Kept& kept : all) kept.lines.remove(line);
+    }));
+  return all;
+}
+
+/// Passes on the lines of a node's file, behind those that were kept and are not in it; a line that stands
+/// in several files as often as in the one that has it most. Says what of it cannot be read.
 template <class Take>
 Status each_line(const std::string& path, Take take) {
-  AuditMerge passed;
+  LineCounts passed;
   Status all_read;
-  for (const auto& kept : kept_of(path)) {
-    AuditMerge earlier = passed;
-    const Status read = each_kept_line(kept, [&](std::string line) {
-      const auto verdict = earlier.take(line);
-      if (verdict == AuditMerge::Verdict::kMergedBefore) return;
-      passed.remember(line);
-      take(std::move(line), verdict);
+  for (Kept& kept : kept_of(path)) {
+    LineCounts earlier = passed;
+    const Status read = each_kept_line(kept.path, [&](std::string line) {
+      if (!kept.lines.remove(line) || earlier.remove(line)) return;
+      passed.add(line);
+      take(std::move(line));
     });
     if (!read) all_read = read;
   }
-  const Status read = LineTail(path, kMaxAuditLine).each([&](std::string line) {
-    const auto verdict = passed.take(line);
-    if (verdict != AuditMerge::Verdict::kMergedBefore) take(std::move(line), verdict);
-  });
+  const Status read = LineTail(path, kMaxAuditLine).each(take);
   return read || read.code() == ErrorCode::kNotFound ? all_read : read;
 }
 
@@ -150,7 +186,7 @@ class Merge {
   std::vector<Timed> lines_by_time(const char* file, TimeOf time_of) {
     std::vector<Timed> lines;
     for (const auto& node : nodes_)
-      each_line_of(node, file, [&](std::string line, AuditMerge::Verdict) {
+      each_line_of(node, file, [&](std::string line) {
         const std::optional<double> time_s = time_of(line);
         if (time_s)
           lines.emplace_back(*time_s, std::move(line));
@@ -189,8 +225,8 @@ class Merge {
   Status merge_audit() {
     return records::write_atomically(folder_ + "/audit.jsonl", [&](std::ostream& to) {
       for (const auto& node : nodes_)
-        each_line_of(node, "audit.jsonl", [&](std::string line, AuditMerge::Verdict verdict) {
-          if (verdict == AuditMerge::Verdict::kNew)
+        each_line_of(node, "audit.jsonl", [&](const std::string& line) {
+          if (records::parse_object(line))
             to << line << '\n';
           else
             out_.notes.push_back(node + ": a damaged line of audit.jsonl is left out");

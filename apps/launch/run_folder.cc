@@ -34,9 +34,19 @@ std::string utc_now() {
   return buffer;
 }
 
+/// No run begins without its mirror, and none begins anew while its snapshots may come back.
+Status check_mirror(const config::Experiment& experiment) {
+  const auto& mirror = experiment.base.checkpoint.mirror;
+  if (mirror.empty()) return {};
+  const auto files = storage::list_mirror(mirror, experiment.base.run_id);
+  if (files) return {};
+  return Error{ErrorCode::kIo, "cannot look at checkpoint.mirror: " + files.error().detail};
+}
+
 }  // namespace
 
 Result<std::string> make_run_folder(config::Experiment& experiment) {
+  if (auto there = check_mirror(experiment); !there) return there.error();
   const std::string parent = experiment.run.folder + "/" + experiment.run.name;
   std::error_code error;
   std::filesystem::create_directories(parent, error);
@@ -106,7 +116,7 @@ std::string missing_databases(const std::string& folder, const config::Experimen
     left.insert(now.begin(), now.end());
   }
   const auto& mirror = experiment.base.checkpoint.mirror;
-  const auto files = storage::list_mirror(storage::mirror_folder(mirror, experiment.base.run_id));
+  const auto files = storage::list_mirror(mirror, experiment.base.run_id);
   const auto num_stages = static_cast<uint32_t>(experiment.base.num_stages);
   if (!mirror.empty() && files && !storage::complete_places(*files, num_stages).empty()) return "";
   std::string missing;
@@ -114,10 +124,13 @@ std::string missing_databases(const std::string& folder, const config::Experimen
   for (const int32_t stage : stages)
     if (left.count(stage) == 0) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", stage);
   if (missing.empty()) return "";
+  const std::string lost = fmt::format("no node has a database of stage {} (nodes/*/db)", missing);
+  if (!mirror.empty() && !files)
+    return lost + ", and checkpoint.mirror cannot be looked at: " + files.error().detail;
   return fmt::format(
-      "no node has a database of stage {} (nodes/*/db): there is nothing to go on from; put them "
-      "back, or begin anew with: swarm run --restart {}",
-      missing, folder);
+      "{}: there is nothing to go on from; put them back, or begin anew with: swarm run --restart "
+      "{}",
+      lost, folder);
 }
 
 Result<std::string> set_history_aside(const std::string& folder) {
@@ -141,16 +154,12 @@ Result<std::string> set_history_aside(const std::string& folder) {
 
 Status set_mirror_aside(const config::Experiment& experiment) {
   const auto& mirror = experiment.base.checkpoint.mirror;
+  if (mirror.empty()) return {};
+  if (auto there = check_mirror(experiment); !there) return there;
   const std::string folder = storage::mirror_folder(mirror, experiment.base.run_id);
   std::error_code error;
-  if (mirror.empty()) return {};
-  const bool there = std::filesystem::exists(folder, error);
-  // A mirror that is not mounted now and is later would bring the old run back.
-  if (error || !std::filesystem::is_directory(mirror, error))
-    return Error{ErrorCode::kIo, "cannot look at checkpoint.mirror " + mirror +
-                                     ", whose snapshots are to be moved aside: is it mounted?"};
-  if (!there) return {};
-  std::filesystem::rename(folder, folder + ".before-" + utc_now(), error);
+  const bool exists = std::filesystem::exists(folder, error);
+  if (exists) std::filesystem::rename(folder, folder + ".before-" + utc_now(), error);
   if (error) return Error{ErrorCode::kIo, "cannot move " + folder + ": " + error.message()};
   return {};
 }

@@ -12,7 +12,7 @@
 namespace swarm::launch {
 
 /// Makes FOLDER/NAME/TIME (UTC; "-2" and so on if taken), gives the run its id, writes config.toml.
-/// Errors: kIo.
+/// Errors: kIo (also: its mirror is not there or cannot be listed).
 Result<std::string> make_run_folder(config::Experiment& experiment);
 
 /// Whether make_run_folder() has made it. Errors: kNotFound.
@@ -34,7 +34,7 @@ std::string missing_databases(const std::string& folder, const config::Experimen
 Result<std::string> set_history_aside(const std::string& folder);
 
 /// The files that the mirror has of the run make room for those of a run that begins anew under its id.
-/// Errors: kIo.
+/// Errors: kIo (also: the mirror is not there or cannot be listed).
 Status set_mirror_aside(const config::Experiment& experiment);
 
 /// What a node says of itself once it listens: <node folder>/node.json.

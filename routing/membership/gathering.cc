@@ -44,6 +44,11 @@ bool one_behind(const PeerFacts& peer, const NewestCommit& newest) {
   return peer.has_state && peer.step + 1 == newest.step && peer.has_average;
 }
 
+bool has_later_snapshot(const PeerSupply& peer) {
+  return std::any_of(peer.snapshots.begin(), peer.snapshots.end(),
+                     [](Step step) { return step > Step(0); });
+}
+
 }  // namespace
 
 Orders Gathering::begin(const std::string& reason, std::optional<Step> applied, Time now) {
@@ -299,9 +304,14 @@ Verdict Gathering::load_verdict(const PeerFacts& peer, const RecoveryAction& act
   verdict.step = action.step;
   verdict.open_step = plan_->step;
   switch (action.kind) {
-    case Kind::kInitialise:
-      verdict.kind = Verdict::Kind::kInitialise;
+    case Kind::kInitialise: {
+      const Supplies supplies = possible_supplies();
+      if (std::none_of(supplies.begin(), supplies.end(), has_later_snapshot))
+        verdict.kind = Verdict::Kind::kInitialise;
+      else
+        plan_.reset();  // somebody has found one since, in the mirror: nothing begins at step 0
       break;
+    }
     case Kind::kRestoreOwn:
       if (std::count(peer.snapshots.begin(), peer.snapshots.end(), action.step) != 0)
         verdict.kind = Verdict::Kind::kRestoreOwn;

@@ -137,6 +137,7 @@ BOOST_AUTO_TEST_CASE(piece_by_piece_it_is_the_same_as_at_once) {
   const auto sum = folded({lines.begin() + 150, lines.end()}, std::get<FoldedAudit>(line->record));
   BOOST_TEST(!sum.violation);
   BOOST_TEST(sum.digest == at_once.digest);
+  BOOST_TEST(sum.first == digest_of(lines.front()));
   BOOST_TEST(sum.lines == at_once.lines);
   BOOST_TEST(sum.slots == at_once.slots);
   BOOST_TEST(sum.committed == at_once.committed);
@@ -204,6 +205,13 @@ BOOST_AUTO_TEST_CASE(replicas_that_differ_are_a_violation_unless_one_was_replace
     BOOST_TEST(sum.violation.has_value() == !repaired);
     BOOST_TEST(sum.torn == 1100u);
   }
+}
+
+// They were in lines that nobody else has seen.
+BOOST_AUTO_TEST_CASE(events_that_judge_pass_on_from_a_fold_that_is_folded) {
+  const auto inner = folded({line_of(make_event(0, 1, ReplicaReplaced{}))});
+  BOOST_REQUIRE(inner.events.size() == 1u);
+  BOOST_TEST(folded({line_of(inner)}).events == inner.events, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_line_that_is_no_audit_line_is_refused) {

@@ -192,7 +192,9 @@ BOOST_AUTO_TEST_CASE(a_mirror_that_is_not_there_or_takes_nothing_says_so) {
   BOOST_TEST((none.list().code() == ErrorCode::kIo));
   BOOST_TEST((none.write(at(20, 0), testing::content(1, 4)).code() == ErrorCode::kIo));
   BOOST_TEST(!fs::exists(path() + "/none"));
-  fs::create_directories(path_of(at(20, 0)) + ".part-a");  // nothing can be written there
+  BOOST_TEST((list_mirror(path() + "/none", "run-1").code() == ErrorCode::kIo));
+  BOOST_TEST(list_mirror(path(), "run-1").value().empty());  // of a run that has none yet
+  fs::create_directories(path_of(at(20, 0)) + ".part-a");    // nothing can be written there
   BOOST_TEST((of("a").write(at(20, 0), testing::content(1, 4)).code() == ErrorCode::kIo));
   BOOST_TEST(of("a").list().value().empty());
 }

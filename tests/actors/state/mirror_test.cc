@@ -117,9 +117,11 @@ BOOST_FIXTURE_TEST_CASE(who_has_its_own_snapshots_takes_nothing, Mirrored) {
 }
 
 BOOST_FIXTURE_TEST_CASE(a_mirror_that_takes_nothing_is_told_and_stops_nobody, Mirrored) {
-  fs::create_directory(folder.path() + "/none");
-  checkpoint.mirror = folder.path() + "/none/mirror";
+  checkpoint.mirror = folder.path() + "/mirror";
+  fs::create_directory(checkpoint.mirror);
   start_peers();
+  BOOST_REQUIRE(closes(1));
+  fs::remove_all(checkpoint.mirror);
   BOOST_TEST(run_to_end(3600s));
   const size_t told = events->count("mirror_failed");
   BOOST_TEST(told >= 4u);  // by each peer
@@ -129,14 +131,60 @@ BOOST_FIXTURE_TEST_CASE(a_mirror_that_takes_nothing_is_told_and_stops_nobody, Mi
 
 BOOST_FIXTURE_TEST_CASE(a_mirror_that_comes_back_is_written_again, Mirrored) {
   const std::string run = storage::mirror_folder(folder.path(), "run");
-  std::ofstream(run) << "no folder";
   start_peers();
+  BOOST_REQUIRE(closes(1));
+  fs::remove_all(run);
+  std::ofstream(run) << "no folder";
   BOOST_REQUIRE(closes(5));
   BOOST_TEST(events->count("mirror_failed") > 0u);
   fs::remove(run);
   BOOST_TEST(run_to_end(3600s));
   system.advance(actors::kMirrorRetry + 1s);
   BOOST_TEST(newest().step == 40u);
+}
+
+BOOST_FIXTURE_TEST_CASE(no_run_begins_while_its_mirror_cannot_be_listed, Mirrored) {
+  checkpoint.mirror = folder.path() + "/mirror";
+  start_peers();
+  system.advance(120s);
+  BOOST_TEST(events->count("initialized") == 0u);
+  BOOST_TEST(events->count("mirror_failed") == 4u);  // each peer, once
+  fs::create_directory(checkpoint.mirror);
+  BOOST_TEST(run_to_end(3600s));
+  BOOST_TEST(check_parameters() == "");
+  BOOST_TEST(checked == 4);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_mirror_of_which_nothing_can_be_taken_is_asked_once_a_minute, Mirrored) {
+  const std::string run = storage::mirror_folder(folder.path(), "run") + "/";
+  for (const uint32_t stage : {0u, 1u})  // neither file nor damaged
+    fs::create_directories(run + storage::mirror_name({8, stage, 7}));
+  start_peers();
+  system.advance(150s);
+  BOOST_TEST(events->count("initialized") == 0u);
+  BOOST_TEST(events->count("mirror_refused") >= 8u);  // by each peer when it starts, and then
+  BOOST_TEST(events->count("mirror_refused") <= 20u);
+}
+
+// It began at step 0 again, beside its own snapshots.
+BOOST_FIXTURE_TEST_CASE(a_run_waits_for_the_mirror_that_has_its_snapshots, Mirrored) {
+  checkpoint.mirror = folder.path() + "/mirror";
+  fs::create_directory(checkpoint.mirror);
+  start_peers();
+  BOOST_REQUIRE(closes(11));
+  lose_everything();
+  const auto files = storage::list_mirror(checkpoint.mirror, "run").value();
+  const auto from = storage::complete_files(files, 0, 2).at(0);
+  fs::rename(checkpoint.mirror, checkpoint.mirror + ".unmounted");
+  begin_again();
+  system.advance(60s);
+  BOOST_TEST(events->count("restored") == 0u);
+  fs::rename(checkpoint.mirror + ".unmounted", checkpoint.mirror);
+  BOOST_TEST(run_to_end(3600s));
+  BOOST_TEST(restored().count(static_cast<int64_t>(from.step)) == 1u);
+  BOOST_TEST(events->count("initialized") == 0u);
+  BOOST_TEST(check_parameters() == "");
+  BOOST_TEST(checked == 4);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,6 @@
 #include "apps/audit/folded.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <functional>
 #include <map>
@@ -86,6 +87,86 @@ BOOST_AUTO_TEST_CASE(a_violation_that_was_folded_is_told) {
   BOOST_TEST(contains(some.violation(),
                       "coordinator, found when its lines were folded: step 0: the "
                       "sum was divided by 6 samples"));
+}
+
+BOOST_AUTO_TEST_CASE(earlier_lines_that_no_fold_has_judged_are_checked) {
+  Story story;
+  story.context.steps = 10;
+  for (uint64_t step = 0; step < 10; ++step)
+    story.commit_all(ClosedStep(story.close(step, 1 + step)));
+  story.event(records::RunFinished{});
+  const auto some = folded(story, {{"s0-a", 6}});
+  BOOST_TEST(some.violation() == "");
+  auto wrong = some;
+  wrong.log.closed[2].record.samples = 6;
+  BOOST_TEST(contains(wrong.violation(), "step 2: the sum was divided by 6 samples"));
+  wrong = some;
+  wrong.log.closed[3].record.stages[1].members[1].slots = {2};
+  BOOST_TEST(contains(wrong.violation(), "step 3, stage 1: slot 3 is counted nowhere"));
+  wrong = some;
+  for (auto& line : wrong.log.committed)
+    if (line.record.step == 4 && line.record.held.node_name == "s1-b") ++line.record.digest;
+  BOOST_TEST(contains(wrong.violation(), "step 4, stage 1: s1-b"));
+  BOOST_TEST(contains(wrong.violation(), "applied the average"));
+}
+
+/// Five steps, of which a recovery gives up the last three; s1-a dies, and goes on in a life of its own.
+Story died_before_a_recovery() {
+  Story story;
+  story.context.steps = 6;
+  for (uint64_t step = 0; step < 5; ++step)
+    story.commit_all(ClosedStep(story.close(step, 1 + step)));
+  story.event(records::Recovered{}, 2);
+  story.time += 10;
+  const size_t before = story.log.lines;
+  for (uint32_t stage = 0; stage < kStages; ++stage)
+    for (int replica = 0; replica < 2; ++replica)
+      story.load(stage, replica, 2, Story::checksum_after(story.log.closed[1].record, stage),
+                 "own_snapshot");
+  for (uint64_t step = 2; step < 6; ++step)
+    story.commit_all(ClosedStep(story.close(step, 11 + step)));
+  story.event(records::RunFinished{});
+  const auto rename = [](PeerId& peer) {
+    if (peer == peer_of(1, 0)) peer = peer_of(1, 0, 1);
+  };
+  for (auto& line : story.log.closed)
+    if (line.line > before)
+      for (auto& stage : line.record.stages)
+        for (auto& member : stage.members) rename(member.peer);
+  for (auto& line : story.log.committed)
+    if (line.line > before) rename(line.record.held.peer);
+  for (auto& line : story.log.loaded)
+    if (line.line > before) rename(line.record.peer);
+  return story;
+}
+
+BOOST_AUTO_TEST_CASE(a_state_that_was_given_up_where_a_fold_ends_is_no_violation) {
+  Story story = died_before_a_recovery();
+  BOOST_TEST(story.violation() == "");
+  BOOST_TEST(folded(story, {{"s1-b", 5}}).violation() == "");
+  // Of one history there is one state.
+  for (auto& line : story.log.committed)
+    if (line.record.step == 4 && line.record.stage == 1) line.record.history = 7;
+  BOOST_TEST(contains(folded(story, {{"s1-b", 5}}).violation(), "from its lines before that, "));
+}
+
+BOOST_AUTO_TEST_CASE(who_went_back_from_there_had_a_state_that_others_may_have_taken) {
+  Story story = died_before_a_recovery();
+  // s0-b was at step 4 when it took s0-a's state; then both went back.
+  auto& commits = story.log.committed;
+  const auto last = std::find_if(commits.begin(), commits.end(), [](const auto& line) {
+    return line.record.step == 4 && line.record.held.node_name == "s0-b";
+  });
+  auto& loads = story.log.loaded;
+  const auto& done = last->record;
+  const Recorded<records::LoadedState> load{
+      {0, done.held.peer, "s0-b", 5, done.checksum, "neighbours"}, last->time_s, last->line};
+  loads.insert(std::find_if(loads.begin(), loads.end(),
+                            [](const auto& line) { return line.record.step == 2; }),
+               load);
+  commits.erase(last);
+  BOOST_TEST(story.violation() == "");
+  BOOST_TEST(folded(story, {{"s1-b", 5}}).violation() == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_recovery_across_a_fold_is_followed_and_its_event_may_be_the_audit_s_own) {

@@ -108,6 +108,13 @@ BOOST_AUTO_TEST_CASE(a_mirror_takes_the_place_of_databases_until_the_run_begins_
   BOOST_TEST(!fs::exists(folder / "mirror/one"));
   BOOST_TEST(!fs::is_empty(folder / "mirror"));
   BOOST_TEST(set_mirror_aside(experiment).ok());  // there is nothing any more
+  fs::remove_all(folder / "mirror");
+  BOOST_TEST((set_mirror_aside(experiment).code() == ErrorCode::kIo));
+  BOOST_TEST(missing_databases(path, experiment).find("is it mounted?") != std::string::npos);
+  experiment.run.folder = path;
+  experiment.run.name = "other";
+  BOOST_TEST((make_run_folder(experiment).code() == ErrorCode::kIo));
+  BOOST_TEST(!fs::exists(folder / "other"));
   fs::remove_all(folder);
 }
 

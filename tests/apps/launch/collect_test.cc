@@ -1,11 +1,14 @@
 /// Collecting: what is fetched from a node, what is kept of an interrupted fetch, and the run folder
 /// that comes of it.
+#include <fmt/format.h>
+
 #include <boost/test/unit_test.hpp>
 
 #include "apps/launch/fetch_node.h"
 #include "apps/launch/merge_records.h"
 #include "apps/launch/run_folder.h"
 #include "common/names.h"
+#include "records/audit.h"
 #include "records/node_files.h"
 #include "records/summary.h"
 #include "records/zstd_file.h"
@@ -123,6 +126,54 @@ BOOST_FIXTURE_TEST_CASE(pieces_are_fetched_as_they_are_and_the_file_goes_on_behi
   node.files["audit-000001.jsonl.zst"] = "of another life";
   BOOST_REQUIRE(fetch_records(node, node.holdings(), path).ok());
   BOOST_TEST(kept_of(*this, "audit-000001.jsonl.zst").size() == 1u);
+}
+
+/// What the first pieces of an audit became, one line.
+std::string fold_of(uint64_t first, uint64_t through, uint64_t lines, double last_s = 0) {
+  records::FoldedAudit fold;
+  fold.first = first;
+  fold.through = through;
+  fold.lines = lines;
+  fold.writers.push_back({"m1", 1, 1, last_s});
+  return to_json(records::AuditLine{fold, last_s + 1'000, "m1"}) + "\n";
+}
+
+BOOST_FIXTURE_TEST_CASE(what_was_folded_of_an_audit_that_its_node_began_anew_is_kept, Folder) {
+  for (const bool folds : {false, true}) {  // the node, in its new life
+    const std::string old = fold_of(7, 2, folds ? 10 : 99);
+    write("audit-folded.jsonl", old);
+    write("audit-000002.jsonl.zst", "void");
+    write("audit-000003.jsonl.zst", "of the first life");
+    FakeNode node;
+    node.files = {{"audit-000003.jsonl.zst", "of the second life"}, {"audit.jsonl", "tail\n"}};
+    if (folds) node.files["audit-folded.jsonl"] = fold_of(8, 2, 50);
+    if (!folds) node.files["audit-000001.jsonl.zst"] = "of the second life, too";
+    BOOST_REQUIRE(fetch_records(node, node.holdings(), path).ok());
+    BOOST_TEST(kept_of(*this, "audit-folded.jsonl") == std::vector<std::string>{old},
+               boost::test_tools::per_element());
+    BOOST_TEST(kept_of(*this, "audit-000002.jsonl.zst").empty());
+    BOOST_TEST(!has("audit-000002.jsonl.zst"));
+    BOOST_TEST(kept_of(*this, "audit-000003.jsonl.zst").size() == 1u);
+    for (const auto& [name, text] : node.files) BOOST_TEST(read(name) == text);
+    BOOST_TEST(has("audit-folded.jsonl") == folds);
+    for (const auto& entry : fs::directory_iterator(path)) fs::remove(entry);
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(what_a_node_has_folded_since_replaces_what_it_had_folded, Folder) {
+  write("audit-folded.jsonl", fold_of(7, 2, 20));
+  FakeNode node;
+  node.files = {{"audit-folded.jsonl", fold_of(7, 4, 40)}};
+  BOOST_REQUIRE(fetch_records(node, node.holdings(), path).ok());
+  BOOST_TEST(read("audit-folded.jsonl") == fold_of(7, 4, 40));
+  node.files = {{"audit-folded.jsonl", fold_of(7, 3, 30)}};  // an older copy
+  BOOST_REQUIRE(fetch_records(node, node.holdings(), path).ok());
+  BOOST_TEST(read("audit-folded.jsonl") == fold_of(7, 4, 40));
+  BOOST_TEST(std::distance(fs::directory_iterator(path), {}) == 1);
+  node.files = {{"audit-folded.jsonl", fold_of(0, 3, 30)}};  // of which file is not known
+  BOOST_REQUIRE(fetch_records(node, node.holdings(), path).ok());
+  BOOST_TEST(read("audit-folded.jsonl") == fold_of(0, 3, 30));
+  BOOST_TEST(kept_of(*this, "audit-folded.jsonl").size() == 1u);
 }
 
 BOOST_FIXTURE_TEST_CASE(an_older_copy_takes_nothing_away, Folder) {
@@ -276,6 +327,25 @@ BOOST_FIXTURE_TEST_CASE(pieces_are_merged_before_their_file_and_what_was_kept_co
   BOOST_TEST(run->notes.empty());
   BOOST_TEST(read("audit.jsonl") == "{\"kind\": \"closed\", \"step\": 0}\n" + line(0) + line(1) +
                                         line(2) + line(2) + line(3) + line(2) + line(4));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_was_kept_stands_in_the_order_in_which_it_was_written, Collected) {
+  const auto line = [](int step) {
+    return fmt::format("{{\"time\": {0}, \"kind\": \"committed\", \"step\": {0}}}\n", step);
+  };
+  const std::string fold = fold_of(7, 2, 20, 4);
+  write("nodes/m1/audit.jsonl", "");
+  write("nodes/m2/audit-folded.jsonl.kept-01", fold);
+  write("nodes/m2/audit-000003.jsonl.kept-02", line(5) + line(6));
+  write("nodes/m2/audit.jsonl.kept-03", line(7));
+  write("nodes/m2/audit.jsonl.kept-04", line(3));  // fetched before it was folded
+  write("nodes/m2/audit.jsonl.kept-05", line(5));  // ... before it was put aside
+  write("nodes/m2/audit-000001.jsonl", line(8) + line(9));
+  write("nodes/m2/audit.jsonl.kept-06", line(9));
+  write("nodes/m2/audit.jsonl", line(10));
+  BOOST_REQUIRE(merge_records(path).ok());
+  BOOST_TEST(read("audit.jsonl") ==
+             line(3) + fold + line(5) + line(6) + line(7) + line(8) + line(9) + line(10));
 }
 
 BOOST_FIXTURE_TEST_CASE(records_of_two_runs_are_not_mixed, Collected) {

@@ -80,6 +80,25 @@ BOOST_AUTO_TEST_CASE(a_fresh_swarm_draws_its_weights_and_opens_step_0) {
   BOOST_TEST((swarm.opened() == std::optional<Step>(0)));
 }
 
+// It took it from the mirror; the plan that all begin at step 0 stood, and it drew its weights at last.
+BOOST_AUTO_TEST_CASE(a_snapshot_that_is_found_late_ends_the_plan_to_begin_at_step_0) {
+  Swarm<> swarm;
+  swarm.report(1, 0, nothing());
+  swarm.report(2, 1, nothing());
+  swarm.next();
+  BOOST_TEST((swarm.admit(1) == Told::kInitialise));
+  swarm.report(1, 0, stored({0}));  // drawn, by another peer of the stage
+  BOOST_TEST((swarm.admit(1) == Told::kInitialise));
+  swarm.report(1, 0, stored({0, 8}));
+  BOOST_TEST((swarm.admit(1) == Told::kWait));
+  swarm.next();
+  BOOST_TEST((swarm.admit(2) == Told::kWait));  // it has nothing of step 8
+  swarm.report(2, 1, stored({8}));
+  swarm.next();
+  BOOST_TEST((swarm.admit(1) == Told::kRestoreOwn));
+  BOOST_TEST((swarm.admit(2) == Told::kRestoreOwn));
+}
+
 // A learner, or one that has loaded a snapshot: it has the step and knows not what led there.
 BOOST_AUTO_TEST_CASE(the_norm_of_a_half_committed_step_is_asked_of_who_knows_it) {
   Swarm<> swarm;
