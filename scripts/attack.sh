@@ -6,7 +6,8 @@
 #   scripts/attack.sh [RUNS]       of each kind; 3 by default
 #
 # BUILD: the build folder (build/release), with apps/swarm, apps/swarm-compute and tests/attacker. ADDRESSES
-# (200): how many the attacker comes from. Exit code 1 if a run fails or takes longer than
+# (200): how many the attacker comes from. ACTS (all of them): what it does. OPEN=true: nobody is asked for the
+# key; then the act dht alone makes sense. Exit code 1 if a run fails or takes longer than
 # limit_s, weights leave, the attacker did nothing, an attacked node grows by more than most_growth_mib or the
 # ratio is below least_ratio; 77 and a word if it cannot run here.
 set -euo pipefail
@@ -52,7 +53,8 @@ one_run() {
   folder=$(mktemp -d)
   "$build/apps/swarm" run tests/system/tiny.toml --set "run.folder=$folder" \
     --set "training.steps=$steps" --set 'nodes.s*.delay_s=0.1' --set node.allow_plaintext=true \
-    --set node.listen=0.0.0.0:0 --set node.announce=127.0.0.1:0 >"$folder/output.txt" 2>&1 &
+    --set node.listen=0.0.0.0:0 --set node.announce=127.0.0.1:0 \
+    --set "node.open=${OPEN:-false}" >"$folder/output.txt" 2>&1 &
   swarm=$!
   until grep -q '^step' "$folder/output.txt" || ((SECONDS > until)); do sleep 0.2; done
   before=$(memory)
@@ -60,7 +62,7 @@ one_run() {
     local targets
     targets=$(for node in $(nodes); do field endpoint "$node"; done | paste -sd,)
     nice -n 19 "$build/tests/attacker" --targets "$targets" --addresses "$addresses" --hold 10000 \
-      --seconds "$limit_s" >"$folder/said.txt" 2>&1 &
+      --seconds "$limit_s" ${ACTS:+--acts "$ACTS"} >"$folder/said.txt" 2>&1 &
     attacker=$!
   fi
   while kill -0 "$swarm" 2>/dev/null && ((SECONDS < until)); do

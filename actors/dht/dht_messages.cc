@@ -38,12 +38,22 @@ proto::DhtRecord to_proto(const routing::StoredRecord& record, double now_s) {
 
 routing::StoredRecord from_proto(const proto::DhtRecord& record, double now_s,
                                  const std::optional<NodeId>& from) {
-  return {record.subkey(), record.value(), record.version(), now_s + record.ttl_ms() / 1e3,
-          from && writes(*from, record.subkey())};
+  return {record.subkey(),
+          record.value(),
+          record.version(),
+          now_s + record.ttl_ms() / 1e3,
+          from && writes(*from, record.subkey()),
+          from.value_or(NodeId())};
 }
 
 Status speaks_for(const Mail& mail, const Result<routing::Contact>& sender) {
   return sender.ok() ? speaks_for(mail, sender->id) : Status();
+}
+
+Status charge(routing::AskerBudget& askers, const Mail& mail, uint64_t bytes, double now_s) {
+  if (!mail.from || askers.may(*mail.from, routing::AskerBudget::kRequestBytes + bytes, now_s))
+    return {};
+  return Error{ErrorCode::kOverloaded, "the dht has done much for this node just now", 1'000};
 }
 
 bool storable(const DhtRecordLocal& record) {

@@ -11,6 +11,7 @@
 #include "actors/net/errors.h"
 #include "actors/net/mail.h"
 #include "common/result.h"
+#include "routing/dht/asker_budget.h"
 #include "routing/dht/dht_key.h"
 #include "routing/dht/record_store.h"
 #include "swarm/dht.pb.h"
@@ -33,6 +34,9 @@ routing::StoredRecord from_proto(const proto::DhtRecord& record, double now_s,
 
 /// As speaks_for() of mail.h for a sender that may say nothing of itself.
 Status speaks_for(const Mail& mail, const Result<routing::Contact>& sender);
+
+/// Of a request that came over a link and brings, or reads, so many bytes of records. Errors: kOverloaded.
+Status charge(routing::AskerBudget& askers, const Mail& mail, uint64_t bytes, double now_s);
 
 /// Whether its sizes and its time to live are within a node's limits.
 bool storable(const DhtRecordLocal& record);

@@ -82,6 +82,8 @@ class DhtNode {
   DhtDeps deps_;
   std::unique_ptr<routing::RoutingTable> table_;
   routing::RecordStore records_;
+  routing::AskerBudget askers_, handed_over_;  // handed_over_: of all newcomers together
+  DhtKey sent_again_;                          // the last key that was
   std::unique_ptr<routing::ReplicaMap> replicas_;
   std::unique_ptr<DhtLookups> lookups_;
   std::unique_ptr<DhtReads> reads_;
@@ -153,6 +155,8 @@ Result<proto::DhtFindReply> DhtNode::find(const Mail& mail) {
   if (!key.ok()) return Error{ErrorCode::kInvalidArgument, "dht_find: key: " + key.error().detail};
   auto sender = parse_contact(request.sender());
   if (auto own = speaks_for(mail, sender); !own) return own.error();
+  const uint64_t reads = request.contacts_only() ? 0 : records_.bytes(*key);
+  if (auto may = charge(askers_, mail, reads, now_s()); !may) return may.error();
   proto::DhtFindReply reply;
   if (!request.records_only()) add_nearest(reply, *key, sender.ok() ? sender->id : NodeId());
   if (sender.ok()) heard_from(*sender);
@@ -180,8 +184,9 @@ Result<proto::DhtStoreReply> DhtNode::store(const Mail& mail) {
     return Error{ErrorCode::kInvalidArgument, "dht_store: more than 1024 records"};
   auto sender = parse_contact(request.sender());
   if (auto own = speaks_for(mail, sender); !own) return own.error();
-  if (sender.ok()) heard_from(*sender);
   const double now = now_s();
+  if (auto may = charge(askers_, mail, request.ByteSizeLong(), now); !may) return may.error();
+  if (sender.ok()) heard_from(*sender);
   for (auto& record : request.records())
     if (!mail.from || !writes(deps_.self, record.subkey()))  // of itself this node knows better
       records_.store(*key, from_proto(record, now, mail.from), now);
@@ -215,17 +220,17 @@ void DhtNode::lost(const NodeId& id) {
   self_->send(self_, join_tick_atom::value);
 }
 
-/// A newcomer among the nearest of a key must have its records, or lookups that stop at it would
-/// miss them.
+/// Lookups that stop at a newcomer would miss what it does not have. Near keys first, if too many.
 void DhtNode::hand_over(const Contact& newcomer) {
-  std::map<DhtKey, std::vector<StoredRecord>> by_key;
-  for (auto& [key, record] : records_.all(now_s())) by_key[key].push_back(record);
-  for (auto& [key, records] : by_key) {
-    auto nearest = table_->nearest(key, deps_.options.k);
-    bool among = std::any_of(nearest.begin(), nearest.end(),
-                             [&](const Contact& c) { return c.id == newcomer.id; });
-    if (among) lookups_->tell(newcomer, store_mail(key, records));
-  }
+  if (!handed_over_.may({}, 0, now_s())) return;
+  const auto among = [&](const DhtKey& key) {
+    const auto nearest = table_->nearest(key, deps_.options.k);
+    return std::any_of(nearest.begin(), nearest.end(),
+                       [&](const Contact& c) { return c.id == newcomer.id; });
+  };
+  const auto page = records_.page(newcomer.id, {now_s(), among});
+  handed_over_.may({}, page.bytes + 1'024 * page.keys.size(), now_s());
+  for (const auto& [key, records] : page.keys) lookups_->tell(newcomer, store_mail(key, records));
 }
 
 /// Runs while the routing table is empty; the pause between the rounds doubles.
@@ -269,11 +274,10 @@ void DhtNode::refresh_tick() {
   meet_neighbours();
   const double age_s = Seconds(deps_.options.refresh_every).count();
   if (auto key = table_->refresh_target(now, age_s)) lookups_->lookup(*key, {}, [](Running&) {});
-  // Who repeats a record more often than this needs no help.
-  std::map<DhtKey, std::vector<StoredRecord>> by_key;
-  for (auto& [key, record] : records_.all(now))
-    if (record.expires_s - now > age_s) by_key[key].push_back(record);
-  for (auto& [key, records] : by_key)
+  // Who repeats a record more often than this needs no help. Where there are many, the next ones.
+  const auto page = records_.page(sent_again_, {now + age_s});
+  sent_again_ = page.last;
+  for (const auto& [key, records] : page.keys)
     for (auto& contact : table_->nearest(key, deps_.options.k))
       lookups_->tell(contact, store_mail(key, records));
 }

@@ -2,8 +2,8 @@
 /// has one, registered with its Links as "dht"; the logic is in routing/dht/.
 ///
 ///   mail                                      reply           errors
-///   Mail DhtFind                              DhtFindReply    kInvalidArgument
-///   Mail DhtStore                             DhtStoreReply   kInvalidArgument
+///   Mail DhtFind                              DhtFindReply    kInvalidArgument, kOverloaded
+///   Mail DhtStore                             DhtStoreReply   kInvalidArgument, kOverloaded
 ///   (dht_store_atom, string, DhtRecordLocal)  -  (acked)      kInvalidArgument, kNoLivePeer
 ///   (dht_get_atom, string)                    DhtRecords      (none: empty when nothing is known)
 ///   (dht_sample_atom, string, uint32 most)    DhtRecords      (none: empty when nothing is known)
@@ -20,7 +20,8 @@
 /// States  joining (routing table empty) <-> joined. While joining, the `join` endpoints are
 ///         dialled with backoff, for ever; later, those still missing are tried again at every
 ///         refresh, so that islands grow together.
-/// Owns    the routing table and the records it keeps for others (bounded: RecordStore::Options).
+/// Owns    the routing table and the records it keeps for others (bounded: RecordStore::Options). What it
+///         does for each other node is bounded, too (routing/dht/asker_budget.h).
 /// Thread  pooled; never blocks.
 /// Timers  refresh every options.refresh_every; each request has options.request_timeout, a lookup
 ///         at most 10 of them.

@@ -202,13 +202,13 @@ class RunningNode : public Node {
     return [gate, mail_gate, events = events_](const Refusal& refusal) {
       const auto now = std::chrono::steady_clock::now();
       if (!refusal.node.empty()) {
-        if (!mail_gate->passes(refusal.address, now)) return;
+        if (!mail_gate->passes(refusal.address, refusal.dialled, now)) return;
         log_warn("event=mail_refused sender=" + refusal.node + " reason=\"" + refusal.reason +
                  "\"");
         return events->record(-1, -1,
                               records::MailRefused{refusal.node, refusal.address, refusal.reason});
       }
-      if (!gate->passes(refusal.address, now)) return;
+      if (!gate->passes(refusal.address, refusal.dialled, now)) return;
       log_warn("event=refused address=" + refusal.address + " reason=\"" + refusal.reason + "\"");
       events->record(-1, -1, records::Refused{refusal.address, refusal.dialled, refusal.reason});
     };

@@ -10,7 +10,7 @@
 //   unsaid   mail of every kind without a hello      hello    hellos with every role, name and proof
 //   mail     every kind to every actor, after one    weights  asks for all that has tensors in it
 //   slow     bodies, heads and hellos byte by byte   nested   1 MiB of messages in messages
-//   flood    small requests, answers left unread
+//   flood    small requests, answers left unread     dht      records without end, and reads them
 //
 // SIGTERM ends it early. Prints one line of JSON: what it was answered, by kind, and `weight_bytes`: what came of tensors. Exit
 // code 3 if any came.
@@ -29,6 +29,7 @@
 #include <sstream>
 #include <thread>
 
+#include "routing/dht/dht_key.h"
 #include "swarm/collect.pb.h"
 #include "swarm/console.pb.h"
 #include "swarm/dht.pb.h"
@@ -50,7 +51,7 @@ using Clock = std::chrono::steady_clock;
 struct Options {
   std::vector<Target> targets;
   std::vector<std::string> acts{"idle",    "noise", "unsaid", "hello", "mail",
-                                "weights", "slow",  "nested", "flood"};
+                                "weights", "slow",  "nested", "flood", "dht"};
   uint32_t addresses = 1;
   double seconds = 10;
   double rate = 0;
@@ -156,6 +157,7 @@ class Attacker {
     if (act == "slow") be_slow(line);
     if (act == "nested" && greet(line, false)) nest(line);
     if (act == "flood" && greet(line, false)) flood(line);
+    if (act == "dht" && greet(line, false)) fill_dht(line);
   }
 
   std::string bytes(size_t count) {
@@ -345,6 +347,30 @@ class Attacker {
       if (!line.say(frame_of({proto::KIND_ECHO, {}, body, "echo", ++next_id_}))) return;
     for (int i = 0; i < 200; ++i)
       request(line, proto::KIND_SWARM_STATUS, "coordinator", proto::SwarmStatus());
+  }
+
+  /// Large records under the keys that all nodes read, small ones under keys of their own; each for an hour.
+  void fill_dht(Line& line) {
+    static const std::array<const char*, 3> kKeys = {"coordinator", "stage/0", "stage/1"};
+    for (const char* name : kKeys) {
+      const auto key = routing::dht_key(knowledge_.hello().run_id() + "/" + name).raw();
+      store(line, key, 128, 4'096);
+      proto::DhtFind find;
+      find.set_key(key);
+      request(line, proto::KIND_DHT_FIND, "dht", find);
+    }
+    for (int i = 0; i < 1'000 && line.open(); ++i) store(line, bytes(16), 1, 0);
+  }
+  void store(Line& line, const std::string& key, int records, size_t value_bytes) {
+    proto::DhtStore message;
+    message.set_key(key);
+    for (int i = 0; i < records; ++i) {
+      auto& record = *message.add_records();
+      record.set_subkey(std::to_string(random_()));  // sorts before a node's
+      record.set_value(bytes(value_bytes));
+      record.set_ttl_ms(3'600'000);
+    }
+    request(line, proto::KIND_DHT_STORE, "dht", message);
   }
 
   std::vector<Heard> hear(Line& line, milliseconds patience) {

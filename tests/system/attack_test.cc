@@ -23,7 +23,7 @@ std::string endpoints(const RunFolder& run) {
 
 /// Nodes that demand the key of every hello, as all beyond loopback do. A step is mostly a wait, so that there
 /// is some to be attacked.
-std::vector<std::string> arguments(const std::string& folder) {
+std::vector<std::string> arguments(const std::string& folder, bool open = false) {
   std::vector<std::string> out = {"run", tiny_config()};
   for (const char* setting :
        {"node.listen=0.0.0.0:0", "node.announce=127.0.0.1:0", "node.allow_plaintext=true",
@@ -31,7 +31,8 @@ std::vector<std::string> arguments(const std::string& folder) {
     out.emplace_back("--set");
     out.emplace_back(setting);
   }
-  for (const auto& setting : {"run.folder=" + folder, "training.steps=" + std::to_string(kSteps)}) {
+  for (const auto& setting : {"run.folder=" + folder, "training.steps=" + std::to_string(kSteps),
+                              std::string("node.open=") + (open ? "true" : "false")}) {
     out.emplace_back("--set");
     out.push_back(setting);
   }
@@ -95,6 +96,32 @@ BOOST_AUTO_TEST_CASE(attackers_without_the_key_get_nothing_and_stop_nothing) {
   BOOST_TEST(proof.value("steps", 0) == kSteps);
   BOOST_TEST(proof.value("crashes", -1) == 0);
   BOOST_TEST(run.events("replicas_differ").empty());
+}
+
+// Strangers' records filled every answer, and took all places for an hour: the next coordinator was found by
+// nobody.
+BOOST_AUTO_TEST_CASE(who_fills_the_dht_of_an_open_swarm_hides_no_coordinator) {
+  TemporaryFolder folder;
+  Process process(arguments(folder.path(), /*open=*/true), folder.path() + "/output.txt");
+  const RunFolder run = newest_run(folder.path());
+  BOOST_REQUIRE_MESSAGE(wait_until([&] { return run.steps_closed() >= 3 || !process.running(); }),
+                        process.output());
+  const auto pids = run.pids();
+  std::map<std::string, int64_t> before;
+  for (const auto& [node, pid] : pids) before[node] = resident_kib(pid);
+  const std::vector<std::string> how = {"--addresses", "200", "--seconds", "3",
+                                        "--rate",      "50",  "--acts",    "dht"};
+  const Json said = attacked(how, endpoints(run), folder.path() + "/attack.txt");
+  BOOST_TEST_MESSAGE(said.dump());
+  BOOST_TEST(said.value("KIND_DHT_STORE_REPLY", 0) > 0);
+  for (const auto& [node, pid] : pids)
+    BOOST_TEST(resident_kib(pid) - before[node] < kMostGrowthKib, node << " grew");
+  const pid_t coordinator = run.pid(run.coordinator());
+  if (run.steps_closed() < kSteps && coordinator > 0) ::kill(coordinator, SIGKILL);
+  const int code = process.wait(std::chrono::seconds(120));
+  BOOST_TEST(code == 0, process.output());
+  Process audit({"audit", run.path(), "--json"}, folder.path() + "/audit.txt");
+  BOOST_TEST(audit.wait() == 0, audit.output());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

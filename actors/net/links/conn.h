@@ -18,6 +18,7 @@ struct Conn {
   Endpoint dialled;    // port 0: accepted
   std::string remote;  // address of the other side; empty: not known
   bool reading = true;
+  bool proven = false;      // up, and the other side has proven the run's key
   TimePoint retired_at{};   // not zero: it carries no new mail any more
   TimePoint given_up_at{};  // not zero: this side told the other that it has no use for it
   std::map<uint64_t, caf::response_promise> waiting;  // own requests on this link

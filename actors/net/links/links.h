@@ -61,6 +61,8 @@ struct NodeInfo {
 
 struct LinkStats {
   NodeInfo node;
+  std::string remote;   ///< The address that it comes from, or was dialled at; empty: not known.
+  bool proven = false;  ///< It has proven the run's key.
   std::array<uint64_t, kTrafficClasses> bytes_sent{};
   std::array<uint64_t, kTrafficClasses> bytes_received{};
   uint64_t messages_sent = 0, messages_received = 0;  ///< Frames, heartbeats included.

@@ -4,7 +4,6 @@
 
 #include "actors/net/errors.h"
 #include "actors/net/links/claims.h"
-#include "actors/net/links/places.h"
 #include "common/names.h"
 #include "swarm/wire.pb.h"
 
@@ -197,7 +196,7 @@ void LinksCore::dial_failed(const Endpoint& endpoint, const Error& why) {
 // ---- from the host ------------------------------------------------------------------------------
 
 ConnId LinksCore::accept(const std::string& from) {
-  if (!has_place(conns_, nodes_, *options_, from)) return 0;
+  if (!has_place({conns_, nodes_, proven_hosts_}, *options_, from)) return 0;
   ConnId id = next_conn_++;
   Conn conn;
   conn.remote = from;
@@ -335,9 +334,12 @@ void LinksCore::handle(ConnId id, LinkEvent event) {
 }
 
 void LinksCore::on_up(ConnId id) {
-  const NodeInfo info = conns_.at(id).session->peer();
-  const Endpoint dialled = conns_.at(id).dialled;
   const auto now = host_.now();
+  Conn& conn = conns_.at(id);
+  const NodeInfo info = conn.session->peer();
+  const Endpoint dialled = conn.dialled;
+  conn.proven = conn.session->stats(now).proven;
+  if (conn.proven && !info.is_tool) proven_hosts_.add(host_of(conn.remote));
   shaper_.named(id, info.name, now);
   const auto up = nodes_.up(info, dialled, id, now);
   for (ConnId other : up.retired) conns_.at(other).retired_at = now;

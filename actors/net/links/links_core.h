@@ -25,6 +25,7 @@
 #include "actors/net/links/links.h"
 #include "actors/net/links/local_actors.h"
 #include "actors/net/links/node_table.h"
+#include "actors/net/links/places.h"
 #include "actors/net/links/session.h"
 #include "actors/net/links/shape/link_shaper.h"
 #include "actors/net/links/waiting_mail.h"
@@ -137,6 +138,7 @@ class LinksCore {
   ConnId next_conn_ = 1;
   Conns conns_;
   NodeTable nodes_;
+  ProvenHosts proven_hosts_;
   WaitingMail waiting_;                // for nodes that are dialled
   Proxies proxies_;                    // of nodes_ only
   std::map<std::string, Dial> dials_;  // by Endpoint::text()

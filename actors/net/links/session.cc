@@ -326,6 +326,8 @@ std::optional<TimePoint> Session::idle_since() const {
 LinkStats Session::stats(TimePoint now) const {
   LinkStats stats;
   stats.node = peer_;
+  stats.remote = remote_;
+  stats.proven = (handshake_.roles() & kOperator) != 0;
   stats.bytes_sent = output_.sent();
   stats.bytes_received = decoder_.bytes();
   stats.messages_sent = output_.frames_sent();

@@ -379,6 +379,67 @@ BOOST_AUTO_TEST_CASE(nobody_stores_or_asks_in_anothers_name) {
   BOOST_TEST(!swarm.ask<Mail>(0, 20ms, mail).has_value());
 }
 
+/// Mail of strangers, 500 records under keys of their own or `bytes` of one key.
+void store_as_strangers(Swarm& swarm, uint64_t node, size_t keys, size_t value_bytes) {
+  for (size_t i = 0; i < keys; ++i) {
+    proto::DhtStore store;
+    store.set_key(routing::dht_key("junk " + std::to_string(value_bytes > 0 ? 0 : i)).raw());
+    auto& record = *store.add_records();
+    record.set_subkey("junk " + std::to_string(i));
+    record.set_value(std::string(value_bytes, 'x'));
+    record.set_version(1);
+    record.set_ttl_ms(3'600'000);
+    Mail mail = make_mail(store);
+    mail.from = id_of(1'000 + i / 500);
+    caf::anon_send(swarm.nodes[node], mail);
+  }
+  swarm.system.run();
+}
+
+// Each newcomer got them all, and each neighbour every 15 s.
+BOOST_AUTO_TEST_CASE(many_records_of_strangers_make_no_node_send_without_end) {
+  Swarm swarm;
+  swarm.add_many(3);
+  store_as_strangers(swarm, 0, 5'000, 0);
+  swarm.store(0, "stage/0", {"a", "x", 1, 600'000ms});
+  BOOST_TEST(swarm.ask<DhtStatus>(0, 1ms, dht_status_atom::value)->records == 5'001u);
+  size_t stores = 0;
+  swarm.network.set_filter([&](const NodeId& from, const ActorId&, const Mail& mail) {
+    stores += mail.kind == proto::KIND_DHT_STORE && from == id_of(0) ? 1 : 0;
+    return sim::Fate::kDeliver;
+  });
+  swarm.add(4, {swarm.network.endpoint(id_of(0))});
+  swarm.system.advance(50ms);
+  BOOST_TEST(stores > 200u);
+  BOOST_TEST(stores <= 256u);
+  stores = 0;
+  swarm.system.advance(15'000ms);
+  BOOST_TEST(stores > 3 * 200u);
+  BOOST_TEST(stores <= 3 * 256u);
+}
+
+BOOST_AUTO_TEST_CASE(who_reads_much_again_and_again_is_told_to_wait) {
+  Swarm swarm;
+  swarm.add_many(2);
+  store_as_strangers(swarm, 0, 500, 4'000);
+  proto::DhtFind find;
+  find.set_key(routing::dht_key("junk 0").raw());
+  const auto answered = [&](uint64_t asker) {
+    Mail mail = make_mail(find);
+    mail.from = id_of(asker);
+    int answers = 0;
+    for (int i = 0; i < 40; ++i) answers += swarm.ask<Mail>(0, 0ms, mail).has_value() ? 1 : 0;
+    return answers;
+  };
+  const int first = answered(2'000);
+  BOOST_TEST(first >= 8);  // half a MiB each
+  BOOST_TEST(first <= 10);
+  BOOST_TEST(answered(2'000) == 0);
+  BOOST_TEST(answered(2'001) == first);
+  swarm.system.advance(10'000ms);
+  BOOST_TEST(answered(2'000) == first);
+}
+
 BOOST_AUTO_TEST_CASE(a_forged_record_does_not_replace_a_nodes_own) {
   Swarm swarm;
   swarm.add_many(2);

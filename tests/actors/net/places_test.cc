@@ -24,7 +24,7 @@ struct Door {
     options->max_pending_hellos = 16;
   }
   bool comes(const std::string& from) {
-    if (!has_place(conns, nodes, *options, from)) return false;
+    if (!has_place({conns, nodes, proven}, *options, from)) return false;
     conns[++last].remote = from;
     conns[last].session = std::make_unique<Session>(options, false, budget, kStart, from, nullptr);
     return true;
@@ -37,6 +37,7 @@ struct Door {
   std::shared_ptr<LinksOptions> options = std::make_shared<LinksOptions>();
   std::shared_ptr<ReceiveBudget> budget = std::make_shared<ReceiveBudget>(1 << 20, nullptr);
   NodeTable nodes{options->node_id};
+  ProvenHosts proven;
   Conns conns;
   ConnId last = 0;
 };
@@ -71,6 +72,49 @@ BOOST_AUTO_TEST_CASE(many_addresses_leave_places_for_nodes_that_are_known) {
   BOOST_TEST(door.come("10.0.0.2", 4) == 4);
 }
 
+// Whoever said that it listens somewhere, or told of nodes, took the places that were kept.
+BOOST_AUTO_TEST_CASE(where_there_is_a_key_places_are_kept_for_whoever_has_proven_it) {
+  Door door;
+  door.options->key = std::string(LinksOptions::kKeyBytes, 'k');
+  door.proven.add("10.0.0.2");
+  for (uint8_t n = 0; n < 200; ++n) {
+    NodeId stranger;
+    stranger.bytes = {9, n};
+    door.nodes.told(stranger, {"10.6.6." + std::to_string(n), 7000}, kStart);
+  }
+  int in = 0;
+  for (int i = 0; i < 200; ++i) in += door.come("10.6.6." + std::to_string(i), 1);
+  BOOST_TEST(in == 12);
+  BOOST_TEST(door.come("10.0.0.2", 4) == 4);  // gone for an hour: nodes has forgotten it
+}
+
+BOOST_AUTO_TEST_CASE(
+    a_quarter_of_all_connections_is_kept_too_and_members_take_nothing_of_the_rest) {
+  Door door;
+  door.options->key = std::string(LinksOptions::kKeyBytes, 'k');
+  door.options->max_pending_hellos = 100'000;
+  door.proven.add("10.0.0.2");
+  const size_t all = door.options->most_connections();
+  size_t in = 0;
+  for (size_t i = 0; i < all; ++i)
+    in += static_cast<size_t>(door.come("host" + std::to_string(i), 1));
+  BOOST_TEST(in == all - all / 4);
+  BOOST_TEST(door.come("10.0.0.2", 4) == 4);
+  for (auto& entry : door.conns) entry.second.proven = true;
+  BOOST_TEST(door.come("one more", 1) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(the_newest_hosts_that_have_proven_the_key_are_remembered) {
+  ProvenHosts proven;
+  for (size_t i = 0; i <= ProvenHosts::kMost; ++i) {
+    proven.add("10.0.0." + std::to_string(i));
+    proven.add("10.0.0.0");
+  }
+  BOOST_TEST(proven.has("10.0.0.0"));
+  BOOST_TEST(!proven.has("10.0.0.1"));
+  BOOST_TEST(proven.has("10.0.0.2"));
+}
+
 BOOST_AUTO_TEST_CASE(on_one_machine_all_places_are_everybodys) {
   Door door;
   BOOST_TEST(door.come("127.0.0.1", 100) == 16);
@@ -79,6 +123,7 @@ BOOST_AUTO_TEST_CASE(on_one_machine_all_places_are_everybodys) {
 BOOST_AUTO_TEST_CASE(ports_and_brackets_make_no_other_host) {
   BOOST_TEST(host_of("10.0.0.1:7000") == "10.0.0.1");
   BOOST_TEST(host_of("[fe80::1]:7000") == "fe80::1");
+  BOOST_TEST(host_of("[::ffff:10.0.0.1]:7000") == "10.0.0.1");
   BOOST_TEST(host_of("localhost:1") == "127.0.0.1");
   BOOST_TEST(host_of("") == "");
 }

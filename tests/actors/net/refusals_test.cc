@@ -128,12 +128,28 @@ BOOST_AUTO_TEST_CASE(a_hello_with_more_settings_than_allowed_is_refused) {
 
 BOOST_AUTO_TEST_CASE(an_address_is_told_of_once_a_minute_whatever_its_port) {
   RefusalGate gate;
-  BOOST_TEST(gate.passes("10.0.0.1:1", kStart));
-  BOOST_TEST(!gate.passes("10.0.0.1:2", kStart + 59s));
-  BOOST_TEST(gate.passes("10.0.0.2:1", kStart + 59s));
-  BOOST_TEST(gate.passes("10.0.0.1:3", kStart + 60s));
-  for (int i = 0; i < 10'000; ++i) gate.passes("host" + std::to_string(i) + ":1", kStart + 61s);
-  BOOST_TEST(!gate.passes("one more:1", kStart + 61s));
+  const auto passes = [&](const std::string& address, std::chrono::seconds at) {
+    return gate.passes(address, /*dialled=*/false, kStart + at);
+  };
+  BOOST_TEST(passes("10.0.0.1:1", 0s));
+  BOOST_TEST(!passes("10.0.0.1:2", 59s));
+  BOOST_TEST(passes("10.0.0.2:1", 59s));
+  BOOST_TEST(passes("10.0.0.1:3", 60s));
+  for (int i = 0; i < 10'000; ++i) passes("host" + std::to_string(i) + ":1", 61s);
+  BOOST_TEST(!passes("one more:1", 61s));
+}
+
+// 256 strangers a minute filled the log, and the one refusal that mattered was not told.
+BOOST_AUTO_TEST_CASE(strangers_keep_no_refusal_from_being_told_that_this_node_met_itself) {
+  RefusalGate gate;
+  for (auto at = kStart; at <= kStart + 60s; at += 60s) {
+    int told = 0;
+    for (int i = 0; i < 10'000; ++i)
+      told += gate.passes("10.6." + std::to_string(i) + ":1", /*dialled=*/false, at) ? 1 : 0;
+    BOOST_TEST(told == 32);
+    BOOST_TEST(gate.passes("10.0.0.1:7000", /*dialled=*/true, at));
+    BOOST_TEST(!gate.passes("10.0.0.1:7000", /*dialled=*/true, at));
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <caf/event_based_actor.hpp>
 #include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
 
 #include "actors/net/errors.h"
 #include "actors/net/links/session.h"
@@ -51,6 +52,7 @@ struct Place {
     options.node_name = testing::link_options(name).node_name;
     options.listen = {"host" + std::to_string(number), 1};
     options.key = key;
+    options.max_pending_hellos = places;
     options.on_refused = [this](const Refusal& refusal) { refused.push_back(refusal.reason); };
     network.set_address(options.node_id, address);
     auto links = system.own(spawn_memory_links(*system, options, network));
@@ -71,6 +73,7 @@ struct Place {
   MemoryNetwork network;
   sim::DeterministicSystem system;
   std::vector<std::string> refused;
+  uint32_t places = 256;  // before the hello
 };
 
 }  // namespace
@@ -142,6 +145,26 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_started_again_on_its_machine_comes_in) {
   place.start(2, "10.0.0.2:1", 2);
   auto before = place.start(1, "10.0.0.1:1", 1), again = place.start(7, "10.0.0.1:9", 1);
   BOOST_TEST(place.dial(before, 2) == "node2");
+  BOOST_TEST(place.dial(again, 2) == "node2");
+}
+
+BOOST_AUTO_TEST_CASE(who_has_proven_the_key_comes_back_while_strangers_say_nothing) {
+  const std::string key(LinksOptions::kKeyBytes, 'k');
+  Place place;
+  place.places = 8;
+  place.start(2, "10.0.0.2:1", 2, key);
+  auto before = place.start(1, "10.0.0.1:1", 1, key), again = place.start(7, "10.0.0.1:1", 1, key);
+  BOOST_TEST(place.dial(before, 2) == "node2");
+  place.network.kill(testing::link_options(1).node_id);
+  place.system.advance(2min);  // it is not remembered as a node
+  for (uint8_t number = 20; number < 30; ++number) {
+    auto stranger = place.start(number, "10.6.6." + std::to_string(number) + ":1", number);
+    place.network.drop(testing::link_options(2).node_id, testing::link_options(number).node_id);
+    caf::anon_send(stranger, connect_atom::value, Endpoint{"host2", 1});
+    place.system.advance(10ms);
+  }
+  auto new_here = place.start(8, "10.0.0.8:1", 8, key);
+  BOOST_TEST(place.dial(new_here, 2) != "node2");
   BOOST_TEST(place.dial(again, 2) == "node2");
 }
 

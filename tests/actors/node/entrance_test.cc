@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <caf/event_based_actor.hpp>
 #include <caf/exit_reason.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
@@ -260,10 +261,12 @@ BOOST_FIXTURE_TEST_CASE(another_node_at_the_announced_address_is_named, Machines
 
 BOOST_FIXTURE_TEST_CASE(questions_that_make_no_sense_are_refused, Machines) {
   const Node& seed = start(1, "seed", {});
+  const std::string own = start(2, "b", {seed.endpoint}).endpoint.text();
+  system.advance(1s);
   const auto refused = [&](const std::string& endpoint, std::optional<NodeId> from) {
     proto::DialBack question;
     question.set_endpoint(endpoint);
-    question.set_node_id(seed.id.raw());
+    question.set_node_id(testing::node(2).raw());
     Mail mail = make_mail(question);
     mail.from = from;
     caf::scoped_actor self(*system);
@@ -276,9 +279,87 @@ BOOST_FIXTURE_TEST_CASE(questions_that_make_no_sense_are_refused, Machines) {
   for (const char* endpoint :
        {"", "nowhere", "127.0.0.1:99999", "localhost:7001", "far.example:80"})
     BOOST_TEST((refused(endpoint, {}) == ErrorCode::kInvalidArgument), endpoint);
-  const std::string own = seed.endpoint.text();
-  BOOST_TEST((refused(own, seed.id) == ErrorCode::kNone));
+  BOOST_TEST((refused(own, testing::node(2)) == ErrorCode::kNone));
   BOOST_TEST((refused(own, testing::node(9)) == ErrorCode::kRefused));  // asks for another
+  kill(2);
+  BOOST_TEST((refused(own, testing::node(2)) == ErrorCode::kRefused));  // it is not there
+}
+
+// Whoever could make a link learned from the node which ports are open in its network.
+BOOST_AUTO_TEST_CASE(strangers_are_dialled_only_where_they_come_from) {
+  LinkStats link;
+  link.node.id = testing::node(1);
+  link.node.endpoint = {"10.6.6.6", 80};
+  link.remote = "10.6.6.6:40000";
+  const auto may = [&](const Endpoint& wanted) {
+    return may_dial_back({link}, testing::node(1), wanted).ok();
+  };
+  BOOST_TEST(may({"10.6.6.6", 7000}));
+  BOOST_TEST(may({"10.6.6.6", 80}));  // as it announced
+  BOOST_TEST(!may({"10.6.6.6", 22}));
+  BOOST_TEST(!may({"10.0.0.1", 7000}));
+  BOOST_TEST(!may({"127.0.0.1", 7000}));
+  link.node.endpoint = {"10.0.0.1", 22};
+  BOOST_TEST(!may({"10.0.0.1", 22}));
+  link.remote = "[::ffff:10.6.6.6]:40000";
+  BOOST_TEST(may({"10.6.6.6", 7000}));
+  link.proven = true;
+  BOOST_TEST(may({"10.0.0.1", 22}));
+  BOOST_TEST(!may_dial_back({link}, testing::node(2), {"10.6.6.6", 7000}).ok());
+}
+
+struct StrangersLinks {
+  StrangersLinks() {
+    LinkStats link;
+    link.node.id = testing::node(1);
+    link.remote = "10.6.6.6:40000";
+    stats.links = {link};
+    links = system->spawn([this](caf::event_based_actor*) -> caf::behavior {
+      return {[](register_atom, const std::string&, const caf::actor&) {},
+              [this](stats_atom) { return stats; }};
+    });
+    const auto knock = [this](const Endpoint&) -> Result<NodeInfo> {
+      ++dials;
+      return Error{ErrorCode::kLinkLost, "Connection refused"};
+    };
+    dial_back = spawn_dial_back(*system, links, knock, /*detached=*/false);
+    system.run();
+  }
+  ~StrangersLinks() {
+    for (auto* actor : {&links, &dial_back})
+      caf::anon_send_exit(*actor, caf::exit_reason::user_shutdown);
+    system.run();
+  }
+  ErrorCode ask(const std::string& endpoint) {
+    proto::DialBack question;
+    question.set_endpoint(endpoint);
+    question.set_node_id(testing::node(1).raw());
+    Mail mail = make_mail(question);
+    mail.from = testing::node(1);
+    caf::scoped_actor self(*system);
+    auto request = self->request(dial_back, caf::infinite, mail);
+    system.run();
+    ErrorCode code = ErrorCode::kNone;
+    request.receive([](const Mail&) {}, [&](const caf::error& e) { code = from_caf(e).code; });
+    return code;
+  }
+  sim::DeterministicSystem system;
+  LinksStats stats;
+  caf::actor links, dial_back;
+  int dials = 0;
+};
+
+BOOST_FIXTURE_TEST_CASE(an_address_is_dialled_back_once_in_a_while_and_others_never,
+                        StrangersLinks) {
+  for (int i = 0; i < 5; ++i) BOOST_TEST((ask("10.0.0.1:7000") == ErrorCode::kRefused));
+  BOOST_TEST(dials == 0);
+  BOOST_TEST((ask("10.6.6.6:7000") == ErrorCode::kNone));
+  BOOST_TEST((ask("10.6.6.6:7001") == ErrorCode::kOverloaded));
+  BOOST_TEST(dials == 1);
+  system.advance(kDialBackPause);
+  BOOST_TEST((ask("10.6.6.6:7001") == ErrorCode::kNone));
+  stats.links[0].proven = true;
+  BOOST_TEST((ask("10.0.0.1:7000") == ErrorCode::kNone));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

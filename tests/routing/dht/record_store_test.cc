@@ -1,6 +1,8 @@
 #include "routing/dht/record_store.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <set>
 
 #include "tests/support/ids.h"
 
@@ -39,7 +41,7 @@ BOOST_AUTO_TEST_CASE(records_die_and_their_place_is_taken) {
   BOOST_TEST(store.store(node(1), {"b", "", 1, 20}, 0));
   BOOST_TEST(!store.store(node(1), {"c", "", 1, 20}, 5));
   BOOST_TEST(store.find(node(1), 10).size() == 1u);
-  BOOST_TEST(store.all(10).size() == 1u);
+  BOOST_TEST(store.page({}, {10}).keys.size() == 1u);
   BOOST_TEST(store.store(node(1), {"c", "", 1, 20}, 10));
   BOOST_TEST(!store.store(node(2), {"x", "", 1, 11}, 11));
   store.expire(20);
@@ -105,6 +107,60 @@ BOOST_AUTO_TEST_CASE(what_a_node_says_of_itself_stands_before_what_others_pass_o
   BOOST_TEST(store.find(node(2), 3).at(0).value == "own");
   BOOST_TEST(
       store.store(node(1), {"a", "passed on", 6, 300}, 101));  // nothing has come from it since
+}
+
+StoredRecord given_by(uint32_t giver, const std::string& subkey, size_t bytes = 0) {
+  return {subkey, std::string(bytes, 'x'), 1, 100, /*first_hand=*/false, node(giver)};
+}
+
+// One stranger's records were kept for an hour, and nobody else's.
+BOOST_AUTO_TEST_CASE(who_gives_much_keeps_nobody_out_who_gives_little) {
+  RecordStore store;
+  for (uint32_t i = 0; i < 100'000; ++i)
+    store.store(node(i), given_by(1, "a" + std::to_string(i), 1'000), 0);
+  BOOST_TEST(store.size() < 20'000u);
+  for (uint32_t giver = 2; giver < 100; ++giver)
+    BOOST_TEST(store.store(node(giver), given_by(giver, "b", 200), 1));
+  for (uint32_t i = 0; i < 1'000; ++i) store.store(node(i), given_by(1, "c", 1'000), 2);
+  for (uint32_t giver = 2; giver < 100; ++giver) {
+    const auto found = store.find(node(giver), 3);
+    BOOST_TEST(
+        std::any_of(found.begin(), found.end(), [](auto& one) { return one.subkey == "b"; }));
+  }
+}
+
+// 128 records under the coordinator's key filled every answer.
+BOOST_AUTO_TEST_CASE(all_that_is_kept_of_a_key_fits_one_answer_and_nobody_is_pushed_out_of_it) {
+  RecordStore store;
+  BOOST_TEST(store.store(node(1), given_by(9, "z", 200), 0));
+  for (uint32_t i = 0; i < 10'000; ++i)
+    store.store(node(1), given_by(1, "a" + std::to_string(i), 4'096), 0);
+  BOOST_TEST(store.bytes(node(1)) <= 512u << 10);
+  BOOST_TEST(store.store(node(1), given_by(8, "y", 200), 0));
+  const auto found = store.find(node(1), 1);
+  BOOST_REQUIRE(found.size() > 100u);
+  BOOST_TEST(found[found.size() - 2].subkey == "y");
+  BOOST_TEST(found.back().subkey == "z");
+}
+
+BOOST_AUTO_TEST_CASE(a_page_is_bounded_and_pages_lead_round_all_keys) {
+  RecordStore store;
+  for (uint32_t i = 1; i <= 1'000; ++i) store.store(node(i), given_by(1, "a", 100), 0);
+  std::set<DhtKey> seen;
+  DhtKey after;
+  for (int turn = 0; turn < 10; ++turn) {
+    const auto page = store.page(after, {1, {}, 100});
+    BOOST_TEST(page.keys.size() == 100u);
+    for (const auto& [key, records] : page.keys) seen.insert(key);
+    after = page.last;
+  }
+  BOOST_TEST(seen.size() == 1'000u);
+  const RecordStore::PageWish few{1, {}, 1'000, 1'000};
+  BOOST_TEST(store.page({}, few).keys.size() < 10u);
+  const auto none = [](const DhtKey&) { return false; };
+  BOOST_TEST((store.page(node(5), {1, none}).last != node(5)));  // it goes on all the same
+  BOOST_TEST(store.page({}, {1, {}, 5'000, 1u << 30}).keys.size() == 1'000u);  // each once
+  BOOST_TEST(store.page({}, {100}).keys.empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

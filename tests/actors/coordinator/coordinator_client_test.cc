@@ -1,0 +1,91 @@
+#include "actors/coordinator/coordinator_client.h"
+
+#include <boost/test/unit_test.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/send.hpp>
+#include <memory>
+
+#include "actors/net/local.h"
+#include "apps/sim/deterministic_system.h"
+#include "common/names.h"
+#include "routing/membership/term.h"
+#include "swarm/dht.pb.h"
+#include "tests/support/ids.h"
+
+using namespace std::chrono_literals;
+using namespace swarm;
+using namespace swarm::actors;
+using swarm::testing::node;
+
+namespace {
+
+/// A client whose links and DHT are played here; everybody is there who has a record.
+struct Reader {
+  Reader() {
+    world = system.own(system->spawn([this](caf::event_based_actor* self) -> caf::behavior {
+      return {[this](dht_get_atom, const std::string&) { return records; },
+              [this](connect_atom, const Endpoint& endpoint) {
+                NodeInfo info;
+                info.id = at[endpoint.text()];
+                return info;
+              },
+              [self](resolve_atom, const ActorId&, const Endpoint&) {
+                return caf::actor_cast<caf::actor>(self);
+              },
+              [](unreached_atom, const NodeId&) {}};
+    }));
+    owner = system.own(system->spawn([this](caf::event_based_actor* self) -> caf::behavior {
+      CoordinatorClientDeps deps;
+      deps.self = self;
+      deps.links = deps.dht = world;
+      deps.on_change = [] {};
+      client = std::make_unique<CoordinatorClient>(std::move(deps));
+      return {[this](tick_atom) { client->tick(); },
+              [](run_later_atom, const LocalTask& task) { task(); }};
+    }));
+    system.run();
+  }
+  /// That `number` coordinates, in the `terms`-th term.
+  void says(uint32_t number, uint32_t terms, const std::string& endpoint) {
+    Term term;
+    for (uint32_t i = 0; i < terms; ++i) term = routing::next_term(term, node(number));
+    proto::CoordinatorRecord record;
+    record.set_node_id(node(number).raw());
+    record.set_actor("coordinator");
+    record.set_endpoint(endpoint);
+    record.set_term(term.value());
+    record.set_active(true);
+    records.push_back({subkey_of(node(number)), record.SerializeAsString(), 1, 60s});
+    at[endpoint] = node(number);
+  }
+  NodeId followed() {
+    caf::anon_send(owner, tick_atom::value);
+    system.advance(2s);
+    return client->known() ? client->id().node : NodeId();
+  }
+
+  sim::DeterministicSystem system;
+  DhtRecords records;
+  std::map<std::string, NodeId> at;
+  caf::actor world, owner;
+  std::unique_ptr<CoordinatorClient> client;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(CoordinatorClientTest)
+
+BOOST_FIXTURE_TEST_CASE(the_highest_term_is_followed, Reader) {
+  says(1, 1, "10.0.0.1:100");
+  says(2, 2, "10.0.0.2:100");
+  BOOST_TEST(followed() == node(2));
+}
+
+// Nobody dials a name that others say, and the one below it was not followed either.
+BOOST_FIXTURE_TEST_CASE(a_record_that_gives_a_name_hides_nobody, Reader) {
+  says(1, 1, "10.0.0.1:100");
+  says(2, 2, "far.example:100");
+  BOOST_TEST(followed() == node(1));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
