@@ -95,9 +95,10 @@ EOF
 # FILE KEY: its first value.
 value() { awk -v key="\"$2\":" '$1 == key { gsub(/[",]/, "", $2); print $2; exit }' "$1"; }
 
-# NAME: tokens/s of the last $measured seconds, from the end of a period to that of another.
+# NAME: sets $tokens to tokens/s of the last $measured seconds, from the end of a period to another's.
 train() {
   local name=$1 folder= since
+  tokens=
   "$swarm" run "$runs/$name.toml" --set run.folder="$runs/$name" >"$runs/$name.txt" 2>&1 &
   run=$!
   for ((since = 0; since < 60; ++since)); do
@@ -106,17 +107,17 @@ train() {
     sleep 1
   done
   sleep $((20 + measured))  # it settles first
-  kill -INT "$run" 2>/dev/null || true
+  kill "$run" 2>/dev/null || true
   wait "$run" || true
   run=
-  [[ -n $folder ]] || { tail -20 "$runs/$name.txt" >&2; echo "plan_check: $name does not train" >&2; return 1; }
-  awk -v measured="$measured" 'match($0, /"time": *[0-9.]+/) {
+  [[ -n $folder ]] || { tail -20 "$runs/$name.txt" >&2; echo "plan_check: $name does not train" >&2; return; }
+  tokens=$(awk -v measured="$measured" 'match($0, /"time": *[0-9.]+/) {
       at = substr($0, RSTART, RLENGTH); sub(/[^0-9]*/, "", at); times[++n] = at
     } END {
       last = times[n]
       for (i = n; i > 1 && times[i - 1] >= last - measured; --i) ;
       if (last > times[i]) printf "%.0f\n", (n - i) * 256 * 128 / (last - times[i])
-    }' "$folder"
+    }' "$folder")
 }
 
 (($# > 0)) || set -- compute uplink codec far few
@@ -135,7 +136,8 @@ for name in "$@"; do
   "$swarm" plan "$runs/$name.plan.toml" --json --top 1 >"$runs/$name.json"
   predicted=$(value "$runs/$name.json" tokens_per_s)
   bound=$(value "$runs/$name.json" bound)
-  echo "$name $predicted $(train "$name") $bound" | tee -a "$runs/figures"
+  train "$name"
+  echo "$name $predicted $tokens $bound" | tee -a "$runs/figures"
 done
 
 echo
