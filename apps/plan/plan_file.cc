@@ -96,8 +96,7 @@ class Reader {
         if (value.kind != Value::Kind::kString) return;  // read_section() says so
         const auto path = std::filesystem::path(file_).parent_path() / value.text;
         const auto loaded = config::load_experiment(path.string());
-        for (const auto& one : loaded.errors)
-          error(value.location, "plan.experiment", one.text());
+        for (const auto& one : loaded.errors) error(value.location, "plan.experiment", one.text());
         if (loaded.ok()) take(*loaded.experiment, input_);
       }
     draft_.job = input_.job;
@@ -149,7 +148,8 @@ class Reader {
       for (const auto& entry : item.members) assign("devices", entry, device_keys(), device);
       if (errors_.size() > before) continue;
       if (!config::is_name(device.name))
-        error(item.location, "devices.name", "expected a name, 1 to 64 of [A-Za-z0-9_.-]; give one");
+        error(item.location, "devices.name",
+              "expected a name, 1 to 64 of [A-Za-z0-9_.-]; give one");
       else if (!names.insert(device.name).second)
         error(item.location, "devices.name",
               "there are other devices " + config::quote(device.name) + "; rename one");
@@ -197,13 +197,14 @@ class Reader {
                           "({}); remove it",
                           stages, most));
     const bool found = std::any_of(search.microbatch.begin(), search.microbatch.end(),
-                                     [&](uint32_t m) { return possible(input_.job, m); });
+                                   [&](uint32_t m) { return possible(input_.job, m); });
     if (!found)
-      error(place("search.microbatch"), "search.microbatch",
-            fmt::format("expected a divisor of plan.batch ({}) of at most {}, as no tensor has more "
-                        "than 1 GiB; list one",
-                        input_.job.batch,
-                        tensor::most_samples(model, static_cast<uint64_t>(model.sequence))));
+      error(
+          place("search.microbatch"), "search.microbatch",
+          fmt::format("expected a divisor of plan.batch ({}) of at most {}, as no tensor has more "
+                      "than 1 GiB; list one",
+                      input_.job.batch,
+                      tensor::most_samples(model, static_cast<uint64_t>(model.sequence))));
     if (search.codecs.empty())
       error(place("search.codecs"), "search.codecs", "expected at least one; \"none\" is one");
   }

@@ -15,15 +15,15 @@ namespace swarm::plan {
 struct Device {
   std::string name;
   uint32_t count = 1;
-  double flops_per_s = 0;     ///< What the model's blocks get, not what the data sheet says.
-  double microbatch_s = 0;    ///< A microbatch costs a stage this much more, whatever its size.
+  double flops_per_s = 0;   ///< What the model's blocks get, not what the data sheet says.
+  double microbatch_s = 0;  ///< A microbatch costs a stage this much more, whatever its size.
   double memory_bytes = 16e9;
   double up_bytes_per_s = 25e6, down_bytes_per_s = 25e6;
   double rtt_s = 0.05;
-  double price_per_hour = 0;       ///< Of one.
-  double price_per_gb_sent = 0;    ///< 10^9 bytes.
-  double preemptions_per_hour = 0; ///< Of one.
-  double restart_s = 60;           ///< From a preemption until a process listens again.
+  double price_per_hour = 0;        ///< Of one.
+  double price_per_gb_sent = 0;     ///< 10^9 bytes.
+  double preemptions_per_hour = 0;  ///< Of one.
+  double restart_s = 60;            ///< From a preemption until a process listens again.
 };
 
 /// What the swarm is compared with; its network costs nothing.

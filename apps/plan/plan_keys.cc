@@ -21,7 +21,8 @@ std::vector<config::Key<Draft>> make_draft_keys() {
   b.add("backward", AT(job.backward), one_of({"keep", "recompute"}), "As pipeline.backward.");
   b.add("compute", AT(job.compute), one_of({"fp32", "bf16"}), "As pipeline.compute.");
   b.add("averaging", AT(job.averaging), one_of(tensor::codec_names()), "As wire.averaging.");
-  b.add("overlap", AT(job.overlap), {}, "false: one microbatch at a time, as in the paper's table.");
+  b.add("overlap", AT(job.overlap), {},
+        "false: one microbatch at a time, as in the paper's table.");
   b.section("search", false);
   b.add("best", AT(search.best), one_of({"tokens", "money"}), "What comes first.");
   b.add("stages", AT(search.stages), in(1, 64), "Empty: all that there can be.");

@@ -53,14 +53,13 @@ std::string bill(double tokens, double tokens_per_s, double money_per_token) {
   return text;
 }
 
-/// The best plan if links were free and quick; nothing else changes.
-Plan without_network(const PlanInput& input, const Plan& best) {
-  auto devices = input.devices;
-  for (Device& device : devices) {
+/// The best plan if links were free and quick. Requires that there is a plan.
+Plan without_network(PlanInput input) {
+  for (Device& device : input.devices) {
     device.up_bytes_per_s = device.down_bytes_per_s = 1e15;
     device.rtt_s = device.price_per_gb_sent = 0;
   }
-  return evaluate(input.job, devices, best.choice).value_or(best);
+  return search(input).plans.front();
 }
 
 double reference_per_token(const PlanInput& input) {
@@ -69,24 +68,23 @@ double reference_per_token(const PlanInput& input) {
          tokens_per_s(reference, input.job.model);
 }
 
-std::string beside_reference(const PlanInput& input, const Found& found) {
+std::string beside_reference(const PlanInput& input, const Found& found, const Plan& alone) {
   const Reference& reference = *input.reference;
   const Plan& best = found.plans.front();
   const double speed = tokens_per_s(reference, input.job.model);
-  std::string text =
-      fmt::format("{}: {} tokens/s; the best plan has {} of that.\n", reference.name,
-                  grouped(speed), shortest(best.tokens_per_s / speed, 3));
+  std::string text = fmt::format("{}: {} tokens/s; the best plan has {} of that.\n", reference.name,
+                                 grouped(speed), shortest(best.tokens_per_s / speed, 3));
   if (found.equal)
-    text += fmt::format("As fast as {}: {} peers, {} stages, codec {}.\n", reference.name,
-                        found.equal->peers, found.equal->choice.deal.size(),
-                        codec_name(*found.equal));
+    text +=
+        fmt::format("As fast as {}: {} peers, {} stages, codec {}.\n", reference.name,
+                    found.equal->peers, found.equal->choice.deal.size(), codec_name(*found.equal));
   const double theirs = per_billion(reference_per_token(input));
   const double ours = per_billion(best.money_per_token());
   if (theirs <= 0 || ours <= 0) return text;
-  const double free = per_billion(without_network(input, best).money_per_token());
-  text += fmt::format(
-      "10^9 tokens cost {} here, {} there, and would cost {} here without a network. ",
-      fixed(ours, 2), fixed(theirs, 2), fixed(free, 2));
+  const double free = per_billion(alone.money_per_token());
+  text +=
+      fmt::format("10^9 tokens cost {} here, {} there, and would cost {} here without a network. ",
+                  fixed(ours, 2), fixed(theirs, 2), fixed(free, 2));
   if (free >= theirs) return text + "The devices save nothing, whatever the network.\n";
   return text + fmt::format("The network takes {} % of what the devices save: it {} the saving.\n",
                             fixed(100 * (ours - free) / (theirs - free), 0),
@@ -131,9 +129,10 @@ std::string plan_text(const PlanInput& input, const Found& found, size_t top) {
                        fixed(found.least_memory_bytes / 1e9, 1));
   const Plan& best = found.plans.front();
   std::string text = table(found, top) + "\n";
-  const double alone = without_network(input, best).tokens_per_s;
-  text += fmt::format("Without a network the first row would make {} tokens/s, {} % more.\n",
-                      grouped(alone), percent(alone / best.tokens_per_s - 1));
+  const Plan alone = without_network(input);
+  text += fmt::format("Without a network {} stages would make {} tokens/s, {} % more.\n",
+                      alone.choice.deal.size(), grouped(alone.tokens_per_s),
+                      percent(alone.tokens_per_s / best.tokens_per_s - 1));
   if (input.job.tokens > 0) {
     text += fmt::format("{} tokens: {}", shortest(input.job.tokens, 4),
                         bill(input.job.tokens, best.tokens_per_s, best.money_per_token()));
@@ -143,7 +142,7 @@ std::string plan_text(const PlanInput& input, const Found& found, size_t top) {
                    reference_per_token(input));
     text += ".\n";
   }
-  if (input.reference) text += beside_reference(input, found);
+  if (input.reference) text += beside_reference(input, found, alone);
   return text;
 }
 
@@ -156,8 +155,7 @@ std::string plan_json(const PlanInput& input, const Found& found, size_t top) {
   if (found.plans.empty())
     root["least_memory_bytes"] = found.least_memory_bytes;
   else
-    root["tokens_per_s_without_network"] =
-        without_network(input, found.plans.front()).tokens_per_s;
+    root["tokens_per_s_without_network"] = without_network(input).tokens_per_s;
   if (found.equal) root["as_fast_as_reference"] = json_of(*found.equal, input.devices);
   if (input.reference)
     root["reference"] = {{"name", input.reference->name},

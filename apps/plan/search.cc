@@ -81,8 +81,8 @@ std::optional<Plan> evaluate(const Job& job, const std::vector<Device>& devices,
     plan.most_replicas = std::max(plan.most_replicas, replicas);
     plan.state_bytes = std::max(plan.state_bytes, works[stage].state_bytes);
     const double each = std::max(1.0, plan.flow.in_flight / replicas);
-    plan.memory_bytes = std::max(plan.memory_bytes,
-                                 works[stage].fixed_bytes + each * works[stage].resident_bytes);
+    plan.memory_bytes =
+        std::max(plan.memory_bytes, works[stage].fixed_bytes + each * works[stage].resident_bytes);
     for (size_t d = 0; d < devices.size(); ++d) {
       price += choice.deal[stage][d] * devices[d].price_per_hour;
       sent_price += choice.deal[stage][d] * devices[d].price_per_gb_sent;
@@ -120,9 +120,8 @@ class Searcher {
     for (const int32_t count : stages)
       if (static_cast<uint32_t>(count) <= total_) cut(count);
     for (auto& [key, plan] : best_) found_.plans.push_back(std::move(plan));
-    std::sort(found_.plans.begin(), found_.plans.end(), [&](const Plan& a, const Plan& b) {
-      return better(a, b, input_.search.best);
-    });
+    std::sort(found_.plans.begin(), found_.plans.end(),
+              [&](const Plan& a, const Plan& b) { return better(a, b, input_.search.best); });
     return std::move(found_);
   }
 

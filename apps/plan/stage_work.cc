@@ -40,11 +40,10 @@ std::vector<StageWork> stage_work(const Job& job, const std::vector<uint64_t>& p
   const auto& model = job.model;
   const auto stages = static_cast<int32_t>(parameters.size());
   const double tokens = double(microbatch) * model.sequence;
-  const double body = microbatch * static_cast<double>(
-                                       tensor::boundary_bytes_per_sample(model, codec, codec));
+  const double body =
+      microbatch * static_cast<double>(tensor::boundary_bytes_per_sample(model, codec, codec));
   const bool again = job.backward == tensor::BackwardPolicy::kRecompute;
-  const bool versions =
-      !again && (job.mode == Mode::kAsync || job.mode == Mode::kBackground);
+  const bool versions = !again && (job.mode == Mode::kAsync || job.mode == Mode::kBackground);
   const auto version = double(tensor::version_bytes_per_parameter(job.compute, {}));
   std::vector<StageWork> all;
   for (int32_t stage = 0; stage < stages; ++stage) {

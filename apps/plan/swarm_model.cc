@@ -41,10 +41,10 @@ Occupancy occupancy(const SwarmModel& swarm, const StagePeers& stage, const Peer
   if (!swarm.overlap) {
     const double links_s = p.up_s + p.down_s;
     const double most = std::max({p.compute_s, links_s, p.rtt_s});
-    const Bound bound = most == p.compute_s ? Bound::kCompute
-                        : most == p.rtt_s   ? Bound::kLatency
+    const Bound bound = most == p.compute_s  ? Bound::kCompute
+                        : most == p.rtt_s    ? Bound::kLatency
                         : p.up_s >= p.down_s ? Bound::kUplink
-                                            : Bound::kDownlink;
+                                             : Bound::kDownlink;
     return {p.compute_s + links_s + p.rtt_s, bound};
   }
   double averages = 0;
@@ -121,8 +121,8 @@ double latency(const std::vector<Stage>& stages) {
 
 /// Takes from each peer the time that preemptions cost it, and gives the mean part lost.
 double preempt(const SwarmModel& swarm, std::vector<Stage>& stages) {
-  const double again_s = in_steps(swarm.mode) ? swarm.microbatches / least_capacity(stages) / 2
-                                              : latency(stages);
+  const double again_s =
+      in_steps(swarm.mode) ? swarm.microbatches / least_capacity(stages) / 2 : latency(stages);
   double lost = 0, all = 0;
   for (Stage& stage : stages) {
     for (size_t i = 0; i < stage.there.size(); ++i) {
@@ -207,9 +207,9 @@ Work work(const SwarmModel& swarm, const std::vector<Stage>& stages, double late
 }
 
 Bound narrowest(const std::vector<Stage>& stages) {
-  const Stage& stage = *std::min_element(
-      stages.begin(), stages.end(),
-      [](const Stage& a, const Stage& b) { return a.capacity < b.capacity; });
+  const Stage& stage =
+      *std::min_element(stages.begin(), stages.end(),
+                        [](const Stage& a, const Stage& b) { return a.capacity < b.capacity; });
   size_t most = 0;
   const auto part = [&](size_t i) { return stage.peers->peers[i].count * stage.rate(i); };
   for (size_t i = 1; i < stage.there.size(); ++i)
@@ -276,8 +276,8 @@ Flow flow(const SwarmModel& swarm) {
   if (in_steps(swarm.mode) && swarm.overlap)
     flow.fill_s = flow.latency_s - visit_s + kClosingRoundTrips * rtt;
   const double flowing_s = flow.work_s + flow.fill_s;
-  flow.step_s = hidden(swarm.mode) ? std::max(flowing_s, flow.averaging_s)
-                                   : flowing_s + flow.averaging_s;
+  flow.step_s =
+      hidden(swarm.mode) ? std::max(flowing_s, flow.averaging_s) : flowing_s + flow.averaging_s;
   flow.utilisation = computed_s / (flow.step_s * peers);
   flow.bound = bound_of(flow, done, swarm, stages);
   return flow;

@@ -1,9 +1,10 @@
 /// What the planner proposes for given machines.
+#include "apps/plan/search.h"
+
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 
 #include "apps/plan/plan_text.h"
-#include "apps/plan/search.h"
 #include "apps/plan/stage_work.h"
 
 namespace swarm::plan {

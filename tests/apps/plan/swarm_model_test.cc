@@ -1,8 +1,8 @@
 /// How fast a swarm is said to be: what bounds it, and the utilisation that the paper measured.
+#include "apps/plan/swarm_model.h"
+
 #include <array>
 #include <boost/test/unit_test.hpp>
-
-#include "apps/plan/swarm_model.h"
 
 namespace swarm::plan {
 namespace {
@@ -36,10 +36,10 @@ BOOST_AUTO_TEST_SUITE(planner_swarm_model)
 BOOST_AUTO_TEST_CASE(without_overlap_the_papers_utilisation_is_met_within_a_point) {
   constexpr std::array<double, 5> kRtt_s = {0, 0.01, 0.05, 0.1, 0.2};
   constexpr std::array<std::array<double, 5>, 4> kTable = {{
-      {18.0, 11.8, 4.88, 2.78, 1.53},   // base
-      {32.1, 28.9, 20.1, 14.9, 10.1},   // xxlarge
-      {82.1, 79.3, 70.3, 60.2, 48.5},   // GPT-3
-      {89.5, 87.2, 79.5, 71.5, 59.2},   // the paper's own
+      {18.0, 11.8, 4.88, 2.78, 1.53},  // base
+      {32.1, 28.9, 20.1, 14.9, 10.1},  // xxlarge
+      {82.1, 79.3, 70.3, 60.2, 48.5},  // GPT-3
+      {89.5, 87.2, 79.5, 71.5, 59.2},  // the paper's own
   }};
   for (const auto& row : kTable) {
     const double compute_s = kRtt_s[4] / (100 / row[4] - 100 / row[0]);
@@ -51,9 +51,9 @@ BOOST_AUTO_TEST_CASE(without_overlap_the_papers_utilisation_is_met_within_a_poin
         peers.up_s = peers.down_s = transfer_s / 2;
         peers.rtt_s = kRtt_s[i];
       });
-      BOOST_TEST(std::abs(100 * flow(swarm).utilisation - row[i]) < 1.0,
-                 "round trip " << kRtt_s[i] << ": " << 100 * flow(swarm).utilisation << " for "
-                               << row[i]);
+      BOOST_TEST(
+          std::abs(100 * flow(swarm).utilisation - row[i]) < 1.0,
+          "round trip " << kRtt_s[i] << ": " << 100 * flow(swarm).utilisation << " for " << row[i]);
     }
   }
 }
