@@ -1,4 +1,4 @@
-/// How a table of keys is written: a section, then a key a line. Internal to config/.
+/// How a table of keys is written: a section, then a key a line. Internal to config/ and apps/plan/.
 #pragma once
 
 #include <algorithm>

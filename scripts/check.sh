@@ -174,7 +174,7 @@ function check_torch_headers(   i, grown) {
 }
 
 # What takes options from headers without CAF, so that it neither compiles nor links actors.
-function is_caf_free(file) { return file ~ /^(config|records)\// || file ~ /^apps\/(launch|audit|report|sweep|bench\/figures)\// }
+function is_caf_free(file) { return file ~ /^(config|records)\// || file ~ /^apps\/(launch|audit|plan|report|sweep|bench\/figures)\// }
 function check_caf_headers(   i, grown) {
   do {
     grown = 0

@@ -51,6 +51,12 @@ struct AveragingBenchOptions {
   bool json = false;
 };
 
+/// Of `swarm bench device`, which stands in apps/compute/.
+struct DeviceBenchOptions {
+  std::string file;  ///< An experiment: its model, microbatch, node.device, threads, compute.
+  std::vector<std::string> overrides;
+};
+
 /// Trains FILE's swarm (its timeline left out) while stage peers are killed and paused one after
 /// the other; apps/bench/figures/bench_failover_figures.h says what is measured. Takes 14 s a blow.
 struct FailoverBenchOptions {

@@ -43,6 +43,18 @@ void add_averaging(CLI::App& bench, Program& program) {
   });
 }
 
+void add_device_bench(CLI::App& bench, Program& program) {
+  auto file = std::make_shared<ConfigArguments>();  // shared with the callback
+  auto* command = bench.add_subcommand(
+      "device", "What a block of an experiment's model takes here: [[devices]] of `swarm plan`");
+  add_config_arguments(*command, *file);
+  command->callback([file, &program] {
+    program.compute_here([file](const Compute& compute) {
+      return compute.bench_device({file->file, file->overrides});
+    });
+  });
+}
+
 void add_failover(CLI::App& bench, int& exit_code) {
   auto options = std::make_shared<FailoverBenchOptions>();  // these are shared with the callback
   auto file = std::make_shared<ConfigArguments>();
@@ -267,6 +279,7 @@ void add_bench(CLI::App& app, Program& program) {
   });
   add_averaging(*command, program);
   add_churn(*command, program.exit_code);
+  add_device_bench(*command, program);
   add_failover(*command, program.exit_code);
   add_links(*command, program.exit_code);
   add_records(*command, program.exit_code);

@@ -27,6 +27,7 @@ void add_bench(CLI::App& app, Program& program);
 void add_sim(CLI::App& app, int& exit_code);
 void add_sweep(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
+void add_plan(CLI::App& app, int& exit_code);
 void add_device(CLI::App& app, Program& program);
 
 /// FILE and --set, as most subcommands take them.

@@ -62,6 +62,7 @@ int run_program(Program program, int argc) {
   add_verify(app, program);
   add_compare(app, program.exit_code);
   add_report(app, program.exit_code);
+  add_plan(app, program.exit_code);
   add_bench(app, program);
   add_sim(app, program.exit_code);
   add_config(app, program.exit_code);

@@ -14,6 +14,7 @@ namespace swarm::apps {
 struct SampleArguments;
 struct VerifyArguments;
 struct AveragingBenchOptions;
+struct DeviceBenchOptions;
 
 /// What only `swarm-compute` can do. Each function returns the exit code.
 struct Compute {
@@ -21,6 +22,7 @@ struct Compute {
   int (*verify)(const VerifyArguments&);
   int (*bench_overhead)();
   int (*bench_averaging)(const AveragingBenchOptions&);
+  int (*bench_device)(const DeviceBenchOptions&);
   /// Prints this process's resident memory [MB].
   int (*bench_memory_baseline)();
   /// Whether stages can compute there. Errors: kInvalidArgument, saying what there is instead.

@@ -6,6 +6,7 @@ namespace swarm::apps {
 struct SampleArguments;
 struct VerifyArguments;
 struct AveragingBenchOptions;
+struct DeviceBenchOptions;
 
 int sample(const SampleArguments& arguments);
 int verify(const VerifyArguments& arguments);
@@ -18,5 +19,9 @@ int bench_overhead();
 /// averagers and links over TCP; in alternation with Gloo if that was found at build time. Checks
 /// that the results are right.
 int bench_averaging(const AveragingBenchOptions& options);
+
+/// Times both passes of a microbatch through a block of the experiment's model, and prints an entry of
+/// [[devices]] for a plan (docs/planner.md).
+int bench_device(const DeviceBenchOptions& options);
 
 }  // namespace swarm::apps

@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
                         verify,
                         bench_overhead,
                         bench_averaging,
+                        bench_device,
                         bench_memory_baseline,
                         swarm::tensor::check_device,
                         node_deps()};
