@@ -19,6 +19,8 @@
 ///   (freeze_atom)     FrozenState       kNotReady; from the state transfer, for a neighbour
 ///   (range_atom, uint64 first, uint64 count)
 ///                     RangeOfState      kNotReady, kInvalidArgument; likewise, for a learner
+///   (spoiled_atom, uint32 stage, uint64 step)
+///                     -                 from the state transfer: a copy that cannot be read
 ///   (describe_atom)   std::string
 ///   (drain_atom)      bool              after the last snapshot is durable
 ///
@@ -26,7 +28,8 @@
 /// kinds of another mode are answered kInvalidArgument.
 ///
 /// Parts   Microbatches (from arrival to answer), StageUpdates (StepUpdates or PeriodUpdates: how
-///         the parameters change), StateKeeper (loading, snapshots). They share a StageContext;
+///         the parameters change), StateKeeper (loading, snapshots), CopyKeeper (other stages'
+///         snapshots). They share a StageContext;
 ///         what they decide is in routing/ (MicrobatchDesk, MicrobatchWindow, Contributions,
 ///         PeerPhase, SnapshotList).
 /// States  kStarting -> kRegistering -> (kLoading or kLearning ->) kServing -> kDraining; kServing
@@ -42,6 +45,7 @@
 #include <caf/actor.hpp>
 #include <caf/actor_system.hpp>
 #include <memory>
+#include <set>
 
 #include "actors/node/event_log.h"
 #include "actors/node/options.h"
@@ -50,6 +54,13 @@
 #include "records/kept_text.h"
 
 namespace swarm::actors {
+
+/// Copies of other stages' snapshots (actors/stage/copy_keeper.h).
+struct CopyDeps {
+  bool keeps = false;       ///< One stage server of each node does.
+  std::set<Stage> own;      ///< Those that its node serves.
+  uint64_t most_bytes = 0;  ///< Of a snapshot of any stage.
+};
 
 struct StageServerDeps {
   PeerId id;  ///< Its actor name is registered with `links` by the stage server itself.
@@ -70,6 +81,7 @@ struct StageServerDeps {
   StateTransferOptions state_transfer_options;
   DhtOptions dht_options;
   caf::actor mirror;  ///< Null: there is none.
+  CopyDeps copies;
   /// The run's, as the node was told; shared by all actors of the node.
   std::shared_ptr<records::KeptText> text = std::make_shared<records::KeptText>();
   FaultOptions faults;

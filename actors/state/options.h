@@ -12,6 +12,9 @@ constexpr uint32_t kMaxStateChunkBytes = 4u << 20;
 /// Elements of a range that a learner asks for, at most.
 constexpr uint64_t kMaxRangeElements = 256u << 10;
 
+/// What is known of a link before anything has come over it [bytes/s].
+constexpr double kSlowestLink = 16u << 10;
+
 struct StateTransferOptions {
   std::chrono::milliseconds ttl{30'000};  ///< A frozen state that nobody reads is dropped.
   uint32_t chunk_bytes = 1u << 20;        ///< Of one request; at most kMaxStateChunkBytes.

@@ -62,8 +62,12 @@ bool is_not_finite(NotFinite& machine, const std::pair<Step, Slot>& slot) {
 
 }  // namespace
 
-/// Each replica reduces, though parts are as short as the parameters are few.
-Swarm::Swarm() : net(*system) { averager_options.min_part_elements = 1; }
+/// Each replica reduces, though parts are as short as the parameters are few. No copies, whose mail would
+/// give every seed other runs.
+Swarm::Swarm() : net(*system) {
+  averager_options.min_part_elements = 1;
+  checkpoint.copies = 0;
+}
 
 Swarm::~Swarm() {
   for (auto& [name, node] : nodes) {

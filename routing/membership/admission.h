@@ -11,6 +11,7 @@
 
 #include "common/keep_step.h"
 #include "common/strong_id.h"
+#include "routing/membership/copies.h"
 #include "routing/membership/roster.h"
 #include "routing/state/state_label.h"
 #include "routing/time.h"
@@ -35,9 +36,11 @@ struct Verdict {
   Time retry_after{};
   bool keep_held = false;  ///< kServe: what it holds counts; else it drops its sum.
   bool exact = false;      ///< kFetch: exactly `step`, from snapshots too.
+  bool from_copies = false;  ///< kFetch: `sources` serve other stages and have a copy.
   std::vector<PeerId> sources{};
   std::optional<StateLabel> word{};  ///< kFetch: the state at `step`, if that is known.
   std::optional<KeepStep> keep{};    ///< The snapshot that it may not prune.
+  CopyOrders copies{};               ///< Of other stages' snapshots.
 };
 
 /// Where the swarm is while it trains or after the end.
