@@ -1,6 +1,5 @@
 #include "actors/node/roles.h"
 
-#include <algorithm>
 #include <caf/send.hpp>
 #include <chrono>
 #include <string>
@@ -125,18 +124,18 @@ caf::actor spawn_mirror_of(const RoleContext& context, Stage stage) {
   return interposed(context, Role::kMirror, spawn_mirror(*context.system, std::move(deps)));
 }
 
-/// One of the node's stage servers keeps the copies of other stages' snapshots.
-CopyDeps copy_deps(const NodeOptions& options, uint32_t place) {
-  CopyDeps deps;
-  deps.keeps = place == 0 && options.checkpoint.copies > 0 && options.num_stages > 1;
-  if (!deps.keeps) return deps;
-  for (const int32_t stage : options.stages) deps.own.insert(Stage(static_cast<uint32_t>(stage)));
-  for (int32_t stage = 0; stage < options.num_stages; ++stage)
-    deps.most_bytes = std::max(
-        deps.most_bytes, tensor::max_state_bytes(options.optimizer.kind,
-                                                 tensor::stage_parameters(options.model, stage,
-                                                                          options.num_stages)));
-  return deps;
+/// The first of the node's stage servers keeps the copies of other stages' snapshots.
+CopyOptions copy_options(const NodeOptions& options, uint32_t place) {
+  CopyOptions copies;
+  copies.keeps = place == 0 && options.checkpoint.copies > 0 && options.num_stages > 1;
+  if (!copies.keeps) return copies;
+  for (const int32_t stage : options.stages) copies.own.insert(Stage(static_cast<uint32_t>(stage)));
+  for (int32_t stage = 0; stage < options.num_stages; ++stage) {
+    const uint64_t parameters = tensor::stage_parameters(options.model, stage, options.num_stages);
+    const uint64_t bytes = tensor::max_state_bytes(options.optimizer.kind, parameters);
+    if (bytes > copies.most_bytes) copies.most_bytes = bytes;
+  }
+  return copies;
 }
 
 /// What a microbatch takes until it is answered. The last stage answers at once and keeps nothing.
@@ -169,7 +168,7 @@ RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t
   deps.options = options.stage_server;
   deps.state_transfer_options = options.state_transfer;
   deps.faults = options.faults;
-  deps.copies = copy_deps(options, place);
+  deps.copies = copy_options(options, place);
   deps.compute = spawn_compute_of(context, stage);
   deps.checkpointer = spawn_checkpointer_of(context);
   deps.averager = spawn_averager_of(context, deps.id, stage);

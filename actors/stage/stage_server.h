@@ -45,7 +45,6 @@
 #include <caf/actor.hpp>
 #include <caf/actor_system.hpp>
 #include <memory>
-#include <set>
 
 #include "actors/node/event_log.h"
 #include "actors/node/options.h"
@@ -54,13 +53,6 @@
 #include "records/kept_text.h"
 
 namespace swarm::actors {
-
-/// Copies of other stages' snapshots (actors/stage/copy_keeper.h).
-struct CopyDeps {
-  bool keeps = false;       ///< One stage server of each node does.
-  std::set<Stage> own;      ///< Those that its node serves.
-  uint64_t most_bytes = 0;  ///< Of a snapshot of any stage.
-};
 
 struct StageServerDeps {
   PeerId id;  ///< Its actor name is registered with `links` by the stage server itself.
@@ -81,7 +73,7 @@ struct StageServerDeps {
   StateTransferOptions state_transfer_options;
   DhtOptions dht_options;
   caf::actor mirror;  ///< Null: there is none.
-  CopyDeps copies;
+  CopyOptions copies;
   /// The run's, as the node was told; shared by all actors of the node.
   std::shared_ptr<records::KeptText> text = std::make_shared<records::KeptText>();
   FaultOptions faults;

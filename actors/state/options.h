@@ -3,6 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <set>
+
+#include "common/strong_id.h"
 
 namespace swarm::actors {
 
@@ -25,6 +28,13 @@ struct StateTransferOptions {
   /// Of ranges that a learner writes to its disk, so that its download survives its process; 0: it
   /// begins anew. Never more than twice what comes over its links.
   double keep_bytes_per_s = 32e6;
+};
+
+/// Of a stage server that keeps copies of other stages' snapshots (actors/stage/copy_keeper.h).
+struct CopyOptions {
+  bool keeps = false;       ///< One stage server of each node does.
+  std::set<Stage> own{};    ///< Stages that its node serves.
+  uint64_t most_bytes = 0;  ///< Of a snapshot of any stage.
 };
 
 }  // namespace swarm::actors
