@@ -134,6 +134,7 @@ void CopyKeeper::made(const Making& making, const FetchedState& fetched) {
 void CopyKeeper::failed(const Making& making, const Error& why) {
   if (!making_ || making_->number != making.number) return;
   making_.reset();
+  if (context_.phase.leaves()) return;
   const double pause_s = kPause_s * static_cast<double>(1u << std::min(failed_in_a_row_++, 10u));
   not_before_s_ = context_.now_s() + std::min(pause_s, kLongestPause_s);
   context_.deps.events->record(making.copy.stage.value(),
@@ -189,8 +190,8 @@ void CopyKeeper::describe_to(proto::RegisterPeer& message) const {
 std::string CopyKeeper::describe() const {
   std::string text;
   for (const StoredCopy& copy : copies_)
-    text += fmt::format("{} of stage {} step {}", text.empty() ? "copies" : ",", copy.stage,
-                        copy.step);
+    text +=
+        fmt::format("{} of stage {} step {}", text.empty() ? "copies" : ",", copy.stage, copy.step);
   if (making_)
     text += fmt::format("{} step {} of stage {} is being copied", text.empty() ? "" : ";",
                         making_->copy.step, making_->copy.stage);

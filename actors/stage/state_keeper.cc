@@ -132,8 +132,8 @@ bool StateKeeper::fetch(const proto::RegisterPeerReply& verdict) {
             if (fetched.kept_bytes > 0)
               context_.record(
                   records::DownloadResumed{fetched.kept_bytes, 0, fetched.state.size()});
-            load(fetched.state, {Origin::Kind::kNeighbour, fetched.source, fetched.seconds,
-                                 fetched.from, copies});
+            load(fetched.state,
+                 {Origin::Kind::kNeighbour, fetched.source, fetched.seconds, fetched.from, copies});
           },
           [this, copies = verdict.from_copies()](const caf::error& error) {
             failed(copies ? "copies" : "neighbours", from_caf(error));

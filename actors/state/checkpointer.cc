@@ -52,6 +52,13 @@ caf::result<void> retain(const Store& store, const std::string& prefix,
   return caf::unit;
 }
 
+caf::result<void> replace(const Store& store, const storage::CheckpointKey& key,
+                          const Buffer& value, uint32_t keep) {
+  auto status = store->put_or_replace(key, value, keep);
+  if (!status) return to_caf(status.error());
+  return caf::unit;
+}
+
 caf::result<StoredCopies> list_copies(const Store& store, const std::vector<uint64_t>& stages) {
   StoredCopies found;
   for (const uint64_t number : stages) {
@@ -119,20 +126,14 @@ caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self, const S
         if (!status) return to_caf(status.error());
         return caf::unit;
       },
-      [store](keep_atom, const std::string& stream, uint64_t number,
-              const Buffer& bytes) -> caf::result<void> {
-        auto status = store->put_or_replace({stream, number}, bytes, UINT32_MAX);
-        if (!status) return to_caf(status.error());
-        return caf::unit;
+      [store](keep_atom, const std::string& stream, uint64_t number, const Buffer& bytes) {
+        return replace(store, {stream, number}, bytes, UINT32_MAX);
       },
       [store](copies_atom, const std::vector<uint64_t>& stages) {
         return list_copies(store, stages);
       },
-      [store](copy_atom, const std::string& stream, uint64_t step,
-              const Buffer& state) -> caf::result<void> {
-        auto status = store->put_or_replace({stream, step}, state, kCopiesKept);
-        if (!status) return to_caf(status.error());
-        return caf::unit;
+      [store](copy_atom, const std::string& stream, uint64_t step, const Buffer& state) {
+        return replace(store, {stream, step}, state, kCopiesKept);
       },
       [store](retain_atom, const std::string& prefix, const std::vector<std::string>& streams) {
         return retain(store, prefix, streams);

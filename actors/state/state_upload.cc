@@ -63,9 +63,9 @@ void StateUpload::read(Waiting who) {
   reading_.push_back(who);
   auto take = [this, who] {  // all who wait for it
     std::vector<Waiting> mine;
-    auto rest = std::stable_partition(
-        reading_.begin(), reading_.end(),
-        [&](const Waiting& w) { return w.step != who.step || w.stage != who.stage; });
+    auto rest = std::stable_partition(reading_.begin(), reading_.end(), [&](const Waiting& w) {
+      return w.step != who.step || w.stage != who.stage;
+    });
     mine.assign(rest, reading_.end());
     reading_.erase(rest, reading_.end());
     return mine;
@@ -139,9 +139,9 @@ void StateUpload::frozen(Result<FrozenState> state) {
 
 /// The newest of them.
 StateUpload::Copy* StateUpload::find(Stage stage, Step step) {
-  const auto found = std::find_if(
-      copies_.rbegin(), copies_.rend(),
-      [=](const Copy& copy) { return copy.stage == stage && copy.step == step; });
+  const auto found = std::find_if(copies_.rbegin(), copies_.rend(), [=](const Copy& copy) {
+    return copy.stage == stage && copy.step == step;
+  });
   return found == copies_.rend() ? nullptr : &*found;
 }
 

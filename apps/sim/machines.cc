@@ -102,6 +102,30 @@ caf::result<void> write_in_time(caf::event_based_actor* self, const caf::actor& 
   return promise;
 }
 
+struct Save {
+  std::string stream;
+  uint64_t step = 0;
+  Buffer state;
+  bool replace = false;
+};
+
+caf::result<uint64_t> save_in_time(caf::event_based_actor* self, const caf::actor& checkpointer,
+                                   const std::function<void(std::function<void()>)>& when_synced,
+                                   const SnapshotNoted& snapshot, const Save& save) {
+  auto promise = self->make_response_promise();
+  self->request(checkpointer, caf::infinite, save_atom::value, save.stream, save.step, save.state,
+                save.replace)
+      .then(
+          [=](uint64_t saved) {
+            when_synced([=]() mutable {
+              snapshot(save.stream, saved, false);
+              promise.deliver(saved);
+            });
+          },
+          [=](const caf::error& e) mutable { promise.deliver(e); });
+  return promise;
+}
+
 /// A snapshot is listed when it is durable.
 std::vector<uint64_t> durable_steps(const Disk& disk, const std::string& stream) {
   std::vector<uint64_t> steps;
@@ -123,19 +147,9 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
         .then([=] { when_synced([] {}); }, [](const caf::error&) {});
   };
   return {
-      [=](save_atom, const std::string& stream, uint64_t step, const Buffer& state,
-          bool replace) -> caf::result<uint64_t> {
-        auto promise = self->make_response_promise();
-        self->request(checkpointer, caf::infinite, save_atom::value, stream, step, state, replace)
-            .then(
-                [=](uint64_t saved) mutable {
-                  when_synced([=]() mutable {
-                    snapshot(stream, saved, false);
-                    promise.deliver(saved);
-                  });
-                },
-                [=](const caf::error& e) mutable { promise.deliver(e); });
-        return promise;
+      [=](save_atom, const std::string& stream, uint64_t step, const Buffer& state, bool replace) {
+        return save_in_time(self, checkpointer, when_synced, snapshot,
+                            {stream, step, state, replace});
       },
       [=](load_atom, const std::string& stream, uint64_t step) {
         return read_later(self, checkpointer, times.read, stream, step);
@@ -152,7 +166,8 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
         return self->delegate(checkpointer, copies_atom::value, stages);
       },
       [=](copy_atom, const std::string& stream, uint64_t step, const Buffer& state) {
-        return write_in_time(self, checkpointer, when_synced, copy_atom::value, stream, step, state);
+        return write_in_time(self, checkpointer, when_synced, copy_atom::value, stream, step,
+                             state);
       },
       [=](forget_newer_atom, const std::string& stream, uint64_t step) {
         if (is_stage_key(stream)) snapshot(stream, step, true);

@@ -34,7 +34,8 @@ struct Restored {
   template <class Visitor>
   void fields(Visitor& v) {
     v("source", source,
-      "`own_snapshot`, `neighbours`, or `copies`: neighbours lost, nodes of other stages had a copy");
+      "`own_snapshot`, `neighbours`, or `copies`: neighbours lost, nodes of other stages had a "
+      "copy");
     v("from", from, "the nodes that it was fetched from");
     v("bytes", bytes, "of the state");
     v("took_ms", took, "the transfer");
@@ -387,8 +388,8 @@ struct SlowWay {
 using PeerEvents =
     EventList<PeerFailed, Initialized, Restored, LoadFailed, StateRefused, Learns, DownloadResumed,
               KeptRangesRefused, LearnerTooSlow, Joined, Resumed, Suspended, Averaged, RoundFailed,
-              SumDropped, GradientSumChanged, Collapsed, Checkpointed, CheckpointFailed,
-              CopyMade, CopyFailed, MirrorWritten, MirrorFailed, MirrorTaken, MirrorRefused, NonFinite, UpdateRefused,
-              Rerouted, ReroutedServed, SlowWay>;
+              SumDropped, GradientSumChanged, Collapsed, Checkpointed, CheckpointFailed, CopyMade,
+              CopyFailed, MirrorWritten, MirrorFailed, MirrorTaken, MirrorRefused, NonFinite,
+              UpdateRefused, Rerouted, ReroutedServed, SlowWay>;
 
 }  // namespace swarm::records

@@ -34,8 +34,8 @@ struct Verdict {
   std::string reason{};
   Step step, open_step;
   Time retry_after{};
-  bool keep_held = false;  ///< kServe: what it holds counts; else it drops its sum.
-  bool exact = false;      ///< kFetch: exactly `step`, from snapshots too.
+  bool keep_held = false;    ///< kServe: what it holds counts; else it drops its sum.
+  bool exact = false;        ///< kFetch: exactly `step`, from snapshots too.
   bool from_copies = false;  ///< kFetch: `sources` serve other stages and have a copy.
   std::vector<PeerId> sources{};
   std::optional<StateLabel> word{};  ///< kFetch: the state at `step`, if that is known.

@@ -296,9 +296,9 @@ std::vector<PeerId> Gathering::sources_of(const RecoveryAction& action, Stage st
     const auto is_copy = [&](const StoredCopy& copy) {
       return copy.stage == stage && copy.step == action.step;
     };
-    const bool has = source->stage == stage
-                         ? !live || in_memory
-                         : !live && std::any_of(source->copies.begin(), source->copies.end(), is_copy);
+    const bool has = source->stage == stage ? !live || in_memory
+                                            : !live && std::any_of(source->copies.begin(),
+                                                                   source->copies.end(), is_copy);
     if (has) found.push_back(id);
   }
   return found;

@@ -22,9 +22,8 @@ Status check(const std::vector<PeerSupply>& peers, uint32_t num_stages) {
           fmt::format("peer {} serves stage {} of {}", peer.peer.brief(), peer.stage, num_stages)};
     for (const StoredCopy& copy : peer.copies)
       if (copy.stage.value() >= num_stages)
-        return Error{
-            ErrorCode::kInvalidArgument,
-            fmt::format("peer {} has a copy of stage {}", peer.peer.brief(), copy.stage)};
+        return Error{ErrorCode::kInvalidArgument,
+                     fmt::format("peer {} has a copy of stage {}", peer.peer.brief(), copy.stage)};
     if (!ids.insert(peer.peer).second)
       return Error{ErrorCode::kInvalidArgument, "peer " + peer.peer.brief() + " is listed twice"};
     present[peer.stage.value()] = true;

@@ -35,7 +35,9 @@ caf::behavior fake_stage(caf::event_based_actor*, std::shared_ptr<FrozenState> s
             if (state->state.empty()) return to_caf(ErrorCode::kNotReady, "restoring");
             return *state;
           },
-          [=](spoiled_atom, uint32_t stage, uint64_t step) { spoiled->insert({stage, step}); }};
+          [=](spoiled_atom, uint32_t stage, uint64_t step) {
+            spoiled->insert({stage, step});
+          }};
 }
 
 /// Offers `state` under the digest of other bytes.

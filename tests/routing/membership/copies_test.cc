@@ -1,8 +1,9 @@
 #include "routing/membership/copies.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
-#include <fmt/format.h>
 
 #include "tests/support/ids.h"
 
@@ -77,9 +78,8 @@ BOOST_AUTO_TEST_CASE(no_node_holds_a_copy_of_a_stage_that_it_serves) {
 }
 
 BOOST_AUTO_TEST_CASE(copies_are_spread_evenly) {
-  for (const auto& [count, stages, copies] :
-       {std::tuple{12u, 4u, 1u}, std::tuple{8u, 4u, 2u}, std::tuple{100u, 32u, 1u},
-        std::tuple{9u, 3u, 3u}}) {
+  for (const auto& [count, stages, copies] : {std::tuple{12u, 4u, 1u}, std::tuple{8u, 4u, 2u},
+                                              std::tuple{100u, 32u, 1u}, std::tuple{9u, 3u, 3u}}) {
     std::map<size_t, uint32_t> held;
     for (const auto& places : choose_holders(nodes(count, stages), stages, copies)) {
       BOOST_TEST(places.size() == copies);
