@@ -66,10 +66,7 @@ struct Copied : testing::SimSwarm {
 };
 
 struct CopiedInPeriods : Copied {
-  CopiedInPeriods() {
-    training.mode = actors::TrainingMode::kAsync;
-    training.sync_every = training.batch;
-  }
+  CopiedInPeriods() { training.mode = actors::TrainingMode::kAsync; }
 };
 
 BOOST_AUTO_TEST_SUITE(CopiesTest)
@@ -148,6 +145,7 @@ BOOST_FIXTURE_TEST_CASE(a_disk_that_takes_no_copy_is_told_and_stops_nobody, Copi
   const std::string holder = *holders_of(1).begin();
   disks.at(holder)->fill();
   BOOST_TEST(run_to_end(3600s));
+  BOOST_TEST(events->count("copy_failed") >= 1u);
   BOOST_TEST(check_parameters() == "");
   for (int stage = 0; stage < 3; ++stage) BOOST_TEST(!holders_of(stage).empty());
 }
