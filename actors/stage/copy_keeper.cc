@@ -44,7 +44,8 @@ CopyKeeper::CopyKeeper(StageContext& context, const SnapshotWriter& writer)
 
 bool CopyKeeper::mine(Stage stage) const {
   const auto& deps = context_.deps;
-  return stage.value() < deps.num_stages && deps.copies.own.count(stage) == 0;
+  return stage.value() < deps.num_stages && stage != deps.stage &&
+         deps.copies.own.count(stage) == 0;
 }
 
 void CopyKeeper::list() {

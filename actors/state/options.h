@@ -33,7 +33,7 @@ struct StateTransferOptions {
 /// Of a stage server that keeps copies of other stages' snapshots (actors/stage/copy_keeper.h).
 struct CopyOptions {
   bool keeps = false;       ///< One stage server of each node does.
-  std::set<Stage> own{};    ///< Stages that its node serves.
+  std::set<Stage> own{};    ///< Stages that its node serves besides.
   uint64_t most_bytes = 0;  ///< Of a snapshot of any stage.
 };
 
