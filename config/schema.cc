@@ -329,6 +329,10 @@ void add_roles(ExperimentBuilder& b) {
         "A folder, such as a mounted bucket, to which each stage's snapshots are copied, for "
         "machines "
         "that are lost with their disks; it must exist. Empty: none.");
+  b.add("copies", AT(base.checkpoint.copies), in(0, 8),
+        "Nodes of other stages that have a copy of a stage's newest snapshot, for the day when all "
+        "its "
+        "own are lost with their disks; as far as there are nodes.");
   b.section("trainer", false);
   b.add(
       "max_in_flight", AT(base.trainer_options.max_in_flight), in(1, 100000),

@@ -44,6 +44,7 @@ void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
   install_default_handlers(self_);
   roster_.emplace(deps_.num_stages);
   auto parts = make_parts(deps_, *roster_, consent_);
+  copies_.emplace(deps_.checkpoint.copies);
   schedule_ = std::move(parts.schedule);
   gathering_ = std::move(parts.gathering);
   const auto& training = deps_.training;

@@ -102,6 +102,10 @@ routing::PeerReport read_report(const proto::RegisterPeer& message) {
   report.device = read_device(message);
   report.saves.failed = message.failed_saves();
   report.saves.error = printable(message.save_error(), kMostErrorBytes);
+  report.keeps_copies = message.keeps_copies();
+  for (const auto& copy : message.copies())
+    report.copies.push_back(
+        {Stage(copy.stage()), Step(copy.step()), routing::History(copy.history())});
   return report;
 }
 
@@ -123,6 +127,11 @@ Result<Registration> read_registration(const proto::RegisterPeer& message, const
                  "there are " + std::to_string(run.stages) + " stages"};
   uint64_t newest = std::max(message.step(), message.open_step());
   for (uint64_t step : message.snapshots()) newest = std::max(newest, step);
+  for (const auto& copy : message.copies()) {
+    if (copy.stage() >= run.stages)
+      return Error{ErrorCode::kInvalidArgument, "a copy of a stage that does not exist"};
+    newest = std::max(newest, copy.step());
+  }
   if (newest > run.steps + kBeyondEnd)
     return Error{ErrorCode::kRefused,
                  fmt::format("register_peer: step {} of a run of {} steps", newest, run.steps)};
@@ -218,6 +227,15 @@ Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, Term t
   if (verdict.keep) *reply.mutable_keep() = to_proto(*verdict.keep);
   reply.set_order(verdict.order);
   reply.set_move_to(verdict.move_to.value());
+  reply.set_from_copies(verdict.from_copies);
+  for (const routing::CopyOrder& order : verdict.copies.make) {
+    auto& copy = *reply.add_copies();
+    copy.set_stage(order.stage.value());
+    copy.set_step(order.step.value());
+    copy.set_history(order.history.value());
+    for (const PeerId& source : order.sources) *copy.add_sources() = book.to_proto(source);
+  }
+  for (const Stage stage : verdict.copies.drop) reply.add_spare_copies(stage.value());
   return make_mail(std::move(reply));
 }
 

@@ -53,6 +53,8 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
   if (serves || frame.readers.reads(address.id) || frame.repairs.resting(address.node_name, now()))
     consent_.attendance().takes_part(address.id.node);
   verdict.keep = schedule_->frame().saves.known();
+  if (serves && frame.is_open() && verdict.keep)
+    verdict.copies = copies_->orders(address.id, verdict.keep->step, *roster_, now());
   moves_->registered(*registration, verdict);
   return answer(verdict);
 }

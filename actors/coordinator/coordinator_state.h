@@ -30,6 +30,7 @@
 #include "common/strong_id.h"
 #include "routing/membership/consent.h"
 #include "routing/membership/consent_watch.h"
+#include "routing/membership/copies.h"
 #include "routing/membership/gathering.h"
 #include "routing/membership/roster.h"
 #include "routing/membership/text_check.h"
@@ -94,6 +95,7 @@ class CoordinatorState {
   std::unique_ptr<OfficeMail> office_;
   std::unique_ptr<routing::Schedule> schedule_;
   std::unique_ptr<routing::Gathering> gathering_;
+  std::optional<routing::CopyDesk> copies_;
   routing::Consent consent_;
   std::unique_ptr<routing::ConsentWatch> watch_;
   std::unique_ptr<QuorumMail> quorum_;

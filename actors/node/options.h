@@ -65,6 +65,7 @@ struct CheckpointOptions {
   uint32_t keep = 3;          ///< Newest snapshots kept per stage.
   storage::StoreKind store = storage::StoreKind::kRocksdb;
   std::string mirror{};  ///< A folder that outlives the machines; empty: none.
+  uint32_t copies = 1;   ///< Of each stage's snapshots, on nodes of other stages.
 };
 
 enum class TrainingMode : uint8_t {

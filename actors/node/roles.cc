@@ -21,6 +21,7 @@
 #include "actors/trainer/trainer.h"
 #include "common/strong_id.h"
 #include "tensor/core/memory_options.h"
+#include "tensor/core/state_format.h"
 
 namespace swarm::actors {
 namespace {
@@ -138,6 +139,22 @@ caf::actor spawn_mirror_of(const RoleContext& context, Stage stage) {
   return interposed(context, Role::kMirror, spawn_mirror(*context.system, std::move(deps)));
 }
 
+/// The first of the node's stage servers keeps the copies of other stages' snapshots.
+CopyOptions copy_options(const RoleContext& context, uint32_t place) {
+  const NodeOptions& options = context.options;
+  CopyOptions copies;
+  copies.keeps = place == 0 && options.checkpoint.copies > 0 && options.num_stages > 1;
+  if (!copies.keeps) return copies;
+  for (uint32_t one = 0; one < options.stages.size(); ++one)
+    copies.own.insert(Stage(static_cast<uint32_t>(stage_at(context, one))));
+  for (int32_t stage = 0; stage < options.num_stages; ++stage) {
+    const uint64_t parameters = tensor::stage_parameters(options.model, stage, options.num_stages);
+    const uint64_t bytes = tensor::max_state_bytes(options.optimizer.kind, parameters);
+    if (bytes > copies.most_bytes) copies.most_bytes = bytes;
+  }
+  return copies;
+}
+
 /// What a microbatch takes until it is answered. The last stage answers at once and keeps nothing.
 void tell_memory(const NodeOptions& options, int32_t stage, StageServerDeps& deps) {
   if (stage == options.num_stages - 1) return;
@@ -171,6 +188,7 @@ RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t
   deps.options = options.stage_server;
   deps.state_transfer_options = options.state_transfer;
   deps.faults = options.faults;
+  deps.copies = copy_options(context, place);
   deps.compute = spawn_compute_of(context, stage);
   deps.checkpointer = spawn_checkpointer_of(context);
   deps.averager = spawn_averager_of(context, deps.id, stage);

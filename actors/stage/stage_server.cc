@@ -36,9 +36,11 @@ void StageServerState::init(Self* self, StageServerDeps deps) {
   mover_.emplace(*context_, *updates_, *microbatches_, [this] {
     if (context_->phase.serves()) announce();
   });
+  copies_.emplace(*context_, keeper_->writer());
   self_->send(d.links, subscribe_atom::value, me);
   caf::anon_send(d.state_transfer, set_stage_atom::value, me);
   keeper_->writer().list();
+  copies_->list();
   make_stage();
 }
 
@@ -67,6 +69,9 @@ caf::behavior StageServerState::make_behavior() {
       [this](node_down_atom, const NodeInfo& info, const std::string&) { on_node_down(info.id); },
       [this](freeze_atom) { return keeper_->freeze(); },
       [this](range_atom, uint64_t first, uint64_t count) { return keeper_->range(first, count); },
+      [this](spoiled_atom, uint32_t stage, uint64_t step) {
+        copies_->spoiled(Stage(stage), Step(step));
+      },
       [this](describe_atom) { return describe(); },
       [this](drain_atom) { return on_drain(); },
   };
@@ -260,6 +265,7 @@ std::string StageServerState::describe() const {
        << context_->checksum << std::dec << "\n"
        << updates_->describe() << ", " << keeper_->writer().describe();
   if (context_->phase.learns()) text << "\n" << keeper_->learner().describe();
+  if (const std::string copies = copies_->describe(); !copies.empty()) text << "\n" << copies;
   text << "\ncoordinator "
        << (coordinator.known() ? coordinator.id().brief() : std::string("not known")) << " term "
        << coordinator.term() << "\n"

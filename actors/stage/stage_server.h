@@ -19,6 +19,8 @@
 ///   (freeze_atom)     FrozenState       kNotReady; from the state transfer, for a neighbour
 ///   (range_atom, uint64 first, uint64 count)
 ///                     RangeOfState      kNotReady, kInvalidArgument; likewise, for a learner
+///   (spoiled_atom, uint32 stage, uint64 step)
+///                     -                 from the state transfer: a copy that cannot be read
 ///   (describe_atom)   std::string
 ///   (drain_atom)      bool              after the last snapshot is durable
 ///
@@ -26,9 +28,10 @@
 /// kinds of another mode are answered kInvalidArgument.
 ///
 /// Parts   Microbatches (from arrival to answer), StageUpdates (StepUpdates or PeriodUpdates: how
-///         the parameters change), StateKeeper (loading, snapshots), StageMover (to another stage).
-///         They share a StageContext; what they decide is in routing/ (MicrobatchDesk,
-///         MicrobatchWindow, Contributions, PeerPhase, StageMove, SnapshotList).
+///         the parameters change), StateKeeper (loading, snapshots), StageMover (to another stage),
+///         CopyKeeper (other stages' snapshots). They share a StageContext; what they decide is in
+///         routing/ (MicrobatchDesk, MicrobatchWindow, Contributions, PeerPhase, StageMove,
+///         SnapshotList).
 /// States  kStarting -> kRegistering -> (kLoading or kLearning ->) kServing -> kDraining; kServing
 ///         falls back to kRegistering when a commit was missed or the swarm goes back.
 ///         docs/training_protocol.md draws it.
@@ -71,6 +74,7 @@ struct StageServerDeps {
   StateTransferOptions state_transfer_options;
   DhtOptions dht_options;
   caf::actor mirror;  ///< Null: there is none.
+  CopyOptions copies;
   /// The run's, as the node was told; shared by all actors of the node.
   std::shared_ptr<records::KeptText> text = std::make_shared<records::KeptText>();
   FaultOptions faults;

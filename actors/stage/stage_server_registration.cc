@@ -50,6 +50,7 @@ void StageServerState::register_peer() {
   message.set_foreign_term(context_->coordinator->foreign_term().value());
   updates_->describe_to(message);
   keeper_->describe_to(message);
+  copies_->describe_to(message);
   if (context_->phase.learns()) keeper_->learner().describe_to(message);
   message.set_up_bytes_per_s(context_->rates.best_send);
   message.set_down_bytes_per_s(context_->rates.best_receive);
@@ -76,6 +77,7 @@ void StageServerState::registered(Step as_of, Result<Mail> reply) {
   if (verdict.has_keep()) keep_snapshot(keep_step_of(verdict.keep()));
   mover_->hear(verdict);
   if (!updates_->committing()) obey(as_of, verdict);
+  copies_->obey(verdict);
 }
 
 void StageServerState::obey(Step as_of, const proto::RegisterPeerReply& verdict) {
@@ -109,6 +111,7 @@ void StageServerState::serve(const proto::RegisterPeerReply& verdict) {
   swarm_peers_ = verdict.peers();
   if (context_->phase.serves()) return;
   keeper_->writer().forget_newer(context_->at.applied);
+  copies_->forget_newer(context_->at.applied);
   keeper_->forget_learned();
   enter(At::kServing, verdict.reason());
   if (was_serving_)

@@ -23,8 +23,6 @@ constexpr milliseconds kMirrorAnswers{10'000};
 constexpr milliseconds kMirrorAgain{5'000};
 /// The swarm is waited for so long before another snapshot is taken from the mirror.
 constexpr double kPatience_s = 5;
-/// As state_download.cc, which gives up sooner, assumes of a link [bytes/s].
-constexpr double kSlowestLink = 16u << 10;
 
 /// In steps replicas have all in common; else the parameters, at most.
 uint64_t checksum_of(const tensor::Stage& stage, bool in_steps) {
@@ -48,7 +46,7 @@ std::string StateKeeper::Origin::name() const {
     case Kind::kOwnSnapshot:
       return "own_snapshot";
     case Kind::kNeighbour:
-      return "neighbours";
+      return copies ? "copies" : "neighbours";
   }
   return "";
 }
@@ -150,17 +148,18 @@ bool StateKeeper::fetch(const proto::RegisterPeerReply& verdict) {
   const auto limit = std::chrono::duration_cast<milliseconds>(slowest.limit(fetch.max_bytes));
   context_.self->request(context_.deps.state_transfer, limit, fetch_atom::value, std::move(fetch))
       .then(
-          [this, wanted = Step(verdict.step())](const FetchedState& fetched) {
+          [this, wanted = Step(verdict.step()),
+           copies = verdict.from_copies()](const FetchedState& fetched) {
             if (fetched.step < wanted)  // the neighbours are about to apply the update
               return done_("the neighbours are not yet there", milliseconds(50));
             if (fetched.kept_bytes > 0)
               context_.record(
                   records::DownloadResumed{fetched.kept_bytes, 0, fetched.state.size()});
             load(fetched.state,
-                 {Origin::Kind::kNeighbour, fetched.source, fetched.seconds, fetched.from});
+                 {Origin::Kind::kNeighbour, fetched.source, fetched.seconds, fetched.from, copies});
           },
-          [this](const caf::error& error) {
-            failed("neighbours", from_caf(error));
+          [this, copies = verdict.from_copies()](const caf::error& error) {
+            failed(copies ? "copies" : "neighbours", from_caf(error));
             done_("the neighbours could not supply the state", milliseconds(200));
           });
   return true;

@@ -82,6 +82,7 @@ class StateKeeper {
     std::string neighbours;  ///< By name.
     double seconds = 0;      ///< Of the transfer.
     std::vector<ActorId> from{};
+    bool copies = false;  ///< kNeighbour: they serve other stages and had a copy.
 
     std::string name() const;
   };

@@ -7,12 +7,16 @@
 #include <vector>
 
 #include "actors/net/requests.h"
+#include "common/names.h"
 #include "tensor/core/state_format.h"
 
 namespace swarm::actors {
 namespace {
 
 using Store = std::shared_ptr<storage::CheckpointStore>;
+
+/// Of each stream of copies: the newest, and the one before while others may still need it.
+constexpr uint32_t kCopiesKept = 2;
 
 struct CheckpointerState {
   static constexpr const char* name = "checkpointer";
@@ -46,6 +50,29 @@ caf::result<void> retain(const Store& store, const std::string& prefix,
     if (auto dropped = store->drop_newer(stream, 0); !dropped) return to_caf(dropped.error());
   }
   return caf::unit;
+}
+
+caf::result<void> replace(const Store& store, const storage::CheckpointKey& key,
+                          const Buffer& value, uint32_t keep) {
+  auto status = store->put_or_replace(key, value, keep);
+  if (!status) return to_caf(status.error());
+  return caf::unit;
+}
+
+caf::result<StoredCopies> list_copies(const Store& store, const std::vector<uint64_t>& stages) {
+  StoredCopies found;
+  for (const uint64_t number : stages) {
+    const Stage stage(static_cast<uint32_t>(number));
+    const std::string stream = stage_key(stage.value());
+    const auto steps = store->steps(stream);
+    if (!steps) return to_caf(steps.error());
+    for (const uint64_t step : *steps) {
+      const auto front = store->front({stream, step}, tensor::kMaxHeadBytes);
+      if (front)
+        found.copies.push_back({stage, Step(step), routing::History(tensor::history_of(*front))});
+    }
+  }
+  return found;
 }
 
 caf::behavior snapshot_reader(caf::stateful_actor<ReaderState>* self, const Store& store) {
@@ -99,11 +126,14 @@ caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self, const S
         if (!status) return to_caf(status.error());
         return caf::unit;
       },
-      [store](keep_atom, const std::string& stream, uint64_t number,
-              const Buffer& bytes) -> caf::result<void> {
-        auto status = store->put_or_replace({stream, number}, bytes, UINT32_MAX);
-        if (!status) return to_caf(status.error());
-        return caf::unit;
+      [store](keep_atom, const std::string& stream, uint64_t number, const Buffer& bytes) {
+        return replace(store, {stream, number}, bytes, UINT32_MAX);
+      },
+      [store](copies_atom, const std::vector<uint64_t>& stages) {
+        return list_copies(store, stages);
+      },
+      [store](copy_atom, const std::string& stream, uint64_t step, const Buffer& state) {
+        return replace(store, {stream, step}, state, kCopiesKept);
       },
       [store](retain_atom, const std::string& prefix, const std::vector<std::string>& streams) {
         return retain(store, prefix, streams);

@@ -16,6 +16,9 @@
 ///   (forget_newer_atom, string stream, uint64 step)      -               kIo
 ///   (keep_atom, string stream, uint64 number, Buffer)    -               kIo, kInvalidArgument;
 ///                                                                        replaces, drops nothing
+///   (copies_atom, vector<uint64> stages)                 StoredCopies    kIo; of their streams
+///   (copy_atom, string stream, uint64 step, Buffer)      -               kIo, kInvalidArgument;
+///                                                                        replaces, keeps two
 ///   (retain_atom, string prefix, vector<string> streams) -               kIo; drops the other streams
 ///                                                                        that begin so
 ///
@@ -25,10 +28,13 @@
 
 #include <caf/actor.hpp>
 #include <caf/actor_system.hpp>
+#include <caf/allowed_unsafe_message_type.hpp>
 #include <caf/atom.hpp>
 #include <memory>
+#include <vector>
 
 #include "actors/net/buffer_message.h"
+#include "routing/membership/recovery.h"
 #include "storage/checkpoint_store.h"
 
 namespace swarm::actors {
@@ -41,6 +47,12 @@ using history_atom = caf::atom_constant<caf::atom("history")>;
 using pin_atom = caf::atom_constant<caf::atom("pin")>;
 using keep_atom = caf::atom_constant<caf::atom("keep")>;
 using retain_atom = caf::atom_constant<caf::atom("retain")>;
+using copies_atom = caf::atom_constant<caf::atom("copies")>;
+using copy_atom = caf::atom_constant<caf::atom("copy")>;
+
+struct StoredCopies {
+  std::vector<routing::StoredCopy> copies;
+};
 
 caf::actor spawn_checkpointer(caf::actor_system& system,
                               std::shared_ptr<storage::CheckpointStore> store, uint32_t keep,
@@ -52,3 +64,5 @@ caf::actor spawn_snapshot_reader(caf::actor_system& system,
                                  std::shared_ptr<storage::CheckpointStore> store, bool detached);
 
 }  // namespace swarm::actors
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::actors::StoredCopies)

@@ -3,6 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <set>
+
+#include "common/strong_id.h"
 
 namespace swarm::actors {
 
@@ -11,6 +14,9 @@ constexpr uint32_t kMaxStateChunkBytes = 4u << 20;
 
 /// Elements of a range that a learner asks for, at most.
 constexpr uint64_t kMaxRangeElements = 256u << 10;
+
+/// What is known of a link before anything has come over it [bytes/s].
+constexpr double kSlowestLink = 16u << 10;
 
 struct StateTransferOptions {
   std::chrono::milliseconds ttl{30'000};  ///< A frozen state that nobody reads is dropped.
@@ -22,6 +28,13 @@ struct StateTransferOptions {
   /// Of ranges that a learner writes to its disk, so that its download survives its process; 0: it
   /// begins anew. Never more than twice what comes over its links.
   double keep_bytes_per_s = 32e6;
+};
+
+/// Of a stage server that keeps copies of other stages' snapshots (actors/stage/copy_keeper.h).
+struct CopyOptions {
+  bool keeps = false;       ///< One stage server of each node does.
+  std::set<Stage> own{};    ///< Stages that its node serves besides.
+  uint64_t most_bytes = 0;  ///< Of a snapshot of any stage.
 };
 
 }  // namespace swarm::actors

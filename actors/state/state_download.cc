@@ -25,9 +25,8 @@ using routing::DownloadRead;
 using std::chrono::milliseconds;
 
 constexpr auto kLeastBudget = milliseconds(10'000);
-/// What is known of a link before anything has come over it, and of copying and digesting a state
-/// on a busy machine [bytes/s].
-constexpr double kSlowestLink = 16u << 10, kSlowestCopy = 20e6;
+/// Of copying and digesting a state on a busy machine [bytes/s].
+constexpr double kSlowestCopy = 20e6;
 /// A request is given so many times what its bytes take: a dead link says so itself.
 constexpr double kPatience = 8;
 

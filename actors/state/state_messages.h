@@ -34,6 +34,9 @@ using expect_atom = caf::atom_constant<caf::atom("expect")>;
 /// To a StateTransfer: StandsAt; its stage server's state was replaced.
 using stands_atom = caf::atom_constant<caf::atom("stands")>;
 
+/// To the stage server, (spoiled_atom, uint32 stage, uint64 step): this copy cannot be read.
+using spoiled_atom = caf::atom_constant<caf::atom("spoiled")>;
+
 struct RangeOfState {
   routing::StateLabel label;
   tensor::OptimizerCounters counters;

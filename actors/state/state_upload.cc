@@ -35,7 +35,9 @@ StateUpload::StateUpload(caf::event_based_actor* self, Stage stage,
       detached_(detached) {}
 
 void StateUpload::info(const proto::StateInfo& request, Promise promise) {
-  if (Stage(request.stage()) != stage_) {
+  const Stage stage(request.stage());
+  const bool own = stage == stage_;
+  if (!own && (request.exact_step_plus_one() == 0 || !store_)) {
     promise.deliver(to_caf(ErrorCode::kNotFound, fmt::format("this peer serves stage {}, not {}",
                                                              stage_, request.stage())));
     return;
@@ -47,11 +49,11 @@ void StateUpload::info(const proto::StateInfo& request, Promise promise) {
   if (request.exact_step_plus_one() == 0) {
     for (auto& copy : copies_)
       if (copy.frozen + kFresh > self_->clock().now()) return answer(promise, copy);
-    return freeze({promise});
+    return freeze({promise, stage_});
   }
   const Step step(request.exact_step_plus_one() - 1);
-  if (auto* copy = find_step(step)) return answer(promise, *copy);
-  read({promise, true, step});
+  if (auto* copy = find(stage, step)) return answer(promise, *copy);
+  read({promise, stage, true, step});
 }
 
 /// From the store; what is not there may still be in memory.
@@ -59,34 +61,43 @@ void StateUpload::read(Waiting who) {
   if (!store_) return freeze(who);
   if (!reader_) reader_ = spawn_snapshot_reader(self_->system(), store_, detached_);
   reading_.push_back(who);
-  auto take = [this](Step step) {  // all who wait for it
+  auto take = [this, who] {  // all who wait for it
     std::vector<Waiting> mine;
-    auto rest = std::stable_partition(reading_.begin(), reading_.end(),
-                                      [&](const Waiting& w) { return w.step != step; });
+    auto rest = std::stable_partition(reading_.begin(), reading_.end(), [&](const Waiting& w) {
+      return w.step != who.step || w.stage != who.stage;
+    });
     mine.assign(rest, reading_.end());
     reading_.erase(rest, reading_.end());
     return mine;
   };
   self_
-      ->request(reader_, kFreezeTimeout, load_atom::value, stage_key(stage_.value()),
+      ->request(reader_, kFreezeTimeout, load_atom::value, stage_key(who.stage.value()),
                 who.step.value())
       .then(
           [=](const Buffer& state) {
-            auto waiting = take(who.step);
+            auto waiting = take();
             if (waiting.empty()) return;
-            auto* copy = find_step(who.step);
-            if (copy == nullptr) copy = &keep(state, who.step);
+            auto* copy = find(who.stage, who.step);
+            if (copy == nullptr) copy = &keep(state, who.stage, who.step);
             for (auto& one : waiting) answer(one.promise, *copy);
           },
           [=](const caf::error& error) {
             const Error why = from_caf(error);
-            for (auto& one : take(who.step)) {
-              if (why.code == ErrorCode::kNotFound)
+            unreadable(who, why);
+            for (auto& one : take()) {
+              if (why.code == ErrorCode::kNotFound && one.stage == stage_)
                 freeze(one);
               else
                 one.promise.deliver(to_caf(why));
             }
           });
+}
+
+/// A copy that is not what it was: nobody is to be sent here for it again.
+void StateUpload::unreadable(const Waiting& who, const Error& why) {
+  const bool gone = why.code == ErrorCode::kNotFound || why.code == ErrorCode::kCorruptCheckpoint;
+  if (who.stage != stage_ && gone && stage_server_)
+    self_->send(stage_server_, spoiled_atom::value, who.stage.value(), who.step.value());
 }
 
 void StateUpload::freeze(Waiting who) {
@@ -117,28 +128,30 @@ void StateUpload::frozen(Result<FrozenState> state) {
                  fmt::format("no state of step {}; in memory is step {}", who.step, state->step)));
       continue;
     }
-    auto* copy = find_step(state->step);
+    auto* copy = find(stage_, state->step);
     // In asynchronous mode a state goes on within its period.
     if (copy == nullptr || copy->state.view() != state->state.view())
-      copy = &keep(state->state, state->step);
+      copy = &keep(state->state, stage_, state->step);
     copy->frozen = self_->clock().now();
     answer(who.promise, *copy);
   }
 }
 
 /// The newest of them.
-StateUpload::Copy* StateUpload::find_step(Step step) {
-  const auto found = std::find_if(copies_.rbegin(), copies_.rend(),
-                                  [step](const Copy& copy) { return copy.step == step; });
+StateUpload::Copy* StateUpload::find(Stage stage, Step step) {
+  const auto found = std::find_if(copies_.rbegin(), copies_.rend(), [=](const Copy& copy) {
+    return copy.stage == stage && copy.step == step;
+  });
   return found == copies_.rend() ? nullptr : &*found;
 }
 
-StateUpload::Copy& StateUpload::keep(const Buffer& state, Step step) {
+StateUpload::Copy& StateUpload::keep(const Buffer& state, Stage stage, Step step) {
   if (copies_.size() >= kMaxCopies)
     copies_.erase(std::min_element(copies_.begin(), copies_.end(),
                                    [](auto& a, auto& b) { return a.used < b.used; }));
   Copy copy;
   copy.handle = next_handle_++;
+  copy.stage = stage;
   copy.step = step;
   copy.state = state;
   copy.digest = tensor::digest(state.data(), state.size());

@@ -2,7 +2,8 @@
 /// part of the StateTransfer actor; all calls come from that actor.
 ///
 /// At most two copies are kept (the least recently read one goes), each until it was unused for
-/// options.ttl. Requests for the newest state share one copy per step.
+/// options.ttl. Requests for the newest state share one copy per step. Of another stage than its own it
+/// hands out what the node's store has.
 #pragma once
 
 #include <caf/actor.hpp>
@@ -39,6 +40,7 @@ class StateUpload {
  private:
   struct Copy {
     uint64_t handle = 0;
+    Stage stage;
     Step step;
     uint64_t digest = 0;
     Buffer state;
@@ -48,14 +50,16 @@ class StateUpload {
   };
   struct Waiting {
     Promise promise;
+    Stage stage{};
     bool exact = false;
     Step step{};  ///< If exact.
   };
   void freeze(Waiting who);
   void read(Waiting who);
   void frozen(Result<FrozenState> state);
-  Copy& keep(const Buffer& state, Step step);
-  Copy* find_step(Step step);
+  void unreadable(const Waiting& who, const Error& why);
+  Copy& keep(const Buffer& state, Stage stage, Step step);
+  Copy* find(Stage stage, Step step);
   void answer(Promise promise, Copy& copy);
   void expire();
 

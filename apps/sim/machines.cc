@@ -13,6 +13,8 @@
 namespace swarm::sim {
 
 using actors::compute_atom;
+using actors::copies_atom;
+using actors::copy_atom;
 using actors::forget_newer_atom;
 using actors::history_atom;
 using actors::keep_atom;
@@ -89,13 +91,38 @@ caf::result<Buffer> read_later(caf::event_based_actor* self, const caf::actor& c
   return promise;
 }
 
-caf::result<void> keep_in_time(caf::event_based_actor* self, const caf::actor& checkpointer,
-                               const std::function<void(std::function<void()>)>& when_synced,
-                               const std::string& stream, uint64_t number, const Buffer& bytes) {
+template <class... Order>
+caf::result<void> write_in_time(caf::event_based_actor* self, const caf::actor& checkpointer,
+                                const std::function<void(std::function<void()>)>& when_synced,
+                                const Order&... order) {
   auto promise = self->make_response_promise();
-  self->request(checkpointer, caf::infinite, keep_atom::value, stream, number, bytes)
+  self->request(checkpointer, caf::infinite, order...)
       .then([=] { when_synced([=]() mutable { promise.deliver(caf::unit); }); },
             [=](const caf::error& e) mutable { promise.deliver(e); });
+  return promise;
+}
+
+struct Save {
+  std::string stream;
+  uint64_t step = 0;
+  Buffer state;
+  bool replace = false;
+};
+
+caf::result<uint64_t> save_in_time(caf::event_based_actor* self, const caf::actor& checkpointer,
+                                   const std::function<void(std::function<void()>)>& when_synced,
+                                   const SnapshotNoted& snapshot, const Save& save) {
+  auto promise = self->make_response_promise();
+  self->request(checkpointer, caf::infinite, save_atom::value, save.stream, save.step, save.state,
+                save.replace)
+      .then(
+          [=](uint64_t saved) {
+            when_synced([=]() mutable {
+              snapshot(save.stream, saved, false);
+              promise.deliver(saved);
+            });
+          },
+          [=](const caf::error& e) mutable { promise.deliver(e); });
   return promise;
 }
 
@@ -120,19 +147,9 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
         .then([=] { when_synced([] {}); }, [](const caf::error&) {});
   };
   return {
-      [=](save_atom, const std::string& stream, uint64_t step, const Buffer& state,
-          bool replace) -> caf::result<uint64_t> {
-        auto promise = self->make_response_promise();
-        self->request(checkpointer, caf::infinite, save_atom::value, stream, step, state, replace)
-            .then(
-                [=](uint64_t saved) mutable {
-                  when_synced([=]() mutable {
-                    snapshot(stream, saved, false);
-                    promise.deliver(saved);
-                  });
-                },
-                [=](const caf::error& e) mutable { promise.deliver(e); });
-        return promise;
+      [=](save_atom, const std::string& stream, uint64_t step, const Buffer& state, bool replace) {
+        return save_in_time(self, checkpointer, when_synced, snapshot,
+                            {stream, step, state, replace});
       },
       [=](load_atom, const std::string& stream, uint64_t step) {
         return read_later(self, checkpointer, times.read, stream, step);
@@ -142,7 +159,15 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
         return self->delegate(checkpointer, history_atom::value, stream, step);
       },
       [=](keep_atom, const std::string& stream, uint64_t number, const Buffer& bytes) {
-        return keep_in_time(self, checkpointer, when_synced, stream, number, bytes);
+        return write_in_time(self, checkpointer, when_synced, keep_atom::value, stream, number,
+                             bytes);
+      },
+      [=](copies_atom, const std::vector<uint64_t>& stages) {
+        return self->delegate(checkpointer, copies_atom::value, stages);
+      },
+      [=](copy_atom, const std::string& stream, uint64_t step, const Buffer& state) {
+        return write_in_time(self, checkpointer, when_synced, copy_atom::value, stream, step,
+                             state);
       },
       [=](forget_newer_atom, const std::string& stream, uint64_t step) {
         if (is_stage_key(stream)) snapshot(stream, step, true);

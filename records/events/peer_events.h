@@ -33,8 +33,10 @@ struct Restored {
   std::optional<Millis> took;
   template <class Visitor>
   void fields(Visitor& v) {
-    v("source", source, "`own_snapshot` or `neighbours`");
-    v("from", from, "the neighbours that it was fetched from");
+    v("source", source,
+      "`own_snapshot`, `neighbours`, or `copies`: neighbours lost, nodes of other stages had a "
+      "copy");
+    v("from", from, "the nodes that it was fetched from");
     v("bytes", bytes, "of the state");
     v("took_ms", took, "the transfer");
   }
@@ -48,7 +50,7 @@ struct LoadFailed {
   Error error{};
   template <class Visitor>
   void fields(Visitor& v) {
-    v("source", source, "`seed`, `own_snapshot` or `neighbours`");
+    v("source", source, "`seed`, `own_snapshot`, `neighbours` or `copies`");
     v("error", error, "what failed");
   }
 };
@@ -231,6 +233,32 @@ struct CheckpointFailed {
   }
 };
 
+struct CopyMade {
+  static constexpr EventInfo kInfo{"copy_made", Level::kInfo, Place::kNone, kPlain,
+                                   "The node has a copy of `stage`'s snapshot of `step` on its "
+                                   "disk, for the day when all nodes of that stage are lost."};
+  std::string from;
+  uint64_t bytes = 0;
+  Millis took{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("from", from, "name of the node that it was fetched from");
+    v("bytes", bytes, "of the snapshot");
+    v("took_ms", took, "from that node's disk to this one's");
+  }
+};
+
+struct CopyFailed {
+  static constexpr EventInfo kInfo{"copy_failed", Level::kWarn, Place::kTrouble, kNeedsReason,
+                                   "Such a copy could not be made; training goes on and it is "
+                                   "tried again."};
+  Error error{};
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("error", error, "what failed");
+  }
+};
+
 struct MirrorWritten {
   static constexpr EventInfo kInfo{"mirror_written", Level::kInfo, Place::kNone, kPlain,
                                    "The stage's snapshot of `step` is in the mirror."};
@@ -360,8 +388,8 @@ struct SlowWay {
 using PeerEvents =
     EventList<PeerFailed, Initialized, Restored, LoadFailed, StateRefused, Learns, DownloadResumed,
               KeptRangesRefused, LearnerTooSlow, Joined, Resumed, Suspended, Averaged, RoundFailed,
-              SumDropped, GradientSumChanged, Collapsed, Checkpointed, CheckpointFailed,
-              MirrorWritten, MirrorFailed, MirrorTaken, MirrorRefused, NonFinite, UpdateRefused,
-              Rerouted, ReroutedServed, SlowWay>;
+              SumDropped, GradientSumChanged, Collapsed, Checkpointed, CheckpointFailed, CopyMade,
+              CopyFailed, MirrorWritten, MirrorFailed, MirrorTaken, MirrorRefused, NonFinite,
+              UpdateRefused, Rerouted, ReroutedServed, SlowWay>;
 
 }  // namespace swarm::records

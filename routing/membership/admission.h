@@ -11,6 +11,7 @@
 
 #include "common/keep_step.h"
 #include "common/strong_id.h"
+#include "routing/membership/copies.h"
 #include "routing/membership/roster.h"
 #include "routing/state/state_label.h"
 #include "routing/time.h"
@@ -34,13 +35,15 @@ struct Verdict {
   std::string reason{};
   Step step, open_step;
   Time retry_after{};
-  bool keep_held = false;  ///< kServe: what it holds counts; else it drops its sum.
-  bool exact = false;      ///< kFetch: exactly `step`, from snapshots too.
+  bool keep_held = false;    ///< kServe: what it holds counts; else it drops its sum.
+  bool exact = false;        ///< kFetch: exactly `step`, from snapshots too.
+  bool from_copies = false;  ///< kFetch: `sources` serve other stages and have a copy.
   std::vector<PeerId> sources{};
   std::optional<StateLabel> word{};  ///< kFetch: the state at `step`, if that is known.
   std::optional<KeepStep> keep{};    ///< The snapshot that it may not prune.
   uint64_t order = 0;                ///< That it is to carry out (routing/membership/relocation.h).
   Stage move_to{};
+  CopyOrders copies{};               ///< Of other stages' snapshots.
 };
 
 /// Where the swarm is while it trains or after the end.

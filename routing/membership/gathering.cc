@@ -180,6 +180,9 @@ Gathering::Supplies Gathering::possible_supplies() const {
     const auto later = [&](Step step) { return *newest < step; };
     peer.snapshots.erase(std::remove_if(peer.snapshots.begin(), peer.snapshots.end(), later),
                          peer.snapshots.end());
+    const auto copied_later = [&](const StoredCopy& copy) { return later(copy.step); };
+    peer.copies.erase(std::remove_if(peer.copies.begin(), peer.copies.end(), copied_later),
+                      peer.copies.end());
   }
   return supplies;
 }
@@ -286,14 +289,22 @@ Verdict Gathering::admit(const PeerId& id) {
   return load;
 }
 
-/// Those that are here; with `in_memory` those that need read no disk: they go on with the state,
-/// which may be learned meanwhile.
-std::vector<PeerId> Gathering::sources_of(const RecoveryAction& action, bool in_memory) const {
+/// Those that are here and still have it. `live`: of its stage, and in steps those that need read no
+/// disk: they go on with the state, which may be learned meanwhile.
+std::vector<PeerId> Gathering::sources_of(const RecoveryAction& action, Stage stage,
+                                          bool live) const {
   std::vector<PeerId> found;
   for (const PeerId& id : action.sources) {
     const PeerFacts* source = roster_.find(id);
     if (source == nullptr) continue;
-    if (!in_memory || (source->has_state && source->step == action.step)) found.push_back(id);
+    const bool in_memory = !same_bits() || (source->has_state && source->step == action.step);
+    const auto is_copy = [&](const StoredCopy& copy) {
+      return copy.stage == stage && copy.step == action.step;
+    };
+    const bool has = source->stage == stage ? !live || in_memory
+                                            : !live && std::any_of(source->copies.begin(),
+                                                                   source->copies.end(), is_copy);
+    if (has) found.push_back(id);
   }
   return found;
 }
@@ -322,10 +333,17 @@ Verdict Gathering::load_verdict(const PeerFacts& peer, const RecoveryAction& act
       plan_.reset();  // it was at the step and no longer is: plan anew
       break;
     case Kind::kFetch:
-      verdict.sources = sources_of(action, /*in_memory=*/same_bits());
+      verdict.sources = sources_of(action, peer.stage, /*live=*/true);
       verdict.exact = verdict.sources.empty();
-      if (verdict.exact) verdict.sources = sources_of(action, /*in_memory=*/false);
-      verdict.kind = Verdict::Kind::kFetch;
+      if (verdict.exact) verdict.sources = sources_of(action, peer.stage, /*live=*/false);
+      verdict.from_copies =
+          verdict.exact &&
+          std::none_of(verdict.sources.begin(), verdict.sources.end(),
+                       [&](const PeerId& id) { return roster_.find(id)->stage == peer.stage; });
+      if (verdict.sources.empty())
+        plan_.reset();  // who had a copy has found that it is corrupt
+      else
+        verdict.kind = Verdict::Kind::kFetch;
       break;
   }
   return verdict;

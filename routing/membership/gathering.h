@@ -100,7 +100,7 @@ class Gathering {
   Supplies possible_supplies() const;
   std::optional<std::string> not_yet(const Supplies& supplies, Time now) const;
   std::optional<facts::Recovered> recovery(size_t present) const;
-  std::vector<PeerId> sources_of(const RecoveryAction& action, bool in_memory) const;
+  std::vector<PeerId> sources_of(const RecoveryAction& action, Stage stage, bool live) const;
   Verdict load_verdict(const PeerFacts& peer, const RecoveryAction& action);
 
   Time last_newcomer_at_{};

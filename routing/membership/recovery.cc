@@ -20,6 +20,10 @@ Status check(const std::vector<PeerSupply>& peers, uint32_t num_stages) {
       return Error{
           ErrorCode::kInvalidArgument,
           fmt::format("peer {} serves stage {} of {}", peer.peer.brief(), peer.stage, num_stages)};
+    for (const StoredCopy& copy : peer.copies)
+      if (copy.stage.value() >= num_stages)
+        return Error{ErrorCode::kInvalidArgument,
+                     fmt::format("peer {} has a copy of stage {}", peer.peer.brief(), copy.stage)};
     if (!ids.insert(peer.peer).second)
       return Error{ErrorCode::kInvalidArgument, "peer " + peer.peer.brief() + " is listed twice"};
     present[peer.stage.value()] = true;
@@ -35,6 +39,7 @@ std::vector<Steps> supplies(const std::vector<PeerSupply>& peers, uint32_t num_s
   for (const PeerSupply& peer : peers) {
     steps[peer.stage.value()].insert(peer.snapshots.begin(), peer.snapshots.end());
     if (peer.has_state) steps[peer.stage.value()].insert(peer.step);
+    for (const StoredCopy& copy : peer.copies) steps[copy.stage.value()].insert(copy.step);
   }
   return steps;
 }
@@ -80,10 +85,20 @@ bool has(const PeerSupply& peer, Step step) {
   return (peer.has_state && peer.step == step) || has_snapshot(peer, step);
 }
 
+/// All that there is of a step: stages, and the histories that they have of it.
+std::vector<std::pair<Stage, History>> states_of(const std::vector<PeerSupply>& peers, Step step) {
+  std::vector<std::pair<Stage, History>> found;
+  for (const PeerSupply& peer : peers) {
+    if (has(peer, step)) found.emplace_back(peer.stage, history_of(peer, step));
+    for (const StoredCopy& copy : peer.copies)
+      if (copy.step == step) found.emplace_back(copy.stage, copy.history);
+  }
+  return found;
+}
+
 Error no_common_history(const std::vector<PeerSupply>& peers, Step step) {
-  std::set<std::pair<Stage, History>> found;
-  for (const PeerSupply& peer : peers)
-    if (has(peer, step)) found.insert({peer.stage, history_of(peer, step)});
+  const auto states = states_of(peers, step);
+  const std::set<std::pair<Stage, History>> found(states.begin(), states.end());
   std::string text;
   for (const auto& [stage, history] : found)
     text += fmt::format("; stage {} has history {:016x}", stage, history.value());
@@ -96,16 +111,22 @@ Error no_common_history(const std::vector<PeerSupply>& peers, Step step) {
 std::vector<PeerId> sources(const std::vector<PeerSupply>& peers, Stage stage,
                             const RecoveryPlan& plan) {
   const Step step = plan.step;
-  std::set<PeerId> live, stored;
+  std::set<PeerId> live, stored, copied;
   for (const PeerSupply& peer : peers) {
+    for (const StoredCopy& copy : peer.copies)
+      if (copy.stage == stage && copy.step == step && goes_with(copy.history, plan.history))
+        copied.insert(peer.peer);
     if (peer.stage != stage || !is_of(peer, plan)) continue;
     if (peer.has_state && peer.step == step)
       live.insert(peer.peer);
     else if (has_snapshot(peer, step))
       stored.insert(peer.peer);
   }
+  for (const std::set<PeerId>* own : {&live, &stored})
+    for (const PeerId& id : *own) copied.erase(id);
   std::vector<PeerId> ids(live.begin(), live.end());
   ids.insert(ids.end(), stored.begin(), stored.end());
+  ids.insert(ids.end(), copied.begin(), copied.end());
   return ids;
 }
 
@@ -132,15 +153,16 @@ bool only_the_start(const std::vector<Steps>& steps) {
 
 std::optional<History> common_history(const std::vector<PeerSupply>& peers, uint32_t num_stages,
                                       Step step) {
+  const auto states = states_of(peers, step);
   std::map<History, size_t> known;
-  for (const PeerSupply& peer : peers)
-    if (has(peer, step) && history_of(peer, step) != History()) ++known[history_of(peer, step)];
+  for (const auto& [stage, history] : states)
+    if (history != History()) ++known[history];
   if (known.empty()) return History();
   std::optional<History> best;
   for (const auto& [history, count] : known) {
     std::set<Stage> stages;
-    for (const PeerSupply& peer : peers)
-      if (has(peer, step) && goes_with(history_of(peer, step), history)) stages.insert(peer.stage);
+    for (const auto& [stage, other] : states)
+      if (goes_with(other, history)) stages.insert(stage);
     if (stages.size() == num_stages && (!best || count > known[*best])) best = history;
   }
   return best;
@@ -216,6 +238,7 @@ std::optional<Step> longer_history(const std::vector<PeerSupply>& peers, uint32_
     stages[peer.step].insert(peer.stage);
     ahead.push_back(peer);
     ahead.back().snapshots.clear();
+    ahead.back().copies.clear();
   }
   for (auto it = stages.rbegin(); it != stages.rend(); ++it)
     if (it->second.size() == num_stages && common_history(ahead, num_stages, it->first))

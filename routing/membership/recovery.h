@@ -15,7 +15,14 @@
 
 namespace swarm::routing {
 
-/// What one registered peer has of its stage.
+/// A snapshot of a stage that its node does not serve (routing/membership/copies.h).
+struct StoredCopy {
+  Stage stage;
+  Step step;
+  History history{};  ///< 0: not known.
+};
+
+/// What one registered peer has of its stage, and its node of others.
 struct PeerSupply {
   PeerId peer;
   Stage stage;
@@ -25,6 +32,7 @@ struct PeerSupply {
   /// Of what is in memory and of the snapshots, by step; missing: not known,
   /// goes with any other.
   std::map<Step, History> histories{};
+  std::vector<StoredCopy> copies{};
 };
 
 struct RecoveryAction {
@@ -38,7 +46,8 @@ struct RecoveryAction {
   /// To load, with kRestoreOwn and kFetch.
   Step step;
   /// For kFetch, never empty: peers of the stage with the step in memory, then
-  /// those with a snapshot; each group ascending by id.
+  /// those with a snapshot, then those of other stages with a copy of one; each
+  /// group ascending by id.
   std::vector<PeerId> sources;
 };
 

@@ -31,6 +31,7 @@ bool Roster::report(const PeerId& id, Stage stage, const std::string& node_name,
     peer.snapshots = report.snapshots;
     peer.saves = report.saves;
     peer.device = report.device;
+    peer.copies = report.copies;
     return is_new;
   }
   static_cast<PeerReport&>(peer) = report;
@@ -162,6 +163,7 @@ std::vector<PeerSupply> Roster::supplies() const {
     supplies.push_back(
         {id, peer.stage, peer.has_state, peer.step, peer.snapshots, peer.snapshot_histories});
     if (peer.has_state) supplies.back().histories[peer.step] = peer.history;
+    supplies.back().copies = peer.copies;
   }
   return supplies;
 }

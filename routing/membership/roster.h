@@ -66,6 +66,8 @@ struct PeerReport {
   DeviceReport device;
   MemberLink link{};           ///< Of its node; `contributes` says nothing.
   uint64_t average_bytes = 0;  ///< That it sends of its own in a round.
+  bool keeps_copies = false;   ///< For its node; see routing/membership/copies.h.
+  std::vector<StoredCopy> copies;
 
   bool learns() const { return state_bytes > 0; }
   /// It has all that was applied but the last update, or all of a state but the last updates.

@@ -161,12 +161,17 @@ Result<StateView> parse_state(const Buffer& state) {
   return view;
 }
 
-uint64_t history_of(const Buffer& front) {
+std::optional<proto::StageState> head_of(const Buffer& front) {
   HeadEnd end;
   proto::StageState head;
   const bool read = find_payload(front, end) &&
                     head.ParseFromArray(front.data(), static_cast<int>(end.head_bytes));
-  return read ? head.history() : 0;
+  return read ? std::make_optional(std::move(head)) : std::nullopt;
+}
+
+uint64_t history_of(const Buffer& front) {
+  const auto head = head_of(front);
+  return head ? head->history() : 0;
 }
 
 Buffer serialize_state(const proto::StageState& head, const std::vector<PayloadPart>& parts) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -34,7 +35,9 @@ Result<StateView> parse_state(const Buffer& state);
 
 /// No head is longer: so many of a snapshot's first bytes contain it.
 constexpr size_t kMaxHeadBytes = 64u << 10;
-/// StageState.history of a snapshot, or of its front; 0 also if that is not readable.
+/// The head of a snapshot, or of its front; nothing if that is not readable.
+std::optional<proto::StageState> head_of(const Buffer& front);
+/// Its history; 0 also if that is not readable.
 uint64_t history_of(const Buffer& front);
 
 /// The optimizer's part of a head, the format version included.

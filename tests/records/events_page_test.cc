@@ -22,7 +22,7 @@ const Chapter kChapters[] = {
      "`stage` stands where the event is about a stage."},
     {"peer", "Written by peers and senders",
      "`stage` is the peer's own; for `rerouted`, `rerouted_served` and `slow_way` it is the stage "
-     "that the microbatch is sent to."},
+     "that the microbatch is sent to, for `copy_made` and `copy_failed` the one that is copied."},
 };
 
 const char* place_name(Place place) {

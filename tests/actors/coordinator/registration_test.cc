@@ -50,6 +50,20 @@ BOOST_AUTO_TEST_CASE(no_number_is_too_large) {
   BOOST_TEST(!read(message).hangs());
 }
 
+BOOST_AUTO_TEST_CASE(copies_are_of_stages_and_steps_that_there_are) {
+  const auto code_of = [](uint32_t stage, uint64_t step) {
+    proto::RegisterPeer message;
+    *message.mutable_peer() = to_proto(testing::peer(1), {"10.0.0.1", 100}, "n1");
+    auto& copy = *message.add_copies();
+    copy.set_stage(stage);
+    copy.set_step(step);
+    return read_registration(message, {2, 10}).code();
+  };
+  BOOST_TEST((code_of(1, 10) == ErrorCode::kNone));
+  BOOST_TEST((code_of(2, 10) == ErrorCode::kInvalidArgument));
+  BOOST_TEST((code_of(1, 1'000) == ErrorCode::kRefused));
+}
+
 BOOST_AUTO_TEST_CASE(whoever_gives_a_name_for_an_address_is_refused) {
   proto::RegisterPeer message;
   *message.mutable_peer() = to_proto(testing::peer(1), {"far.example", 100}, "n1");

@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
+#include <utility>
 
 #include "actors/state/checkpointer.h"
 #include "apps/sim/disk.h"
@@ -24,12 +26,18 @@ using testing::id_of;
 
 constexpr const char* kName = "state.0";
 
+using Spoiled = std::set<std::pair<uint32_t, uint64_t>>;
+
 /// The part of a stage server that matters here.
-caf::behavior fake_stage(caf::event_based_actor*, std::shared_ptr<FrozenState> state) {
+caf::behavior fake_stage(caf::event_based_actor*, std::shared_ptr<FrozenState> state,
+                         Spoiled* spoiled) {
   return {[=](freeze_atom) -> caf::result<FrozenState> {
-    if (state->state.empty()) return to_caf(ErrorCode::kNotReady, "restoring");
-    return *state;
-  }};
+            if (state->state.empty()) return to_caf(ErrorCode::kNotReady, "restoring");
+            return *state;
+          },
+          [=](spoiled_atom, uint32_t stage, uint64_t step) {
+            spoiled->insert({stage, step});
+          }};
 }
 
 /// Offers `state` under the digest of other bytes.
@@ -88,6 +96,7 @@ struct StateWorld {
   std::vector<caf::actor> transfers, others;
   std::shared_ptr<sim::Disk> disk;  ///< Of node 0, if it keeps what it fetches.
   std::vector<std::shared_ptr<FrozenState>> states;
+  Spoiled spoiled;  ///< Copies that could not be read.
 
   ~StateWorld() {
     for (auto* list : {&transfers, &others}) {
@@ -103,7 +112,7 @@ struct StateWorld {
     auto state = std::make_shared<FrozenState>();
     if (!bytes.empty()) *state = {Buffer::from_string(bytes), step};
     states.push_back(state);
-    auto stage = system->spawn(fake_stage, state);
+    auto stage = system->spawn(fake_stage, state, &spoiled);
     others.push_back(stage);
     const NodeId node = id_of(static_cast<uint8_t>(transfers.size()));
     transfers.push_back(spawn(node, network.add(node), std::move(store)));
@@ -140,8 +149,9 @@ struct StateWorld {
   static std::string name_of(uint8_t n) { return "node-" + std::to_string(n); }
   std::unique_ptr<Ask<FetchedState>> fetch(std::vector<uint8_t> from,
                                            std::optional<Step> exact = {},
-                                           uint64_t max_bytes = 1'000'000) {
+                                           uint64_t max_bytes = 1'000'000, Stage stage = {}) {
     FetchState fetch;
+    fetch.stage = stage;
     fetch.exact_step = exact;
     fetch.max_bytes = max_bytes;
     for (auto n : from)
@@ -251,6 +261,25 @@ BOOST_AUTO_TEST_CASE(an_exact_step_comes_from_the_store_or_from_memory) {
   auto none = seven->answer();
   BOOST_TEST(int(none.code) == int(ErrorCode::kNotFound));
   BOOST_TEST(none.detail.find("step 9") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_of_another_stages_snapshot_is_handed_out_and_told_if_it_is_gone) {
+  StateWorld world;
+  world.add_peer("", Step(0));
+  auto store = std::make_shared<MapStore>();
+  const auto copied = pattern(700, 4);
+  BOOST_TEST(store->put({"stage/2", 5}, Buffer::from_string(copied), 3).ok());
+  world.add_peer(pattern(700, 5), Step(5), store);  // of stage 0
+  auto five = world.fetch({1}, Step(5), 1'000'000, Stage(2));
+  auto newest = world.fetch({1}, {}, 1'000'000, Stage(2));
+  auto six = world.fetch({1}, Step(6), 1'000'000, Stage(2));
+  world.system.advance(3s);
+  BOOST_REQUIRE(five->answer().value);
+  BOOST_TEST((five->answer().value->state.view() == copied));
+  BOOST_TEST(int(newest->answer().code) == int(ErrorCode::kNotFound));
+  BOOST_TEST(int(six->answer().code) == int(ErrorCode::kNotFound));
+  BOOST_TEST(world.spoiled.count({2, 6}) == 1u);
+  BOOST_TEST(world.spoiled.count({2, 5}) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_source_without_state_or_without_life_is_named_in_the_error) {

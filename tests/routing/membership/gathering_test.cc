@@ -320,6 +320,30 @@ BOOST_AUTO_TEST_CASE(who_comes_after_the_plan_waits_and_who_leaves_has_it_made_a
   BOOST_TEST(!swarm.gathering.planned_step().has_value());
 }
 
+// The copy's node has its own stage's state of that step in memory, which is not what is asked for.
+BOOST_AUTO_TEST_CASE(a_lost_stage_fetches_a_copy_of_exactly_that_step) {
+  Swarm<> swarm;
+  PeerReport keeper = state(6, {4});
+  keeper.copies = {{Stage(1), Step(6)}, {Stage(1), Step(4)}};
+  swarm.report(1, 0, keeper);
+  swarm.report(2, 1, nothing());
+  swarm.next();
+  auto verdict = swarm.gathering.admit(peer(2));
+  BOOST_TEST((verdict.kind == Told::kFetch));
+  BOOST_TEST(verdict.exact);
+  BOOST_TEST(verdict.from_copies);
+  BOOST_TEST((verdict.step == Step(6)));
+  BOOST_TEST((verdict.sources == std::vector<PeerId>{peer(1)}));
+  keeper.copies.erase(keeper.copies.begin());  // it could not be read
+  swarm.report(1, 0, keeper);
+  BOOST_TEST((swarm.admit(2) == Told::kWait));
+  swarm.next();
+  BOOST_TEST((swarm.admit(1) == Told::kRestoreOwn));
+  verdict = swarm.gathering.admit(peer(2));
+  BOOST_TEST((verdict.kind == Told::kFetch));
+  BOOST_TEST((verdict.step == Step(4)));
+}
+
 BOOST_AUTO_TEST_CASE(gatherings_of_a_term_are_counted) {
   Swarm<> swarm;
   BOOST_TEST(swarm.gathering.count() == 1u);
@@ -341,6 +365,20 @@ BOOST_AUTO_TEST_CASE(stages_go_on_from_where_they_are) {
   BOOST_TEST((swarm.admit(1) == Told::kServe));
   BOOST_TEST((swarm.admit(2) == Told::kServe));
   BOOST_TEST((swarm.opened() == std::optional<Step>(9)));
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_stage_fetches_exactly_its_newest_copy) {
+  Swarm<GatheringByPeriod> swarm;
+  PeerReport keeper = state(9);
+  keeper.copies = {{Stage(1), Step(6)}};
+  swarm.report(1, 0, keeper);
+  swarm.report(2, 1, nothing());
+  swarm.next();
+  const auto verdict = swarm.gathering.admit(peer(2));
+  BOOST_TEST((verdict.kind == Told::kFetch));
+  BOOST_TEST(verdict.exact);
+  BOOST_TEST(verdict.from_copies);
+  BOOST_TEST((verdict.step == Step(6)));
 }
 
 BOOST_AUTO_TEST_CASE(the_last_averaging_waits_for_all_who_are_here) {

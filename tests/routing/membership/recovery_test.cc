@@ -165,12 +165,66 @@ BOOST_AUTO_TEST_CASE(asynchronous_stages_never_start_afresh_inside_a_history) {
   BOOST_TEST(fresh->fresh);
 }
 
+BOOST_AUTO_TEST_CASE(a_stage_that_has_lost_all_its_disks_goes_on_from_a_copy) {
+  PeerSupply first = supply(1, 0, true, 57, {50, 40}), other = supply(2, 0, true, 57, {50, 40}),
+             newcomer = supply(3, 1, false, 0, {});
+  BOOST_TEST(plan_recovery({first, other, newcomer}, 2).code() == ErrorCode::kNotFound);
+  other.copies = {{Stage(1), Step(40)}, {Stage(1), Step(30)}};
+  auto plan = plan_recovery({first, other, newcomer}, 2);
+  BOOST_REQUIRE(plan.ok());
+  BOOST_TEST(plan->step == Step(40));
+  BOOST_TEST((plan->actions.at(peer(1)).kind == Kind::kRestoreOwn));
+  BOOST_TEST((plan->actions.at(peer(2)).kind == Kind::kRestoreOwn));
+  BOOST_TEST((plan->actions.at(peer(3)).kind == Kind::kFetch));
+  BOOST_TEST(plan->actions.at(peer(3)).sources == std::vector<PeerId>{peer(2)},
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(who_has_a_snapshot_of_its_own_stage_is_asked_before_who_has_a_copy) {
+  PeerSupply keeper = supply(1, 0, false, 0, {40}), own = supply(2, 1, false, 0, {40}),
+             newcomer = supply(3, 1, false, 0, {});
+  keeper.copies = {{Stage(1), Step(40)}};
+  auto plan = plan_recovery({keeper, own, newcomer}, 2);
+  BOOST_REQUIRE(plan.ok());
+  BOOST_TEST(plan->actions.at(peer(3)).sources == (std::vector<PeerId>{peer(2), peer(1)}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_of_another_history_is_no_copy) {
+  PeerSupply keeper = supply(1, 0, false, 0, {40, 30}), newcomer = supply(2, 1, false, 0, {});
+  keeper.histories = {{Step(40), History(7)}, {Step(30), History(5)}};
+  keeper.copies = {{Stage(1), Step(40), History(8)}, {Stage(1), Step(30), History(5)}};
+  auto plan = plan_recovery({keeper, newcomer}, 2);
+  BOOST_REQUIRE(plan.ok());
+  BOOST_TEST(plan->step == Step(30));
+  BOOST_TEST(plan->history == History(5));
+}
+
+BOOST_AUTO_TEST_CASE(copies_are_no_history_that_somebody_leads) {
+  PeerSupply keeper = supply(1, 0, true, 9, {}), other = supply(2, 1, true, 5, {});
+  keeper.copies = {{Stage(1), Step(9)}};
+  BOOST_TEST(!longer_history({keeper, other}, 2, Step(5)).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(an_asynchronous_stage_goes_on_from_its_newest_copy) {
+  PeerSupply keeper = supply(1, 0, true, 9, {}), newcomer = supply(2, 1, false, 0, {5});
+  keeper.copies = {{Stage(1), Step(7)}};
+  auto plan = plan_asynchronous_recovery({keeper, newcomer}, 2);
+  BOOST_REQUIRE(plan.ok());
+  BOOST_TEST((plan->actions.at(peer(1)).kind == Kind::kServe));
+  BOOST_TEST((plan->actions.at(peer(2)).kind == Kind::kFetch));
+  BOOST_TEST(plan->actions.at(peer(2)).step == Step(7));
+}
+
 BOOST_AUTO_TEST_CASE(nonsense_is_refused) {
   BOOST_TEST(plan_recovery({}, 0).code() == ErrorCode::kInvalidArgument);
   BOOST_TEST(plan_recovery({}, 1).code() == ErrorCode::kNoLivePeer);
   BOOST_TEST(plan_recovery({supply(1, 3, false, 0, {})}, 1).code() == ErrorCode::kInvalidArgument);
   BOOST_TEST(plan_recovery({supply(1, 0, false, 0, {}), supply(1, 0, false, 0, {})}, 1).code() ==
              ErrorCode::kInvalidArgument);
+  PeerSupply keeper = supply(1, 0, false, 0, {});
+  keeper.copies = {{Stage(1), Step(4)}};
+  BOOST_TEST(plan_recovery({keeper}, 1).code() == ErrorCode::kInvalidArgument);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
