@@ -43,7 +43,7 @@ struct Verdict {
   std::optional<KeepStep> keep{};    ///< The snapshot that it may not prune.
   uint64_t order = 0;                ///< That it is to carry out (routing/membership/relocation.h).
   Stage move_to{};
-  CopyOrders copies{};               ///< Of other stages' snapshots.
+  CopyOrders copies{};  ///< Of other stages' snapshots.
 };
 
 /// Where the swarm is while it trains or after the end.
