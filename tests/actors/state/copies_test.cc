@@ -13,7 +13,8 @@ using namespace std::chrono_literals;
 
 /// Three stages of two peers each, a step takes about a second, a snapshot every second step.
 struct Copied : testing::SimSwarm {
-  Copied() {
+  explicit Copied(actors::TrainingMode mode = actors::TrainingMode::kSync) {
+    training.mode = mode;
     training.steps = 40;
     training.min_peers_per_stage = 2;
     checkpoint.copies = 1;
@@ -66,7 +67,11 @@ struct Copied : testing::SimSwarm {
 };
 
 struct CopiedInPeriods : Copied {
-  CopiedInPeriods() { training.mode = actors::TrainingMode::kAsync; }
+  CopiedInPeriods() : Copied(actors::TrainingMode::kAsync) {
+    observer.metrics = [this](const std::string&, const records::StepMetrics& line) {
+      events->metrics(line);
+    };
+  }
 };
 
 BOOST_AUTO_TEST_SUITE(CopiesTest)
