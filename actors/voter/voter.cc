@@ -57,13 +57,17 @@ class VoterState {
     if (voter()) return {};
     const auto bytes = deps_.disk->load();
     if (!bytes) return Error{ErrorCode::kIo, bytes.error().detail};
-    std::optional<routing::VoterRecord> record;
+    routing::VoterRecord record;
     if (*bytes) {
       auto read = read_voter_record(**bytes);
       if (!read) return Error{ErrorCode::kIo, read.error().detail};
       record = *std::move(read);
-      if (record->decided.number.value() == 0) record->decided.voters = deps_.file;
       on_disk_ = **bytes;
+    }
+    if (record.decided.number.value() == 0) record.decided.voters = deps_.file;
+    if (!*bytes) {
+      record.disk = deps_.id.node.hex();  // random, and of no process before
+      if (auto stored = store(record); !stored) return stored;
     }
     voter().emplace(deps_.node_name, std::move(record), deps_.file);
     return {};

@@ -12,9 +12,15 @@
 namespace swarm::actors {
 namespace {
 
-constexpr uint32_t kFormatVersion = 1;
+constexpr uint32_t kFormatVersion = 2;  // 1: voters were names of nodes
 
 Error invalid(std::string what) { return {ErrorCode::kInvalidArgument, std::move(what)}; }
+
+/// "NODE#DISK", or NODE.
+bool is_voter(const std::string& text) {
+  const std::string node = routing::node_of(text);
+  return is_name(node) && (node == text || is_name(text.substr(node.size() + 1)));
+}
 
 /// VoterReply and VoterRecord have the same fields of it. Errors: kInvalidArgument.
 template <class Message>
@@ -24,7 +30,6 @@ Result<routing::VoterRecord> read_fields(const Message& message) {
   auto decided = from_proto(message.decided());
   if (!decided) return decided.error();
   routing::VoterRecord record{*promised, *decided, std::nullopt};
-  record.since = routing::ConfigurationNumber(message.since());
   if (!message.has_proposal()) return record;
   auto ballot = from_proto(message.proposal_ballot());
   if (!ballot) return ballot.error();
@@ -41,7 +46,6 @@ template <class Message>
 void write_fields(const routing::VoterRecord& record, Message& message) {
   *message.mutable_promised() = to_proto(record.promised);
   *message.mutable_decided() = to_proto(record.decided);
-  message.set_since(record.since.value());
   if (!record.proposal) return;
   *message.mutable_proposal_ballot() = to_proto(record.proposal->ballot);
   *message.mutable_proposal() = to_proto(record.proposal->next);
@@ -95,9 +99,11 @@ Result<routing::Configuration> from_proto(const proto::Configuration& message) {
   routing::Configuration configuration;
   configuration.number = routing::ConfigurationNumber(message.number());
   for (const std::string& voter : message.voters()) {
-    if (!is_name(voter)) return invalid("a voter's name is none");
-    if (!configuration.voters.insert(voter).second)
-      return invalid("voter " + voter + " is named twice");
+    if (!is_voter(voter)) return invalid("a voter's name is none");
+    const std::string node = routing::node_of(voter);
+    if (!routing::voter_of(configuration.voters, node).empty())
+      return invalid("voter " + node + " is named twice");
+    configuration.voters.insert(voter);
   }
   configuration.base = from_proto(message.base());
   configuration.gone_back = message.gone_back();
@@ -106,7 +112,7 @@ Result<routing::Configuration> from_proto(const proto::Configuration& message) {
 }
 
 Result<routing::VoterAnswer> read_voter(const proto::VoterReply& message) {
-  if (!is_name(message.voter())) return invalid("the voter's name is none");
+  if (!is_voter(message.voter())) return invalid("the voter's name is none");
   auto record = read_fields(message);
   if (!record) return record.error();
   routing::VoterAnswer answer;
@@ -136,6 +142,7 @@ proto::VoterReply write_voter(const routing::VoterAnswer& answer, const Status& 
 std::string write_voter_record(const routing::VoterRecord& record) {
   proto::VoterRecord message;
   message.set_format_version(kFormatVersion);
+  message.set_disk(record.disk);
   write_fields(record, message);
   return message.SerializeAsString();
 }
@@ -146,7 +153,10 @@ Result<routing::VoterRecord> read_voter_record(const std::string& bytes) {
   if (message.format_version() != kFormatVersion)
     return invalid(fmt::format("the voter's record is of version {}; this program reads version {}",
                                message.format_version(), kFormatVersion));
-  return read_fields(message);
+  if (!is_name(message.disk())) return invalid("the voter's record names no disk");
+  auto record = read_fields(message);
+  if (record) record->disk = message.disk();
+  return record;
 }
 
 }  // namespace swarm::actors

@@ -31,7 +31,7 @@ proto::VoterReply write_voter(const routing::VoterAnswer& answer, const Status& 
 
 /// For its disk; equal records give equal bytes.
 std::string write_voter_record(const routing::VoterRecord& record);
-/// Errors: kInvalidArgument (of another version, or none).
+/// Errors: kInvalidArgument (of another version, or none; of no disk).
 Result<routing::VoterRecord> read_voter_record(const std::string& bytes);
 
 }  // namespace swarm::actors

@@ -45,17 +45,11 @@ void Attendance::failed(Node& node, Time now) const {
 
 void Attendance::answered(Node& node, const VoterAnswer& answer, bool taken, Time now) const {
   // Who refuses and has said nothing new would refuse again.
-  const bool news = taken || !node.seen || node.knows != answer.record.decided.number;
+  const bool news = taken || node.voter.empty() || node.knows != answer.record.decided.number;
   node.not_before = news ? Time() : now + kRetry;
   node.fails_since.reset();
   node.knows = answer.record.decided.number;
-  if (!node.seen) node.blank = !answer.recorded();
-  node.seen = true;
-}
-
-void Attendance::stored(const Voters& voters) {
-  for (auto& [name, node] : nodes_)
-    if (voters.count(name) != 0) node.blank = false;
+  node.voter = answer.voter;
 }
 
 Attendance::Node* Attendance::find(const std::string& node, const NodeId& process) {
@@ -63,18 +57,23 @@ Attendance::Node* Attendance::find(const std::string& node, const NodeId& proces
   return found != nodes_.end() && found->second.process == process ? &found->second : nullptr;
 }
 
-Voters Attendance::here(Time now) const {
-  Voters all;
+bool Attendance::answers(const Node& node, Time now) {
+  return !node.fails_since || now - *node.fails_since < kPatience;
+}
+
+std::set<std::string> Attendance::here(Time now) const {
+  std::set<std::string> all;
   for (const auto& [name, node] : nodes_)
-    if (!node.fails_since || now - *node.fails_since < kPatience) all.insert(name);
+    if (answers(node, now)) all.insert(name);
   return all;
 }
 
-Voters Attendance::loyal(Time now) const {
-  Voters all = here(now);
+Count Attendance::present(const Voters& list, Time now, bool loyal) const {
+  Voters there;
   for (const auto& [name, node] : nodes_)
-    if (node.follows != Term()) all.erase(name);
-  return all;
+    if (answers(node, now) && (!loyal || node.follows == Term()))
+      there.insert(node.voter.empty() ? voter_of(list, name) : node.voter);
+  return count(list, there);
 }
 
 std::optional<Term> Attendance::outranked() const {
@@ -83,15 +82,8 @@ std::optional<Term> Attendance::outranked() const {
   return highest == Term() ? std::nullopt : std::make_optional(highest);
 }
 
-Voters Attendance::blank() const {
-  Voters all;
-  for (const auto& [name, node] : nodes_)
-    if (node.blank) all.insert(name);
-  return all;
-}
-
-Voters Attendance::leaving(Time now) const {
-  Voters all;
+std::set<std::string> Attendance::leaving(Time now) const {
+  std::set<std::string> all;
   if (now - last_leaves_ < kOthersMayLeave) return all;
   for (const auto& [name, node] : nodes_)
     if (node.leaves) all.insert(name);

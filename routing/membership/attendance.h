@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "common/ids.h"
@@ -25,8 +26,7 @@ class Attendance {
   struct Node {
     NodeId process;
     bool takes_part = false;  ///< It serves a stage or trains.
-    bool seen = false;        ///< It has answered under this ballot.
-    bool blank = false;       ///< It has stored no configuration yet, or has lost what it stored.
+    std::string voter{};      ///< Which one it is; "": it has not answered under this ballot.
     bool leaves = false;      ///< It is about to end, and wants no vote any more.
     Term follows{};           ///< Of a higher ballot, which it has answered; 0: of none.
     Time not_before{};        ///< The next question.
@@ -47,25 +47,25 @@ class Attendance {
 
   void failed(Node& node, Time now) const;
   void answered(Node& node, const VoterAnswer& answer, bool taken, Time now) const;
-  /// They have stored a configuration that holds now.
-  void stored(const Voters& voters);
 
   Node* find(const std::string& node, const NodeId& process);
   std::map<std::string, Node>& nodes() { return nodes_; }
   const std::map<std::string, Node>& nodes() const { return nodes_; }
   /// Those that answer, or may yet.
-  Voters here(Time now) const;
-  /// Of those, the ones that have answered no higher ballot.
-  Voters loyal(Time now) const;
+  std::set<std::string> here(Time now) const;
+  /// How many of a list are here. Who has not said yet which voter it is may be the one on the list.
+  /// `loyal`: only those that have answered no higher ballot.
+  Count present(const Voters& list, Time now, bool loyal = false) const;
   /// The term of the highest ballot that somebody here has answered, if it is above this one's.
   std::optional<Term> outranked() const;
-  Voters blank() const;
   /// Those that are to have no vote any more; none while more may say so.
-  Voters leaving(Time now) const;
+  std::set<std::string> leaving(Time now) const;
   bool all_leave() const;
 
  private:
-  std::map<std::string, Node> nodes_;
+  static bool answers(const Node& node, Time now);
+
+  std::map<std::string, Node> nodes_;  ///< By name.
   Time last_leaves_{};
 };
 

@@ -5,9 +5,23 @@
 
 namespace swarm::routing {
 
+std::string node_of(const std::string& voter) { return voter.substr(0, voter.find('#')); }
+
+Voters nodes_of(const Voters& voters) {
+  Voters nodes;
+  for (const std::string& voter : voters) nodes.insert(node_of(voter));
+  return nodes;
+}
+
+/// '#' comes before all that a name may have, so nothing lies between "s1" and "s1#0f3a".
+std::string voter_of(const Voters& list, const std::string& node) {
+  const auto found = list.lower_bound(node);
+  return found != list.end() && node_of(*found) == node ? *found : "";
+}
+
 std::string Count::text() const {
   std::string text = fmt::format("have {} of {}", have, of);
-  if (!missing.empty()) text += fmt::format(", missing {}", fmt::join(missing, ", "));
+  if (!missing.empty()) text += fmt::format(", missing {}", fmt::join(nodes_of(missing), ", "));
   return text;
 }
 

@@ -31,8 +31,15 @@ struct Ballot {
   }
 };
 
-/// Names of nodes: they stay when a process starts anew.
+/// Each is "NODE#DISK": the name of its node, which stays when a process starts anew, and what tells the
+/// disk from any other. Who has lost its disk is another voter. ("NODE" alone: of a disk without an id.)
 using Voters = std::set<std::string>;
+
+/// "s1" of "s1#0f3a".
+std::string node_of(const std::string& voter);
+Voters nodes_of(const Voters& voters);
+/// The voter of that node on the list; "" if there is none.
+std::string voter_of(const Voters& list, const std::string& node);
 
 /// A place in the history of the run.
 struct Place {
@@ -71,7 +78,7 @@ struct Count {
 
   /// More than half: a tie waits.
   bool most() const { return 2 * have > of; }
-  /// "have 3 of 8, missing a, b, c, d, e".
+  /// "have 3 of 8, missing a, b, c, d, e", by their nodes.
   std::string text() const;
 };
 Count count(const Voters& list, const Voters& there);

@@ -30,7 +30,7 @@ namespace swarm::routing {
 struct VoterAsk {
   enum class What { kPromise, kStore, kLearn, kVote };
   What what = What::kPromise;
-  std::string voter;
+  std::string node;
   NodeId process;
   Ballot ballot;
   Configuration decided;  ///< Of kStore, kLearn.
@@ -104,14 +104,14 @@ class Consent {
   /// The one that configuration() follows on, where that was made by this coordinator.
   const Configuration& before() const { return before_; }
   /// Voters of configuration() that are not here.
-  Voters missing() const { return count(configuration().voters, attendance_.loyal(now_)).missing; }
+  Voters missing() const { return attendance_.present(configuration().voters, now_, true).missing; }
 
  private:
   enum class State { kOff, kAsks, kStores, kReigns };
 
   std::optional<VoterAsk> next_ask(const std::string& node, const Attendance::Node& voter) const;
   std::optional<VoterAsk> ask_of_reign(VoterAsk asks, const Attendance::Node& voter) const;
-  bool stored(const std::string& node, ConfigurationNumber number, bool blank);
+  bool stored(const std::string& voter, ConfigurationNumber number);
   void judge_answers();
   bool ready() const;
   const Change* change() const;
@@ -125,12 +125,11 @@ class Consent {
   State state_ = State::kOff;
   Ballot ballot_;
   Attendance attendance_;
-  std::map<std::string, VoterAnswer> answers_;  ///< Promises under `ballot_`.
+  std::map<std::string, VoterAnswer> answers_;  ///< Promises under `ballot_`, by node.
   Ruling ruling_;
   std::optional<Change> change_;  ///< To be finished (kAsks), or that this one wants (kStores).
   std::optional<Assembly> assembly_;
   Configuration before_;  ///< The one that the assembly's follows on.
-  Voters stored_;         ///< Who has stored the assembly's.
   bool votes_wanted_ = false, other_base_ = false, forced_ = false;
   Time now_{};           ///< Of the latest call that told it.
   Configuration known_;  ///< The newest that somebody here says holds.

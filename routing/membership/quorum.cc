@@ -30,14 +30,6 @@ std::optional<Proposal> newest_proposal(const Answers& answers, const Configurat
   return newest;
 }
 
-/// Who has lost its disk may have stored what it shows no more: it counts for nothing.
-Voters counting(const Answers& answers, const Configuration& decided) {
-  Voters there;
-  for (const VoterAnswer& one : answers)
-    if (decided.number.value() == 0 || one.record.knows(decided)) there.insert(one.voter);
-  return there;
-}
-
 /// Whether more than half of both lists may have stored `next`: who answers and does not show it has
 /// not, and will not.
 bool may_hold(const Answers& answers, const Voters& there, const Configuration& decided,
@@ -83,7 +75,8 @@ Ruling judge(const Answers& answers) {
   ruling.decided = newest_decided(answers);
   const Configuration& decided = ruling.decided;
   const auto proposal = newest_proposal(answers, decided);
-  const Voters there = counting(answers, decided);
+  Voters there;
+  for (const VoterAnswer& one : answers) there.insert(one.voter);
   if (decided.voters.empty() && !proposal) {
     ruling.kind = Ruling::Kind::kFound;
     return ruling;
@@ -102,11 +95,7 @@ Ruling judge(const Answers& answers) {
 }
 
 Answers after(const Configuration& finished, Answers answers) {
-  for (VoterAnswer& one : answers) {
-    // Who had stored nothing has lost its disk, or is new: what others hold does not count for it.
-    const bool first = finished.number.value() == 1 && !one.recorded();
-    if (one.record.learn(finished) && first) one.record.since = finished.number;
-  }
+  for (VoterAnswer& one : answers) one.record.learn(finished);
   return answers;
 }
 

@@ -17,29 +17,23 @@ Error stale(const Ballot& ballot, const Ballot& promised) {
 
 bool VoterRecord::learn(const Configuration& holds) {
   if (holds.number <= decided.number) return false;
-  // What a coordinator asked for whose time was over says nothing of when this disk began.
-  const bool begins = decided.number < since || (decided.number.value() == 0 && !proposal);
-  if (begins && !(proposal && proposal->next == holds)) since = holds.number + 1;
   decided = holds;
   proposal.reset();  // its number is that of `decided` or lower
   return true;
 }
 
-bool VoterRecord::knows(const Configuration& holds) const {
-  const bool stored = proposal && proposal->next == holds;
-  return (stored || (decided.number.value() > 0 && decided.number >= since)) &&
-         since <= holds.number;
-}
-
-Voter::Voter(std::string name, std::optional<VoterRecord> stored, const Voters& file)
-    : name_(std::move(name)) {
+Voter::Voter(std::string node, std::optional<VoterRecord> stored, const Voters& file)
+    : node_(std::move(node)) {
   if (stored)
     record_ = std::move(*stored);
   else
     record_.decided.voters = file;
 }
 
-VoterAnswer Voter::answer() const { return {name_, record_, remembers_, mark_}; }
+VoterAnswer Voter::answer() const {
+  const std::string& disk = record_.disk;
+  return {disk.empty() ? node_ : node_ + '#' + disk, record_, remembers_, mark_};
+}
 
 Status Voter::promise(const Ballot& ballot) {
   if (ballot < record_.promised) return stale(ballot, record_.promised);
@@ -55,9 +49,7 @@ Status Voter::store(const Ballot& ballot, const Configuration& decided, const Co
   if (decided.number < record_.decided.number)
     return Error{ErrorCode::kStaleTerm, fmt::format("configuration {} holds already, {} is over",
                                                     record_.decided.number, next.number)};
-  const bool is_first = record_.decided.number.value() == 0 && !record_.proposal;
   learn(decided);
-  if (is_first) record_.since = next.number;
   record_.promised = ballot;
   record_.proposal = Proposal{ballot, next};
   return {};

@@ -27,14 +27,11 @@ struct VoterRecord {
   Configuration decided;
   /// Of number decided.number + 1.
   std::optional<Proposal> proposal;
-  /// The first number that this disk has stored and that holds, as far as is known. Of lists before it says
-  /// nothing: it is new, or has lost what it knew.
-  ConfigurationNumber since{};
+  /// Tells this disk from any other: made once, when nothing was on it. No '#'.
+  std::string disk{};
 
   /// `holds` does. False: nothing new.
   bool learn(const Configuration& holds);
-  /// Its disk is old enough to say what it has stored as one of that list.
-  bool knows(const Configuration& holds) const;
 };
 
 /// In memory: where the voter is in the history, as the coordinator of `number` told it.
@@ -51,16 +48,13 @@ struct VoterAnswer {
   /// the swarm is.
   bool remembers = false;
   std::optional<Mark> mark;
-
-  /// It has stored some configuration. Who has not is new, or has lost its disk.
-  bool recorded() const { return record.decided.number.value() > 0 || record.proposal; }
 };
 
 class Voter {
  public:
-  /// `stored`: what its disk has; nothing on a new one. `file`: the nodes that the experiment file
+  /// `node`: its name. `stored`: what its disk has; nothing on a new one. `file`: the nodes that the experiment file
   /// lists, which are configuration 0; may be empty.
-  Voter(std::string name, std::optional<VoterRecord> stored, const Voters& file);
+  Voter(std::string node, std::optional<VoterRecord> stored, const Voters& file);
 
   const VoterRecord& record() const { return record_; }
   VoterAnswer answer() const;
@@ -84,7 +78,7 @@ class Voter {
  private:
   Status follows(const Ballot& ballot, ConfigurationNumber number) const;
 
-  std::string name_;
+  std::string node_;
   VoterRecord record_;
   bool remembers_ = false;
   std::optional<Mark> mark_;

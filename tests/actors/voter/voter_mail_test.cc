@@ -14,7 +14,8 @@ routing::Ballot ballot(uint64_t term, uint32_t number) {
 
 routing::VoterAnswer full_answer() {
   routing::VoterAnswer answer;
-  answer.voter = "a";
+  answer.voter = "a#12";
+  answer.record.disk = "12";
   answer.record.promised = ballot(9, 1);
   auto& decided = answer.record.decided;
   decided = {routing::ConfigurationNumber(3), {"a", "b"}, {Step(7), routing::History(77)}};
@@ -46,7 +47,7 @@ BOOST_AUTO_TEST_CASE(an_answer_is_read_back_as_it_was_written) {
   BOOST_TEST(message.reason() == "elsewhere");
   const auto read = read_voter(message);
   BOOST_REQUIRE(read.ok());
-  BOOST_TEST(read->voter == "a");
+  BOOST_TEST(read->voter == "a#12");
   BOOST_TEST((read->record.promised == answer.record.promised));
   BOOST_TEST((read->record.decided == answer.record.decided));
   BOOST_REQUIRE(read->record.proposal.has_value());
@@ -68,7 +69,6 @@ BOOST_AUTO_TEST_CASE(what_a_new_voter_has_not_is_absent) {
   BOOST_TEST(!message.has_mark());
   const auto read = read_voter(message);
   BOOST_REQUIRE(read.ok());
-  BOOST_TEST(!read->recorded());
   BOOST_TEST(!read->mark.has_value());
 }
 
@@ -76,10 +76,13 @@ BOOST_AUTO_TEST_CASE(a_configuration_that_cannot_be_is_refused) {
   const auto good = to_proto(full_answer().record.decided);
   BOOST_TEST(!refused(good));
   auto message = good;
-  message.add_voters("a");
+  message.add_voters("a#2");
   BOOST_TEST(refused(message));  // twice
   message = good;
   message.add_voters("no/name");
+  BOOST_TEST(refused(message));
+  message = good;
+  message.add_voters("c#");
   BOOST_TEST(refused(message));
   message = good;
   message.set_number(~uint64_t{0});
@@ -127,12 +130,17 @@ BOOST_AUTO_TEST_CASE(a_record_is_read_back_and_one_of_another_version_is_not) {
   const auto read = read_voter_record(bytes);
   BOOST_REQUIRE(read.ok());
   BOOST_TEST(write_voter_record(*read) == bytes);
+  BOOST_TEST(read->disk == "12");
   BOOST_TEST((read->proposal->next == record.proposal->next));
   proto::VoterRecord message;
   BOOST_REQUIRE(message.ParseFromString(bytes));
   message.set_format_version(message.format_version() + 1);
   const auto later = read_voter_record(message.SerializeAsString());
   BOOST_TEST((later.code() == ErrorCode::kInvalidArgument));
+  BOOST_REQUIRE(message.ParseFromString(bytes));
+  message.clear_disk();
+  const auto nameless = read_voter_record(message.SerializeAsString());
+  BOOST_TEST((nameless.code() == ErrorCode::kInvalidArgument));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
