@@ -117,9 +117,11 @@ class VoterState {
   }
 
   caf::result<Mail> on_learn(const Mail& mail) {
-    const auto decided = from_proto(mail.as<proto::VoterLearn>().decided());
+    const auto& message = mail.as<proto::VoterLearn>();
+    const auto decided = from_proto(message.decided());
     if (!decided) return to_caf(decided.error());
     const auto learn = [&](routing::Voter& voter) {
+      if (!message.gives_up().empty()) return voter.give_up(message.gives_up(), *decided);
       voter.learn(*decided);
       return Status();
     };
@@ -149,6 +151,9 @@ class VoterState {
     if (taken.ok()) {
       if (auto stored = to_disk ? store(after.record()) : Status(); !stored)
         return to_caf(stored.error());
+      if (after.record().given_up > voter()->record().given_up)
+        log_warn(fmt::format("event=line_given_up voter={} configuration={}",
+                             after.answer().voter, after.record().decided.number));
       voter() = std::move(after);
     }
     return make_mail(write_voter(voter()->answer(), taken));
@@ -220,6 +225,7 @@ class VoterState {
     if (answer.mark)
       line += fmt::format(", at step {}{}", answer.mark->place.step,
                           answer.mark->voted ? ", voted" : "");
+    if (record.given_up > 0) line += fmt::format(", has given up {} lines", record.given_up);
     if (!answer.remembers) line += ", has not been told where the swarm is";
     return line;
   }

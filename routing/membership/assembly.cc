@@ -27,7 +27,7 @@ void Assembly::commit(History after) {
 void Assembly::begin_change(const Voters& voters) {
   SWARM_CHECK(!change_);
   votes_.clear();
-  change_ = Change{decided_, {decided_.number + 1, voters, place_, false}, {}};
+  change_ = Change{decided_, {decided_.number + 1, voters, place_, false, decided_.forks}, {}};
 }
 
 bool Assembly::stored(const std::string& voter, ConfigurationNumber number) {

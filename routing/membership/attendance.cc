@@ -50,6 +50,7 @@ void Attendance::answered(Node& node, const VoterAnswer& answer, bool taken, Tim
   node.fails_since.reset();
   node.knows = answer.record.decided.number;
   node.voter = answer.voter;
+  node.forsaken = answer.record.forsaken;
 }
 
 Attendance::Node* Attendance::find(const std::string& node, const NodeId& process) {
@@ -74,6 +75,41 @@ Count Attendance::present(const Voters& list, Time now, bool loyal) const {
     if (answers(node, now) && (!loyal || node.follows == Term()))
       there.insert(node.voter.empty() ? voter_of(list, name) : node.voter);
   return count(list, there);
+}
+
+Voters Attendance::list(const Configuration& decided, Time now) const {
+  Voters voters, stay;
+  const std::set<std::string> leaves = leaving(now);
+  for (const auto& [name, node] : nodes_) {
+    if (!answers(node, now) || node.stand != Stand::kOurs) continue;
+    const std::string before = voter_of(decided.voters, name);
+    const std::string voter = node.voter.empty() ? before : node.voter;
+    const bool wants = node.takes_part && !node.leaves;
+    const bool had_vote = !before.empty() && !node.forsaken;
+    if (voter.empty() || (decided.number.value() > 0 && !had_vote && !wants)) continue;
+    voters.insert(voter);
+    if (leaves.count(name) == 0) stay.insert(voter);
+  }
+  // Fewer than half would stay: the run is stopped. Who is late, or hangs, must not be the whole list.
+  return 2 * stay.size() < voters.size() ? voters : stay;
+}
+
+void Attendance::meet(const Configuration& held, const Lines& lines) {
+  for (auto& [name, node] : nodes_)
+    if (node.elsewhere) node.stand = routing::stand(node.elsewhere->record.decided, held, lines);
+}
+
+bool Attendance::barred(const NodeId& process) const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [&process](const auto& one) {
+    const Node& node = one.second;
+    return node.process == process && (node.forsaken || node.stand != Stand::kOurs);
+  });
+}
+
+bool Attendance::apart(const NodeId& process) const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [&process](const auto& one) {
+    return one.second.process == process && one.second.stand == Stand::kApart;
+  });
 }
 
 std::optional<Term> Attendance::outranked() const {

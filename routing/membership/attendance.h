@@ -9,6 +9,7 @@
 
 #include "common/ids.h"
 #include "routing/membership/configuration.h"
+#include "routing/membership/lines.h"
 #include "routing/membership/voter.h"
 #include "routing/time.h"
 
@@ -33,6 +34,9 @@ class Attendance {
     std::optional<Time> fails_since;
     ConfigurationNumber knows;   ///< That it holds, by its last answer.
     ConfigurationNumber stored;  ///< Proposed, and stored by it under this ballot.
+    bool forsaken = false;       ///< What its peers have is of a line that it gave up.
+    Stand stand = Stand::kOurs;  ///< To the line that goes on.
+    std::optional<VoterAnswer> elsewhere{};  ///< What it said last, if that is of another line.
   };
 
   /// True: another process than before, or none was here.
@@ -56,6 +60,15 @@ class Attendance {
   /// How many of a list are here. Who has not said yet which voter it is may be the one on the list.
   /// `loyal`: only those that have answered no higher ballot.
   Count present(const Voters& list, Time now, bool loyal = false) const;
+  /// Those here that had a vote or take part; of a swarm that begins, all of them. Not those that leave,
+  /// unless nobody else stays, and none of other lines.
+  Voters list(const Configuration& decided, Time now) const;
+  /// Of other lines than `held`, the one that goes on.
+  void meet(const Configuration& held, const Lines& lines);
+  /// Nothing that a peer of this process has is of the line that goes on.
+  bool barred(const NodeId& process) const;
+  /// Likewise, and it is to keep that.
+  bool apart(const NodeId& process) const;
   /// The term of the highest ballot that somebody here has answered, if it is above this one's.
   std::optional<Term> outranked() const;
   /// Those that are to have no vote any more; none while more may say so.

@@ -18,7 +18,7 @@ struct Change {
   /// Stored by more than half of both. Where nobody voted before, of the new one; one that is forced, by
   /// all of the new one.
   bool holds() const {
-    if (to.forced) return count(to.voters, stored).missing.empty();
+    if (to.forced()) return count(to.voters, stored).missing.empty();
     return new_count().most() && (from.voters.empty() || old_count().most());
   }
 };

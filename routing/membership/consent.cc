@@ -38,22 +38,6 @@ void Consent::came(const std::string& node, const NodeId& process) {
   if (assembly_) assembly_->came(voter_of(configuration().voters, node), process);
 }
 
-Voters Consent::list(const Configuration& decided) const {
-  Voters voters, stay;
-  const std::set<std::string> leaving = attendance_.leaving(now_);
-  for (const std::string& node : attendance_.here(now_)) {
-    const auto& known = attendance_.nodes().at(node);
-    const std::string before = voter_of(decided.voters, node);
-    const std::string voter = known.voter.empty() ? before : known.voter;
-    const bool wants = known.takes_part && !known.leaves;
-    if (voter.empty() || (decided.number.value() > 0 && before.empty() && !wants)) continue;
-    voters.insert(voter);
-    if (leaving.count(node) == 0) stay.insert(voter);
-  }
-  // Fewer than half would stay: the run is stopped. Who is late, or hangs, must not be the whole list.
-  return 2 * stay.size() < voters.size() ? voters : stay;
-}
-
 // -- gathering
 
 void Consent::begin(const Ballot& ballot) {
@@ -66,7 +50,7 @@ void Consent::begin(const Ballot& ballot) {
   assembly_.reset();
   changes_since_.reset();
   away_since_.reset();
-  votes_wanted_ = other_base_ = false;
+  votes_wanted_ = anew_ = false;
   attendance_.forget_answers();
 }
 
@@ -95,15 +79,36 @@ std::string Consent::waits_for() const {
 }
 
 void Consent::judge_answers() {
-  const auto knows_more = [this](const auto& one) {
-    return one.second.record.decided.number >= change_->to.number;
-  };
-  if (change_ && std::none_of(answers_.begin(), answers_.end(), knows_more))
-    return;  // asked for under this ballot: nothing else may be
+  Ruling ruling = judge(values(answers_));
+  if (change_) {  // asked for under this ballot: nothing else may be
+    const bool parts = ruling.decided.line() != change_->from.line();
+    anew_ |= parts;
+    if (parts || ruling.decided.number < change_->to.number) return;
+  }
   change_.reset();
-  ruling_ = judge(values(answers_));
+  ruling_ = std::move(ruling);
+  for (auto& [name, node] : attendance_.nodes()) {
+    const auto other = ruling_.elsewhere.find(node.voter);
+    node.stand = other == ruling_.elsewhere.end() ? Stand::kOurs : other->second;
+  }
   if (ruling_.kind == Ruling::Kind::kFinish)
     change_ = Change{ruling_.decided, ruling_.unfinished, {}};
+}
+
+/// Who comes while this one reigns may be of another line.
+void Consent::meet() {
+  const auto& nodes = attendance_.nodes();
+  Lines lines;
+  for (const auto& [name, node] : nodes)
+    if (node.elsewhere)
+      add(lines, node.elsewhere->record.decided, {node.voter}, node.elsewhere->mark);
+  if (lines.empty() || !assembly_) return;
+  const Configuration& held = configuration();
+  Voters here = held.voters;
+  for (const std::string& voter : missing()) here.erase(voter);
+  add(lines, held, here, Mark{held.number, assembly_->place()});
+  anew_ |= going_on(lines).newest->line() != held.line();
+  attendance_.meet(held, lines);
 }
 
 bool Consent::open(const Place& base, Time now) {
@@ -112,15 +117,15 @@ bool Consent::open(const Place& base, Time now) {
   Configuration next;
   if (state_ == State::kAsks && ready()) {
     before_ = ruling_.decided;
-    next = successor(ruling_, list(before_), base);
-    next.forced = forced_ && !enough(attendance_.present(before_.voters, now_));
-    next.gone_back |= next.forced;
+    next = successor(ruling_, attendance_.list(before_, now_), base);
+    if (ruling_.kind == Ruling::Kind::kWait) next.fork(ballot_);
   } else if (state_ == State::kReigns && !assembly_->change()) {
     before_ = assembly_->configuration();
-    next = {before_.number + 1, list(before_), base, /*gone_back=*/true};
+    next = {before_.number + 1, attendance_.list(before_, now_), base, /*gone_back=*/true,
+            before_.forks};
     assembly_.reset();
   } else {
-    other_base_ = change() != nullptr && change()->to.base != base;
+    anew_ |= change() != nullptr && change()->to.base != base;
     return false;
   }
   change_ = Change{before_, next, {}};
@@ -140,7 +145,8 @@ std::optional<Step> Consent::newest_possible() const {
   if (state_ != State::kAsks || ruling_.kind != Ruling::Kind::kGoOn) return std::nullopt;
   Voters remember;
   for (const auto& [node, answer] : answers_)
-    if (answer.remembers) remember.insert(answer.voter);
+    if (answer.remembers && ruling_.elsewhere.count(answer.voter) == 0)
+      remember.insert(answer.voter);
   if (!enough(count(ruling_.decided.voters, remember))) return std::nullopt;
   return ruling_.newest.step + 1;
 }
@@ -166,7 +172,7 @@ void Consent::commit(History after, Time now) {
 /// Asks for a change if the list is to be another one.
 void Consent::change_list() {
   const Configuration& decided = assembly_->configuration();
-  const Voters next = list(decided);
+  const Voters next = attendance_.list(decided, now_);
   if (next == decided.voters || !enough(attendance_.present(decided.voters, now_, true))) return;
   before_ = decided;
   assembly_->begin_change(next);
@@ -186,11 +192,20 @@ std::optional<VoterAsk> Consent::next_ask(const std::string& node,
   asks.node = node;
   asks.process = voter.process;
   asks.ballot = ballot_;
-  if (state_ == State::kOff || voter.follows != Term()) return std::nullopt;
+  if (state_ == State::kOff) return std::nullopt;
+  const auto agreed = [this] { return reigns() ? !lacks() : ruling_.kind == Ruling::Kind::kGoOn; };
+  if (voter.stand == Stand::kLoses && agreed()) {
+    asks.what = VoterAsk::What::kGiveUp;
+    asks.voter = voter.voter;
+    asks.decided = configuration();
+    return asks;
+  }
+  if (voter.follows != Term()) return std::nullopt;
   if (voter.voter.empty())
     return asks;  // what it has is looked at before anything is stored over it
-  if (state_ == State::kReigns) return ask_of_reign(std::move(asks), voter);
   if (state_ == State::kAsks && answers_.count(node) == 0) return asks;
+  if (voter.stand != Stand::kOurs) return std::nullopt;
+  if (state_ == State::kReigns) return ask_of_reign(std::move(asks), voter);
   if (!change_ || change_->stored.count(voter.voter) != 0) return std::nullopt;
   return ask_to_store(std::move(asks), change_->from, change_->to);
 }
@@ -218,6 +233,7 @@ std::optional<VoterAsk> Consent::ask_of_reign(VoterAsk asks, const Attendance::N
 
 std::vector<VoterAsk> Consent::due(Time now) {
   now_ = now;
+  meet();
   if (!lacks())
     lacks_since_.reset();
   else if (!lacks_since_)
@@ -255,8 +271,16 @@ bool Consent::answered(const VoterAsk& ask, const Result<VoterReply>& reply, Tim
   attendance_.answered(*voter, answer, reply->taken, now);
   if (assembly_) assembly_->came(answer.voter, ask.process);
   if (known_.number < answer.record.decided.number) known_ = answer.record.decided;
-  if (ballot_ < answer.record.promised) {
-    voter->follows = answer.record.promised.term;
+  if (state_ != State::kAsks) {
+    const bool other = answer.record.decided.line() != configuration().line();
+    voter->elsewhere = other ? std::make_optional(answer) : std::nullopt;
+    voter->stand = Stand::kOurs;  // until it is looked at
+  }
+  voter->follows = ballot_ < answer.record.promised ? answer.record.promised.term : Term();
+  if (voter->follows != Term()) return true;
+  if (ask.what == VoterAsk::What::kGiveUp) {  // what it has promised it has promised as another one
+    voter->stand = Stand::kOurs;
+    answers_.erase(ask.node);
     return true;
   }
   if (state_ == State::kAsks && answers_.count(ask.node) != 0) {
@@ -266,7 +290,7 @@ bool Consent::answered(const VoterAsk& ask, const Result<VoterReply>& reply, Tim
   if (!reply->taken || ask.what == VoterAsk::What::kLearn) return reply->taken;
   if (ask.what == VoterAsk::What::kStore) {
     voter->stored = ask.next.number;
-    return stored(answer.voter, ask.next.number);
+    return stored(answer.voter, ask.next);
   }
   if (ask.what == VoterAsk::What::kVote) {
     if (assembly_) assembly_->voted(answer.voter, ask.process, ask.number, ask.place.step);
@@ -279,14 +303,14 @@ bool Consent::answered(const VoterAsk& ask, const Result<VoterReply>& reply, Tim
 }
 
 /// True: what was asked for holds now.
-bool Consent::stored(const std::string& voter, ConfigurationNumber number) {
+bool Consent::stored(const std::string& voter, const Configuration& next) {
   if (assembly_) {
-    if (!assembly_->change()) return number == assembly_->configuration().number;  // late
-    if (!assembly_->stored(voter, number)) return false;
+    if (!assembly_->change()) return next == assembly_->configuration();  // late
+    if (assembly_->change()->to != next || !assembly_->stored(voter, next.number)) return false;
     changes_since_.reset();
     return true;
   }
-  if (!change_ || change_->to.number != number) return false;
+  if (!change_ || change_->to != next) return false;
   change_->stored.insert(voter);
   if (!change_->holds()) return false;
   const Configuration held = change_->to;
@@ -294,7 +318,7 @@ bool Consent::stored(const std::string& voter, ConfigurationNumber number) {
   changes_since_.reset();
   if (state_ == State::kAsks) {
     for (const VoterAnswer& answer : after(held, values(answers_)))
-      answers_[node_of(answer.voter)] = answer;
+      if (ruling_.elsewhere.count(answer.voter) == 0) answers_[node_of(answer.voter)] = answer;
     judge_answers();
     return true;
   }
@@ -314,7 +338,7 @@ std::optional<Count> Consent::lacks() const {
   if (state_ == State::kOff) return std::nullopt;
   if (const Change* change = this->change(); change != nullptr) {
     const Count all = attendance_.present(change->to.voters, now_, true);
-    if (change->to.forced) return all.missing.empty() ? std::nullopt : std::make_optional(all);
+    if (change->to.forced()) return all.missing.empty() ? std::nullopt : std::make_optional(all);
     const Count old = attendance_.present(change->from.voters, now_, true);
     if (!enough(old)) return old;
     return all.most() ? std::nullopt : std::make_optional(all);
@@ -335,12 +359,12 @@ std::optional<Count> Consent::minority(Time now) const {
 bool Consent::may_outrank() const { return enough(attendance_.present(known_.voters, now_)); }
 
 bool Consent::stuck(Time now) const {
-  if (other_base_) return true;
+  if (anew_) return true;
   const Change* change = this->change();
   if (change == nullptr || !changes_since_ || now - *changes_since_ < kPatience) return false;
   const Count all = attendance_.present(change->to.voters, now, true);
   return enough(attendance_.present(change->from.voters, now, true)) &&
-         !(change->to.forced ? all.missing.empty() : all.most());
+         !(change->to.forced() ? all.missing.empty() : all.most());
 }
 
 const Configuration& Consent::configuration() const {

@@ -28,12 +28,13 @@ namespace swarm::routing {
 
 /// What a voter is asked: one thing at a time.
 struct VoterAsk {
-  enum class What { kPromise, kStore, kLearn, kVote };
+  enum class What { kPromise, kStore, kLearn, kVote, kGiveUp };
   What what = What::kPromise;
   std::string node;
+  std::string voter{};  ///< Of kGiveUp: who is to give up its line, for that of `decided`.
   NodeId process;
   Ballot ballot;
-  Configuration decided;  ///< Of kStore, kLearn.
+  Configuration decided;  ///< Of kStore, kLearn, kGiveUp.
   Configuration next;     ///< Of kStore.
   ConfigurationNumber
       number;  ///< Of kVote, with `place`: where it is, and what follows is voted for.
@@ -94,7 +95,8 @@ class Consent {
   /// More than half of the newest list that anybody here knows are here: a higher ballot may lead on. Else
   /// another coordinator has them, perhaps.
   bool may_outrank() const;
-  /// What was asked for cannot hold any more, but something else might, under a new ballot.
+  /// What was asked for cannot hold any more, but something else might, under a new ballot; or others have
+  /// come whose line stays.
   bool stuck(Time now) const;
   /// Too few are here, and have been for kPatience.
   std::optional<Count> minority(Time now) const;
@@ -111,13 +113,11 @@ class Consent {
 
   std::optional<VoterAsk> next_ask(const std::string& node, const Attendance::Node& voter) const;
   std::optional<VoterAsk> ask_of_reign(VoterAsk asks, const Attendance::Node& voter) const;
-  bool stored(const std::string& voter, ConfigurationNumber number);
+  bool stored(const std::string& voter, const Configuration& next);
   void judge_answers();
+  void meet();
   bool ready() const;
   const Change* change() const;
-  /// Those here that had a vote or take part; of a swarm that begins, all of them. Not those that leave,
-  /// unless nobody else stays.
-  Voters list(const Configuration& decided) const;
   void change_list();
   /// Fewer of the lists than needed are here and follow.
   std::optional<Count> lacks() const;
@@ -130,7 +130,7 @@ class Consent {
   std::optional<Change> change_;  ///< To be finished (kAsks), or that this one wants (kStores).
   std::optional<Assembly> assembly_;
   Configuration before_;  ///< The one that the assembly's follows on.
-  bool votes_wanted_ = false, other_base_ = false, forced_ = false;
+  bool votes_wanted_ = false, anew_ = false, forced_ = false;
   Time now_{};           ///< Of the latest call that told it.
   Configuration known_;  ///< The newest that somebody here says holds.
   std::optional<Time> changes_since_, lacks_since_, away_since_;

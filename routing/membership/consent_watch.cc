@@ -72,12 +72,13 @@ void ConsentWatch::tell_minority(const Consent& consent, Time now, std::vector<F
 }
 
 void ConsentWatch::tell_configuration(const Consent& consent, std::vector<Fact>& notes) {
-  if (!consent.reigns() || consent.configuration().number == held_.number) return;
+  const Configuration& now = consent.configuration();
+  if (!consent.reigns() || (now.number == held_.number && now.line() == held_.line())) return;
   const Voters before = held_.number.value() > 0 ? held_.voters : consent.before().voters;
-  held_ = consent.configuration();
+  held_ = now;
   notes.push_back(facts::ConfigurationHolds{
       held_.number.value(), held_.voters.size(), only_in(held_.voters, before),
-      only_in(before, held_.voters), held_.gone_back, held_.forced});
+      only_in(before, held_.voters), held_.gone_back, held_.forced()});
 }
 
 }  // namespace swarm::routing

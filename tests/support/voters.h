@@ -54,6 +54,7 @@ struct VotersOfSwarm {
     if (ask.what == What::kPromise) taken = voter.promise(ask.ballot);
     if (ask.what == What::kStore) taken = voter.store(ask.ballot, ask.decided, ask.next);
     if (ask.what == What::kLearn) voter.learn(ask.decided);
+    if (ask.what == What::kGiveUp) taken = voter.give_up(ask.voter, ask.decided);
     if (ask.what == What::kVote) {
       taken = voter.apply(ask.ballot, ask.number, ask.place);
       if (taken.ok()) taken = voter.vote(ask.ballot, ask.number, ask.place.step);

@@ -19,13 +19,13 @@ routing::VoterAnswer full_answer() {
   answer.record.promised = ballot(9, 1);
   auto& decided = answer.record.decided;
   decided = {routing::ConfigurationNumber(3), {"a", "b"}, {Step(7), routing::History(77)}};
-  decided.gone_back = true;
+  decided.fork(ballot(7, 2));
   answer.record.proposal = routing::Proposal{ballot(8, 2), decided};
   auto& next = answer.record.proposal->next;
   next.number = routing::ConfigurationNumber(4);
   next.voters = {"b"};
   next.gone_back = false;
-  next.forced = true;
+  answer.record.forsaken = true;
   answer.remembers = true;
   answer.mark =
       routing::Mark{routing::ConfigurationNumber(3), {Step(8), routing::History(88)}, true};
@@ -53,6 +53,7 @@ BOOST_AUTO_TEST_CASE(an_answer_is_read_back_as_it_was_written) {
   BOOST_REQUIRE(read->record.proposal.has_value());
   BOOST_TEST((read->record.proposal->ballot == ballot(8, 2)));
   BOOST_TEST((read->record.proposal->next == answer.record.proposal->next));
+  BOOST_TEST(read->record.forsaken);
   BOOST_TEST(read->remembers);
   BOOST_REQUIRE(read->mark.has_value());
   BOOST_TEST((read->mark->number == answer.mark->number));
@@ -98,6 +99,32 @@ BOOST_AUTO_TEST_CASE(a_configuration_that_cannot_be_is_refused) {
   BOOST_TEST(refused(message));
 }
 
+BOOST_AUTO_TEST_CASE(forks_that_cannot_be_are_refused) {
+  const auto good = to_proto(full_answer().record.decided);
+  BOOST_TEST((from_proto(good).value() == full_answer().record.decided));
+  auto message = good;
+  message.mutable_forks(0)->set_number(4);  // beyond its configuration
+  BOOST_TEST(refused(message));
+  message.mutable_forks(0)->set_number(0);
+  BOOST_TEST(refused(message));
+  message = good;
+  *message.mutable_forks(0)->mutable_ballot() = to_proto(routing::Ballot());
+  BOOST_TEST(refused(message));
+  message = good;
+  *message.add_forks() = good.forks(0);  // out of order
+  BOOST_TEST(refused(message));
+  message = good;
+  message.set_number(100);
+  for (uint64_t number = 4; message.forks_size() < static_cast<int>(routing::kMostForks); ++number) {
+    *message.add_forks() = good.forks(0);
+    message.mutable_forks(message.forks_size() - 1)->set_number(number);
+  }
+  BOOST_TEST(!refused(message));
+  *message.add_forks() = good.forks(0);
+  message.mutable_forks(message.forks_size() - 1)->set_number(90);
+  BOOST_TEST(refused(message));
+}
+
 BOOST_AUTO_TEST_CASE(a_ballot_has_a_term_and_a_node) {
   auto message = to_proto(ballot(9, 1));
   BOOST_TEST((from_proto(message).value() == ballot(9, 1)));
@@ -122,15 +149,21 @@ BOOST_AUTO_TEST_CASE(an_answer_that_no_voter_gives_is_refused) {
   message = good;
   message.mutable_proposal()->set_number(5);
   BOOST_TEST((read_voter(message).code() == ErrorCode::kInvalidArgument));
+  message = good;
+  message.mutable_proposal()->clear_forks();
+  BOOST_TEST((read_voter(message).code() == ErrorCode::kInvalidArgument));
 }
 
 BOOST_AUTO_TEST_CASE(a_record_is_read_back_and_one_of_another_version_is_not) {
-  const auto record = full_answer().record;
+  auto record = full_answer().record;
+  record.given_up = 2;
   const auto bytes = write_voter_record(record);
   const auto read = read_voter_record(bytes);
   BOOST_REQUIRE(read.ok());
   BOOST_TEST(write_voter_record(*read) == bytes);
   BOOST_TEST(read->disk == "12");
+  BOOST_TEST(read->given_up == 2u);
+  BOOST_TEST(read->forsaken);
   BOOST_TEST((read->proposal->next == record.proposal->next));
   proto::VoterRecord message;
   BOOST_REQUIRE(message.ParseFromString(bytes));

@@ -176,6 +176,24 @@ BOOST_AUTO_TEST_CASE(a_disk_has_one_id_for_all_its_processes_and_an_empty_one_an
   BOOST_TEST(other.voter() == "a#" + testing::node(9).hex());
 }
 
+BOOST_AUTO_TEST_CASE(who_gives_up_its_line_is_another_voter_on_the_disk_too) {
+  const auto before = reply(promise(ballot(5))).voter();
+  auto message = learn(2);
+  *message.mutable_decided()->add_forks()->mutable_ballot() = to_proto(ballot(3));
+  message.mutable_decided()->mutable_forks(0)->set_number(1);
+  message.set_gives_up("a#other");
+  BOOST_TEST(!reply(message).taken());
+  message.set_gives_up(before);
+  const auto after = reply(message);
+  BOOST_TEST(after.taken());
+  BOOST_TEST(after.voter() == before + ".1");
+  BOOST_TEST(after.forsaken());
+  BOOST_TEST(!reply(message).taken());  // late, and once more
+  begin({}, 8);
+  BOOST_TEST(reply(promise(ballot(4))).voter() == before + ".1");
+  BOOST_TEST(on_disk().forsaken);
+}
+
 BOOST_AUTO_TEST_CASE(a_disk_that_cannot_take_its_id_has_no_vote) {
   disk->bytes.reset();
   disk->full = true;

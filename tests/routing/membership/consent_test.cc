@@ -236,15 +236,127 @@ BOOST_AUTO_TEST_CASE(a_part_that_is_told_to_goes_on_without_the_others_who_join_
   one.open(at(1), swarm.now);
   swarm.talk(one);
   BOOST_REQUIRE(one.open(at(1), swarm.now));
-  BOOST_TEST(one.configuration().forced);
+  BOOST_TEST(one.configuration().forced());
   BOOST_TEST(list(one) == "ab");
   commit(one, swarm, 1);
   swarm.away.clear();
   come(one, "cd");
   commit(one, swarm, 2);
   BOOST_TEST(list(one) == "abcd");
-  BOOST_TEST(!one.configuration().forced);
+  BOOST_TEST(!one.configuration().forced());
+  BOOST_TEST(one.configuration().forks.size() == 1u);
   BOOST_TEST(swarm.voters.at("c").record().decided.number == one.configuration().number);
+}
+
+namespace {
+
+/// Five that train to step 1, and are cut: "abc" goes on to step 3, and "de" is forced to, up to step 6.
+struct Cut {
+  Swarm swarm{"abcde"};
+  Consent larger, smaller;
+
+  Cut() {
+    Consent one;
+    lead(one, swarm, "abcde");
+    commit(one, swarm, 0);
+    swarm.away = {"d", "e"};
+    lead(larger, swarm, "abc", 1, 2);
+    commit(larger, swarm, 1);
+    commit(larger, swarm, 2);
+    swarm.away = {"a", "b", "c"};
+    come(smaller, "de");
+    force(smaller, 3);
+    open(smaller, 1);
+    for (uint64_t step = 1; step < 6; ++step) commit(smaller, swarm, step);
+    swarm.away.clear();
+  }
+  void force(Consent& consent, uint64_t term) {
+    consent.begin(ballot(term));
+    swarm.talk(consent);
+    swarm.pass(consent, seconds(6));
+    BOOST_REQUIRE(consent.force(swarm.now));
+    consent.begin(ballot(term + 1));
+    swarm.talk(consent);
+    BOOST_REQUIRE_EQUAL(consent.waits_for(), "");
+  }
+  void open(Consent& consent, uint64_t step) {
+    consent.open(at(step), swarm.now);
+    swarm.talk(consent);
+    BOOST_REQUIRE(consent.open(at(step), swarm.now));
+  }
+  uint64_t forks(const std::string& voter) const {
+    return swarm.voters.at(voter).record().decided.forks.size();
+  }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(where_two_parts_meet_the_unforced_one_stays_and_the_other_joins_it_anew) {
+  Cut cut;
+  BOOST_TEST(cut.smaller.configuration().forks.size() == 1u);
+  BOOST_TEST(cut.forks("d") == 1u);
+  Consent both;
+  come(both, "abcde");
+  both.begin(ballot(9));
+  cut.swarm.talk(both);
+  BOOST_TEST(both.waits_for() == "");
+  BOOST_TEST(both.configuration().forks.empty());
+  BOOST_TEST((*both.newest_possible() == Step(4)));  // not the seventh of the others
+  BOOST_TEST(both.attendance().barred(process_of("d")));
+  BOOST_TEST(!both.attendance().apart(process_of("d")));
+  BOOST_TEST(!both.attendance().barred(process_of("a")));
+  for (const auto* voter : {"d", "e"}) {
+    BOOST_TEST(cut.swarm.voters.at(voter).answer().voter == std::string(voter) + "#.1");
+    BOOST_TEST(cut.swarm.voters.at(voter).record().forsaken);
+    BOOST_TEST(cut.forks(voter) == 0u);
+  }
+  cut.open(both, 3);
+  commit(both, cut.swarm, 3);
+  commit(both, cut.swarm, 4);
+  BOOST_TEST((both.configuration().voters == Voters{"a", "b", "c", "d#.1", "e#.1"}));
+  BOOST_TEST(!cut.swarm.voters.at("d").record().forsaken);
+}
+
+BOOST_AUTO_TEST_CASE(a_forced_part_whose_coordinator_meets_the_unforced_one_gathers_anew) {
+  Cut cut;
+  come(cut.smaller, "a");
+  cut.swarm.talk(cut.smaller);
+  BOOST_TEST(!cut.smaller.stuck(cut.swarm.now));
+  BOOST_TEST(cut.smaller.attendance().apart(process_of("a")));
+  commit(cut.smaller, cut.swarm, 6);
+  BOOST_TEST(list(cut.smaller) == "de");  // one of three does not stop it, and is not taken
+  BOOST_TEST(cut.forks("a") == 0u);
+  come(cut.smaller, "bc");
+  cut.swarm.talk(cut.smaller);
+  BOOST_TEST(cut.smaller.stuck(cut.swarm.now));
+  cut.smaller.begin(ballot(9));
+  cut.swarm.talk(cut.smaller);
+  BOOST_TEST(cut.smaller.waits_for() == "");
+  BOOST_TEST(cut.smaller.configuration().forks.empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_comes_from_a_forced_part_while_the_other_trains_gives_its_line_up) {
+  Cut cut;
+  come(cut.larger, "de");
+  cut.swarm.talk(cut.larger);  // they have answered a higher ballot
+  BOOST_TEST(cut.swarm.voters.at("d").answer().voter == "d#.1");
+  BOOST_TEST(!cut.larger.outranked().has_value());
+  commit(cut.larger, cut.swarm, 3);
+  BOOST_TEST(cut.larger.configuration().voters.size() == 5u);
+}
+
+BOOST_AUTO_TEST_CASE(who_joins_anew_has_no_vote_before_it_takes_part) {
+  Cut cut;
+  cut.larger.came("d", process_of("d"));
+  cut.swarm.talk(cut.larger);
+  commit(cut.larger, cut.swarm, 3);
+  BOOST_TEST(list(cut.larger) == "abc");
+  BOOST_TEST(cut.larger.attendance().barred(process_of("d")));
+  cut.larger.attendance().takes_part(process_of("d"));
+  commit(cut.larger, cut.swarm, 4);
+  BOOST_TEST(list(cut.larger) == "abcd#.1");
+  cut.swarm.talk(cut.larger);
+  BOOST_TEST(!cut.larger.attendance().barred(process_of("d")));
 }
 
 // A voter with an empty disk took what it was asked, and counted for the list that it had forgotten.
