@@ -71,7 +71,7 @@ void CoordinatorState::resolve(const PeerAddress& address) {
 }
 
 routing::Verdict CoordinatorState::admit(const PeerId& id) {
-  if (consent_.attendance().apart(id.node))
+  if (consent_.attendance().apart(&id.node))
     return routing::wait_verdict(milliseconds(500), "its line of history stays once more than half of it is here");
   if (schedule_->frame().phase != Phase::kClosed) {
     routing::Orders orders;

@@ -106,9 +106,10 @@ bool Attendance::barred(const NodeId& process) const {
   });
 }
 
-bool Attendance::apart(const NodeId& process) const {
-  return std::any_of(nodes_.begin(), nodes_.end(), [&process](const auto& one) {
-    return one.second.process == process && one.second.stand == Stand::kApart;
+bool Attendance::apart(const NodeId* process) const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [process](const auto& one) {
+    const Node& node = one.second;
+    return node.stand == Stand::kApart && (process == nullptr || node.process == *process);
   });
 }
 

@@ -67,8 +67,8 @@ class Attendance {
   void meet(const Configuration& held, const Lines& lines);
   /// Nothing that a peer of this process has is of the line that goes on.
   bool barred(const NodeId& process) const;
-  /// Likewise, and it is to keep that.
-  bool apart(const NodeId& process) const;
+  /// Likewise, and it is to keep that; null: of any.
+  bool apart(const NodeId* process = nullptr) const;
   /// The term of the highest ballot that somebody here has answered, if it is above this one's.
   std::optional<Term> outranked() const;
   /// Those that are to have no vote any more; none while more may say so.

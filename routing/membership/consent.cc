@@ -90,6 +90,7 @@ void Consent::judge_answers() {
   for (auto& [name, node] : attendance_.nodes()) {
     const auto other = ruling_.elsewhere.find(node.voter);
     node.stand = other == ruling_.elsewhere.end() ? Stand::kOurs : other->second;
+    if (forced_ && node.stand == Stand::kApart) node.stand = Stand::kLoses;  // with more than half here
   }
   if (ruling_.kind == Ruling::Kind::kFinish)
     change_ = Change{ruling_.decided, ruling_.unfinished, {}};
@@ -135,7 +136,7 @@ bool Consent::open(const Place& base, Time now) {
 }
 
 bool Consent::force(Time now) {
-  if (!minority(now)) return false;
+  if (!minority(now) && !attendance_.apart()) return false;
   forced_ = true;
   return true;
 }

@@ -69,8 +69,8 @@ class Consent {
   /// The swarm is to go on from `base`. True: a configuration that begins there holds, commits may
   /// follow. Ask again after the next answer.
   bool open(const Place& base, Time now);
-  /// Somebody has decided that this part goes on without the others: the next ballot is for that. False:
-  /// nothing waits for them.
+  /// Somebody has decided that this part goes on without the others, and that those whose line would stay
+  /// if more of them were here give it up: the next ballot is for that. False: nobody waits.
   bool force(Time now);
   /// No state of a later step is of this history; none: nobody knows.
   std::optional<Step> newest_possible() const;

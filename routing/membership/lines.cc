@@ -33,7 +33,7 @@ bool lives(const Line& line, const Lines& lines) {
   for (const Line& one : lines)
     if (&one != &line && !forked_off(line, one)) left.insert(one.voters.begin(), one.voters.end());
   const Count count = routing::count(line.newest->voters, left);
-  return count.of == 0 || 2 * count.missing.size() > count.of;
+  return 2 * count.missing.size() > count.of;
 }
 
 /// Of two that have forked apart this one stays.
@@ -95,11 +95,8 @@ const Line& going_on(const Lines& lines) {
   if (lines.size() == 1) return lines.front();
   Refs all;
   for (const Line& one : lines) all.push_back(&one);
-  const auto enough = [&lines](const Line& one) {
-    const Count here = present(one, lines);
-    return here.of == 0 || here.most();
-  };
-  return staying(those(those(all, enough), [&](const Line& one) { return lives(one, lines); }));
+  const Refs enough = those(all, [&](const Line& one) { return present(one, lines).most(); });
+  return staying(those(enough, [&](const Line& one) { return lives(one, lines); }));
 }
 
 Stand stand(const Configuration& has, const Configuration& decided, const Lines& lines) {

@@ -295,9 +295,7 @@ class Orders {
         if (const auto answer = reach({0, ask})) hear(*answer);
       open(0);
       commit(0);
-      if (one.stuck(now_) || (!one.reigns() && one.force(now_))) {
-        renew(0);
-      }
+      if (one.stuck(now_) || one.force(now_)) renew(0);
       for (int voter = 0; voter < kVoters; ++voter) come_to_stay(voter);
     }
     if (!settled(one)) decided.wrong = "a swarm that meets does not settle";

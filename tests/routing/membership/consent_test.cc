@@ -301,9 +301,9 @@ BOOST_AUTO_TEST_CASE(where_two_parts_meet_the_unforced_one_stays_and_the_other_j
   cut.swarm.talk(both);
   BOOST_TEST(both.waits_for() == "");
   BOOST_TEST(both.configuration().forks.empty());
-  BOOST_TEST((*both.newest_possible() == Step(4)));  // not the seventh of the others
+  BOOST_TEST((*both.newest_possible() == Step(3)));  // not the seventh of the others
   BOOST_TEST(both.attendance().barred(process_of("d")));
-  BOOST_TEST(!both.attendance().apart(process_of("d")));
+  BOOST_TEST(!both.attendance().apart());
   BOOST_TEST(!both.attendance().barred(process_of("a")));
   for (const auto* voter : {"d", "e"}) {
     BOOST_TEST(cut.swarm.voters.at(voter).answer().voter == std::string(voter) + "#.1");
@@ -311,6 +311,8 @@ BOOST_AUTO_TEST_CASE(where_two_parts_meet_the_unforced_one_stays_and_the_other_j
     BOOST_TEST(cut.forks(voter) == 0u);
   }
   cut.open(both, 3);
+  BOOST_TEST(list(both) == "abc");
+  come(both, "de");
   commit(both, cut.swarm, 3);
   commit(both, cut.swarm, 4);
   BOOST_TEST((both.configuration().voters == Voters{"a", "b", "c", "d#.1", "e#.1"}));
@@ -322,7 +324,7 @@ BOOST_AUTO_TEST_CASE(a_forced_part_whose_coordinator_meets_the_unforced_one_gath
   come(cut.smaller, "a");
   cut.swarm.talk(cut.smaller);
   BOOST_TEST(!cut.smaller.stuck(cut.swarm.now));
-  BOOST_TEST(cut.smaller.attendance().apart(process_of("a")));
+  BOOST_TEST(cut.smaller.attendance().apart());
   commit(cut.smaller, cut.swarm, 6);
   BOOST_TEST(list(cut.smaller) == "de");  // one of three does not stop it, and is not taken
   BOOST_TEST(cut.forks("a") == 0u);
@@ -333,6 +335,20 @@ BOOST_AUTO_TEST_CASE(a_forced_part_whose_coordinator_meets_the_unforced_one_gath
   cut.swarm.talk(cut.smaller);
   BOOST_TEST(cut.smaller.waits_for() == "");
   BOOST_TEST(cut.smaller.configuration().forks.empty());
+}
+
+BOOST_AUTO_TEST_CASE(people_may_have_those_that_wait_apart_give_up_their_line) {
+  Cut cut;
+  BOOST_TEST(!cut.smaller.force(cut.swarm.now));
+  come(cut.smaller, "a");
+  cut.swarm.talk(cut.smaller);
+  BOOST_TEST(cut.smaller.force(cut.swarm.now));
+  cut.smaller.begin(ballot(9));
+  cut.swarm.talk(cut.smaller);
+  BOOST_TEST(cut.forks("a") == 1u);
+  BOOST_TEST(cut.swarm.voters.at("a").record().forsaken);
+  cut.open(cut.smaller, 6);
+  BOOST_TEST(cut.smaller.configuration().forks.size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(who_comes_from_a_forced_part_while_the_other_trains_gives_its_line_up) {

@@ -164,6 +164,13 @@ BOOST_AUTO_TEST_CASE(a_fork_of_a_part_that_has_gone_on_does_not_make_way_for_one
   BOOST_TEST((stays(answers) == late));
 }
 
+BOOST_AUTO_TEST_CASE(an_empty_disk_does_not_begin_the_run_anew_beside_a_fork) {
+  const Ruling ruling = judge({answer("d", kFork, 9), answer("a", configuration(0, {}), 0)});
+  BOOST_TEST((ruling.kind == Ruling::Kind::kWait));
+  BOOST_TEST((ruling.decided == kFork));
+  BOOST_TEST(ruling.count.text() == "have 1 of 2, missing e");
+}
+
 BOOST_AUTO_TEST_CASE(a_change_of_another_line_is_not_finished) {
   const Configuration three = after(configuration(4, {"a", "b", "c"}));
   VoterAnswer d = answer("d", kFork, 9);
