@@ -47,6 +47,7 @@ void Consent::begin(const Ballot& ballot) {
   ruling_ = Ruling();
   known_ = Configuration();
   change_.reset();
+  left_.clear();
   assembly_.reset();
   changes_since_.reset();
   away_since_.reset();
@@ -80,13 +81,14 @@ std::string Consent::waits_for() const {
 
 void Consent::judge_answers() {
   Ruling ruling = judge(values(answers_));
-  if (change_) {  // asked for under this ballot: nothing else may be
-    const bool parts = ruling.decided.line() != change_->from.line();
-    anew_ |= parts;
-    if (parts || ruling.decided.number < change_->to.number) return;
+  const Ballot line = ruling.decided.line();
+  if (change_) {  // asked for under this ballot: in its line nothing else may be
+    if (line == change_->from.line() && ruling.decided.number < change_->to.number) return;
+    if (line != change_->from.line()) left_.insert(change_->from.line());
   }
   change_.reset();
-  ruling_ = std::move(ruling);
+  anew_ |= left_.count(line) != 0;
+  ruling_ = anew_ ? Ruling() : std::move(ruling);
   for (auto& [name, node] : attendance_.nodes()) {
     const auto other = ruling_.elsewhere.find(node.voter);
     node.stand = other == ruling_.elsewhere.end() ? Stand::kOurs : other->second;
