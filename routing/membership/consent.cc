@@ -116,22 +116,22 @@ void Consent::meet() {
 
 bool Consent::open(const Place& base, Time now) {
   now_ = now;
-  if (state_ == State::kReigns && !assembly_->change() && assembly_->place() == base) return true;
-  Configuration next;
-  if (state_ == State::kAsks && ready()) {
-    before_ = ruling_.decided;
-    next = successor(ruling_, attendance_.list(before_, now_), base);
-    if (ruling_.kind == Ruling::Kind::kWait) next.fork(ballot_);
-  } else if (state_ == State::kReigns && !assembly_->change()) {
-    before_ = assembly_->configuration();
-    next = {before_.number + 1, attendance_.list(before_, now_), base, /*gone_back=*/true,
-            before_.forks};
-    assembly_.reset();
-  } else {
+  const bool free = reigns() && !assembly_->change();
+  if (free && assembly_->place() == base) return true;
+  if (!free && !(state_ == State::kAsks && ready())) {
     anew_ |= change() != nullptr && change()->to.base != base;
     return false;
   }
-  change_ = Change{before_, next, {}};
+  const Configuration from = free ? assembly_->configuration() : ruling_.decided;
+  const Voters voters = attendance_.list(from, now);
+  if (voters.empty()) return false;
+  Configuration next = free ? Configuration{from.number + 1, voters, base, /*gone_back=*/true,
+                                            from.forks}
+                            : successor(ruling_, voters, base);
+  if (!free && ruling_.kind == Ruling::Kind::kWait) next.fork(ballot_);
+  assembly_.reset();
+  before_ = from;
+  change_ = Change{from, next, {}};
   changes_since_ = now;
   state_ = State::kStores;
   return false;
