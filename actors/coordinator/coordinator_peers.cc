@@ -44,17 +44,11 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
   const bool serves = verdict.kind == routing::Verdict::Kind::kServe;
   const auto& frame = schedule_->frame();
   if (serves || frame.readers.reads(address.id) || frame.repairs.resting(address.node_name, now()))
-    takes_part(address.id.node);
+    routing::takes_part(consent_.attendance(), *roster_, address.id.node);
   verdict.keep = schedule_->frame().saves.known();
   const Term term = office_->office().term();
   return write_verdict(verdict, book_, term, routing::attempt_base(term, gathering_->count()),
                        roster_->reported(), text_.text());
-}
-
-/// What the peers of a node have is to be of this line of history before it has a vote.
-void CoordinatorState::takes_part(const NodeId& node) {
-  routing::Attendance& attendance = consent_.attendance();
-  if (!attendance.barred(node) || roster_->all_serve(node)) attendance.takes_part(node);
 }
 
 void CoordinatorState::resolve(const PeerAddress& address) {
@@ -72,7 +66,8 @@ void CoordinatorState::resolve(const PeerAddress& address) {
 
 routing::Verdict CoordinatorState::admit(const PeerId& id) {
   if (consent_.attendance().apart(&id.node))
-    return routing::wait_verdict(milliseconds(500), "its line of history stays once more than half of it is here");
+    return routing::wait_verdict(milliseconds(500),
+                                 "its line of history stays once more than half of it is here");
   if (schedule_->frame().phase != Phase::kClosed) {
     routing::Orders orders;
     auto verdict = schedule_->admit(id, orders, now());

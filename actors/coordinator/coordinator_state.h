@@ -58,7 +58,6 @@ class CoordinatorState {
 
   // coordinator_peers.cc
   caf::result<Mail> on_register(const Mail& mail);
-  void takes_part(const NodeId& node);
   void resolve(const PeerAddress& address);
   routing::Verdict admit(const PeerId& id);
   void peer_gone(const PeerId& id, const std::string& reason);

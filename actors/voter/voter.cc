@@ -152,8 +152,8 @@ class VoterState {
       if (auto stored = to_disk ? store(after.record()) : Status(); !stored)
         return to_caf(stored.error());
       if (after.record().given_up > voter()->record().given_up)
-        log_warn(fmt::format("event=line_given_up voter={} configuration={}",
-                             after.answer().voter, after.record().decided.number));
+        log_warn(fmt::format("event=line_given_up voter={} configuration={}", after.answer().voter,
+                             after.record().decided.number));
       voter() = std::move(after);
     }
     return make_mail(write_voter(voter()->answer(), taken));

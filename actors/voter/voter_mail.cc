@@ -57,7 +57,8 @@ void write_fields(const routing::VoterRecord& record, Message& message) {
 /// Errors: kInvalidArgument (too many, of no ballot, or out of order).
 Result<std::vector<routing::Fork>> read_forks(const proto::Configuration& message) {
   if (message.forks_size() > static_cast<int>(routing::kMostForks))
-    return invalid(fmt::format("{} forks are more than {}", message.forks_size(), routing::kMostForks));
+    return invalid(
+        fmt::format("{} forks are more than {}", message.forks_size(), routing::kMostForks));
   std::vector<routing::Fork> forks;
   for (const proto::Fork& one : message.forks()) {
     const auto ballot = from_proto(one.ballot());

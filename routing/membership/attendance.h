@@ -32,10 +32,10 @@ class Attendance {
     Term follows{};           ///< Of a higher ballot, which it has answered; 0: of none.
     Time not_before{};        ///< The next question.
     std::optional<Time> fails_since;
-    ConfigurationNumber knows;   ///< That it holds, by its last answer.
-    ConfigurationNumber stored;  ///< Proposed, and stored by it under this ballot.
-    bool forsaken = false;       ///< What its peers have is of a line that it gave up.
-    Stand stand = Stand::kOurs;  ///< To the line that goes on.
+    ConfigurationNumber knows;               ///< That it holds, by its last answer.
+    ConfigurationNumber stored;              ///< Proposed, and stored by it under this ballot.
+    bool forsaken = false;                   ///< What its peers have is of a line that it gave up.
+    Stand stand = Stand::kOurs;              ///< To the line that goes on.
     std::optional<VoterAnswer> elsewhere{};  ///< What it said last, if that is of another line.
   };
 

@@ -92,7 +92,8 @@ void Consent::judge_answers() {
   for (auto& [name, node] : attendance_.nodes()) {
     const auto other = ruling_.elsewhere.find(node.voter);
     node.stand = other == ruling_.elsewhere.end() ? Stand::kOurs : other->second;
-    if (forced_ && node.stand == Stand::kApart) node.stand = Stand::kLoses;  // with more than half here
+    if (forced_ && node.stand == Stand::kApart)
+      node.stand = Stand::kLoses;  // with more than half here
   }
   if (ruling_.kind == Ruling::Kind::kFinish)
     change_ = Change{ruling_.decided, ruling_.unfinished, {}};
@@ -125,9 +126,9 @@ bool Consent::open(const Place& base, Time now) {
   const Configuration from = free ? assembly_->configuration() : ruling_.decided;
   const Voters voters = attendance_.list(from, now);
   if (voters.empty()) return false;
-  Configuration next = free ? Configuration{from.number + 1, voters, base, /*gone_back=*/true,
-                                            from.forks}
-                            : successor(ruling_, voters, base);
+  Configuration next =
+      free ? Configuration{from.number + 1, voters, base, /*gone_back=*/true, from.forks}
+           : successor(ruling_, voters, base);
   if (!free && ruling_.kind == Ruling::Kind::kWait) next.fork(ballot_);
   assembly_.reset();
   before_ = from;

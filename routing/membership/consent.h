@@ -129,7 +129,7 @@ class Consent {
   std::map<std::string, VoterAnswer> answers_;  ///< Promises under `ballot_`, by node.
   Ruling ruling_;
   std::optional<Change> change_;  ///< To be finished (kAsks), or that this one wants (kStores).
-  std::set<Ballot> left_;         ///< Lines that another one took the place of while one was asked for.
+  std::set<Ballot> left_;  ///< Lines that another one took the place of while one was asked for.
   std::optional<Assembly> assembly_;
   Configuration before_;  ///< The one that the assembly's follows on.
   bool votes_wanted_ = false, anew_ = false, forced_ = false;

@@ -53,12 +53,6 @@ std::vector<PeerId> Roster::peers_of(const NodeId& node) const {
   return found;
 }
 
-bool Roster::all_serve(const NodeId& node) const {
-  return std::all_of(peers_.begin(), peers_.end(), [&node](const auto& one) {
-    return one.first.node != node || one.second.serving;
-  });
-}
-
 std::vector<PeerId> Roster::serving(Stage stage) const {
   std::vector<PeerId> found;
   for (const auto& [id, peer] : peers_)

@@ -117,7 +117,6 @@ class Roster {
   /// its actors is started again.
   std::vector<PeerId> predecessors(const PeerId& id) const;
   std::vector<PeerId> peers_of(const NodeId& node) const;
-  bool all_serve(const NodeId& node) const;
 
   std::vector<PeerId> serving(Stage stage) const;
   /// Another node serves its stage, and can be reached.

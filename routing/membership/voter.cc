@@ -48,7 +48,8 @@ Status Voter::store(const Ballot& ballot, const Configuration& decided, const Co
     return Error{ErrorCode::kInvalidArgument, fmt::format("configuration {} does not follow on {}",
                                                           next.number, decided.number)};
   const bool forks = next.line() != decided.line();
-  if (forks && !(next.forced() && next.line() == ballot && fork_between(decided, next) == &next.forks.back()))
+  if (forks && !(next.forced() && next.line() == ballot &&
+                 fork_between(decided, next) == &next.forks.back()))
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("configuration {} is of no line that follows", next.number)};
   const Configuration& own = record_.decided;

@@ -115,7 +115,8 @@ BOOST_AUTO_TEST_CASE(forks_that_cannot_be_are_refused) {
   BOOST_TEST(refused(message));
   message = good;
   message.set_number(100);
-  for (uint64_t number = 4; message.forks_size() < static_cast<int>(routing::kMostForks); ++number) {
+  for (uint64_t number = 4; message.forks_size() < static_cast<int>(routing::kMostForks);
+       ++number) {
     *message.add_forks() = good.forks(0);
     message.mutable_forks(message.forks_size() - 1)->set_number(number);
   }

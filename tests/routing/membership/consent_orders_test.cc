@@ -34,7 +34,7 @@ NodeId process(int voter, int life) {
 /// Everything that was ever decided, by anybody. In a line of history each number is one configuration.
 struct Decided {
   using Line = std::pair<Term, NodeId>;
-  using At = std::pair<Line, uint64_t>;                 // its number
+  using At = std::pair<Line, uint64_t>;  // its number
   std::map<At, Configuration> held;
   std::map<std::pair<At, uint64_t>, uint64_t> commits;  // (at, step) -> history
   std::string wrong;
@@ -140,8 +140,7 @@ class Orders {
   /// Too few are there: it is told to go on without the others.
   void go_on(int who) {
     auto& consent = coordinators_[static_cast<size_t>(who)];
-    if (consent.stuck(now_) || (below(kWaitsForAFork) == 0 && consent.force(now_)))
-      renew(who);
+    if (consent.stuck(now_) || (below(kWaitsForAFork) == 0 && consent.force(now_))) renew(who);
   }
   void renew(int who) {
     coordinators_[static_cast<size_t>(who)].begin(
@@ -219,8 +218,7 @@ class Orders {
   std::optional<Answered> reach(const Asked& asks) {
     const Asked* one = &asks;
     const int voter = one->ask.node.front() - 'a';
-    if (one->ask.process != process(voter, lives_[static_cast<size_t>(voter)]))
-      return std::nullopt;
+    if (one->ask.process != process(voter, lives_[static_cast<size_t>(voter)])) return std::nullopt;
     Voter& asked = voters_[static_cast<size_t>(voter)];
     const VoterAsk& ask = one->ask;
     using What = VoterAsk::What;

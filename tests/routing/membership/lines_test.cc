@@ -105,9 +105,8 @@ BOOST_AUTO_TEST_CASE(the_part_that_was_not_forced_stays_whatever_the_steps) {
 }
 
 BOOST_AUTO_TEST_CASE(a_place_beyond_the_fork_is_enough) {
-  std::vector<VoterAnswer> all{answer("a", kFive, 10), answer("b", kFive, 9),
-                               answer("c", kFive, 9), answer("d", kFork, 20),
-                               answer("e", kFork, 20)};
+  std::vector<VoterAnswer> all{answer("a", kFive, 10), answer("b", kFive, 9), answer("c", kFive, 9),
+                               answer("d", kFork, 20), answer("e", kFork, 20)};
   BOOST_TEST((stays(all) == kFive));
   all.front() = answer("a", kFive, 9);
   BOOST_TEST((stays(all) == kFork));
@@ -135,7 +134,8 @@ BOOST_AUTO_TEST_CASE(a_line_whose_voters_have_left_for_a_fork_is_over) {
                      answer("d", fork, 9)}) == fork));
 }
 
-BOOST_AUTO_TEST_CASE(of_two_forced_parts_the_fewest_forks_then_the_most_voters_then_the_lower_ballot) {
+BOOST_AUTO_TEST_CASE(
+    of_two_forced_parts_the_fewest_forks_then_the_most_voters_then_the_lower_ballot) {
   const Configuration six = configuration(4, {"a", "b", "c", "d", "e", "f"}, 7);
   const Configuration left = forced(six, {"a", "b"}, 30, 9), right = forced(six, {"c", "d"}, 31, 9);
   const auto meet = [](const Configuration& one, const Configuration& other) {
@@ -156,7 +156,8 @@ BOOST_AUTO_TEST_CASE(a_fork_of_a_part_that_has_gone_on_does_not_make_way_for_one
   // The early fork loses against the trunk, which loses against the late one.
   const Configuration all = configuration(4, {"a", "b", "c", "d", "e", "x", "y"}, 5);
   const Configuration trunk = configuration(5, {"a", "b", "c", "d", "e"}, 7);
-  const Configuration early = forced(all, {"x", "y"}, 30, 6), late = forced(trunk, {"d", "e"}, 31, 9);
+  const Configuration early = forced(all, {"x", "y"}, 30, 6),
+                      late = forced(trunk, {"d", "e"}, 31, 9);
   std::vector<VoterAnswer> answers{answer("x", early, 50), answer("y", early, 50),
                                    answer("d", late, 9), answer("e", late, 9)};
   BOOST_TEST((stays(answers) == early));

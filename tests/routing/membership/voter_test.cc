@@ -114,7 +114,8 @@ BOOST_AUTO_TEST_CASE(a_voter_goes_over_to_a_fork_by_itself_only_if_it_has_not_go
     next.fork(ballot(9));
     return next;
   };
-  const Configuration first{ConfigurationNumber(1), kAll, {}}, second{ConfigurationNumber(2), kAll, {}};
+  const Configuration first{ConfigurationNumber(1), kAll, {}},
+      second{ConfigurationNumber(2), kAll, {}};
   const Configuration fork = forced(first);
   Voter a("a", {}, {}), b("b", {}, {});
   BOOST_TEST(a.learn(first));
