@@ -3,6 +3,7 @@
 
 #include "routing/membership/admission.h"
 #include "routing/membership/consent.h"
+#include "routing/membership/gathering.h"
 #include "tests/support/voters.h"
 
 namespace swarm::routing {
@@ -143,6 +144,35 @@ BOOST_AUTO_TEST_CASE(who_joins_anew_has_no_vote_before_it_takes_part) {
   BOOST_TEST(list(cut.larger) == "abcd#.1");
   cut.swarm.talk(cut.larger);
   BOOST_TEST(!cut.larger.attendance().barred(process_of("d")));
+}
+
+BOOST_AUTO_TEST_CASE(states_of_a_line_that_was_given_up_are_not_planned_with) {
+  Cut cut;
+  Consent both;
+  come(both, "abcde");
+  both.begin(ballot(9));
+  cut.swarm.talk(both);
+  Roster roster(2);
+  GatheringOptions options;
+  options.steps = 20;
+  options.consent = &both;
+  Gathering gathering(options, roster);
+  gathering.begin("a test", std::nullopt, cut.swarm.now);
+  const auto report = [&roster](const std::string& node, uint32_t stage, uint64_t step) {
+    PeerReport one;
+    one.has_state = true;
+    one.step = one.open_step = Step(step);
+    one.snapshots = {Step(step)};
+    roster.report({process_of(node), "stage.0"}, Stage(stage), node, one);
+  };
+  report("a", 0, 2);
+  report("b", 1, 2);
+  report("d", 0, 3);
+  report("e", 1, 3);
+  gathering.next(cut.swarm.now + seconds(10));
+  BOOST_TEST((gathering.planned_step() == Step(2)));
+  const Verdict verdict = gathering.admit({process_of("d"), "stage.0"});
+  BOOST_TEST((verdict.kind == Verdict::Kind::kFetch));
 }
 
 BOOST_AUTO_TEST_CASE(a_node_that_gave_up_its_line_takes_part_once_all_its_peers_serve) {
