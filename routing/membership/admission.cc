@@ -111,7 +111,7 @@ void takes_part(Attendance& attendance, const Roster& roster, const NodeId& node
   const bool serves = std::all_of(peers.begin(), peers.end(), [&roster](const PeerId& id) {
     return roster.peers().at(id).serving;
   });
-  if (serves || !attendance.barred(node)) attendance.takes_part(node);
+  if (serves || attendance.barred().count(node) == 0) attendance.takes_part(node);
 }
 
 Admission admit_at_step(const PeerId& id, const Roster& roster, const Whereabouts& where,

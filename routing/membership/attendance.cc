@@ -99,11 +99,11 @@ void Attendance::meet(const Configuration& held, const Lines& lines) {
     if (node.elsewhere) node.stand = routing::stand(node.elsewhere->record.decided, held, lines);
 }
 
-bool Attendance::barred(const NodeId& process) const {
-  return std::any_of(nodes_.begin(), nodes_.end(), [&process](const auto& one) {
-    const Node& node = one.second;
-    return node.process == process && (node.forsaken || node.stand != Stand::kOurs);
-  });
+std::set<NodeId> Attendance::barred() const {
+  std::set<NodeId> processes;
+  for (const auto& [name, node] : nodes_)
+    if (node.forsaken || node.stand != Stand::kOurs) processes.insert(node.process);
+  return processes;
 }
 
 bool Attendance::apart(const NodeId* process) const {

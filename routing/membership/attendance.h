@@ -65,9 +65,9 @@ class Attendance {
   Voters list(const Configuration& decided, Time now) const;
   /// Of other lines than `held`, the one that goes on.
   void meet(const Configuration& held, const Lines& lines);
-  /// Nothing that a peer of this process has is of the line that goes on.
-  bool barred(const NodeId& process) const;
-  /// Likewise, and it is to keep that; null: of any.
+  /// Processes whose peers have nothing of the line that goes on.
+  std::set<NodeId> barred() const;
+  /// Likewise this one, and it is to keep what it has; null: any.
   bool apart(const NodeId* process = nullptr) const;
   /// The term of the highest ballot that somebody here has answered, if it is above this one's.
   std::optional<Term> outranked() const;

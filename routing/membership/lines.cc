@@ -38,11 +38,11 @@ bool lives(const Line& line, const Lines& lines) {
 
 /// Of two that have forked apart this one stays.
 bool stays(const Line* a, const Line* b) {
-  const Configuration &x = *a->newest, &y = *b->newest;
-  if (x.forks.size() != y.forks.size()) return x.forks.size() < y.forks.size();
-  if (x.voters.size() != y.voters.size()) return x.voters.size() > y.voters.size();
+  const auto &x = a->newest->forks, &y = b->newest->forks;
+  if (x.size() != y.size()) return x.size() < y.size();
+  if (a->voters.size() != b->voters.size()) return a->voters.size() > b->voters.size();
   return std::lexicographical_compare(
-      x.forks.begin(), x.forks.end(), y.forks.begin(), y.forks.end(),
+      x.begin(), x.end(), y.begin(), y.end(),
       [](const Fork& one, const Fork& other) { return one.ballot < other.ballot; });
 }
 

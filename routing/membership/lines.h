@@ -29,7 +29,7 @@ Lines lines_of(const std::vector<VoterAnswer>& answers);
 /// The line to go on with, of one at least. First those that more than half of their newest list are here
 /// of; then those that more than half may be of, as voters have left the others. Of these none that forked
 /// off one that has gone on since, none off which another one forked where it has not; then the fewest
-/// forks, the most voters, the lower ballot where they parted.
+/// forks, the most voters here, the lower ballot where they parted.
 const Line& going_on(const Lines& lines);
 
 /// How who knows `has` stands to the line of `decided`, which is among `lines`.
