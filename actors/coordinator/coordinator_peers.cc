@@ -51,7 +51,7 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
   const bool serves = verdict.kind == routing::Verdict::Kind::kServe;
   const auto& frame = schedule_->frame();
   if (serves || frame.readers.reads(address.id) || frame.repairs.resting(address.node_name, now()))
-    consent_.attendance().takes_part(address.id.node);
+    routing::takes_part(consent_.attendance(), *roster_, address.id.node);
   verdict.keep = schedule_->frame().saves.known();
   if (serves && frame.is_open() && verdict.keep)
     verdict.copies = copies_->orders(address.id, verdict.keep->step, *roster_, now());
@@ -73,6 +73,9 @@ void CoordinatorState::resolve(const PeerAddress& address) {
 }
 
 routing::Verdict CoordinatorState::admit(const PeerId& id) {
+  if (consent_.attendance().apart(&id.node))
+    return routing::wait_verdict(milliseconds(500),
+                                 "its line of history stays once more than half of it is here");
   if (schedule_->frame().phase != Phase::kClosed) {
     routing::Orders orders;
     auto verdict = schedule_->admit(id, orders, now());

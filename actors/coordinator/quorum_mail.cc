@@ -32,9 +32,11 @@ Mail write_ask(const routing::VoterAsk& ask) {
       *message.mutable_next() = to_proto(ask.next);
       return make_mail(std::move(message), {}, kVoterBudget);
     }
-    case What::kLearn: {
+    case What::kLearn:
+    case What::kGiveUp: {
       proto::VoterLearn message;
       *message.mutable_decided() = to_proto(ask.decided);
+      message.set_gives_up(ask.voter);
       return make_mail(std::move(message), {}, kVoterBudget);
     }
     case What::kVote:

@@ -57,13 +57,17 @@ class VoterState {
     if (voter()) return {};
     const auto bytes = deps_.disk->load();
     if (!bytes) return Error{ErrorCode::kIo, bytes.error().detail};
-    std::optional<routing::VoterRecord> record;
+    routing::VoterRecord record;
     if (*bytes) {
       auto read = read_voter_record(**bytes);
       if (!read) return Error{ErrorCode::kIo, read.error().detail};
       record = *std::move(read);
-      if (record->decided.number.value() == 0) record->decided.voters = deps_.file;
       on_disk_ = **bytes;
+    }
+    if (record.decided.number.value() == 0) record.decided.voters = deps_.file;
+    if (!*bytes) {
+      record.disk = deps_.id.node.hex();  // random, and of no process before
+      if (auto stored = store(record); !stored) return stored;
     }
     voter().emplace(deps_.node_name, std::move(record), deps_.file);
     return {};
@@ -113,9 +117,11 @@ class VoterState {
   }
 
   caf::result<Mail> on_learn(const Mail& mail) {
-    const auto decided = from_proto(mail.as<proto::VoterLearn>().decided());
+    const auto& message = mail.as<proto::VoterLearn>();
+    const auto decided = from_proto(message.decided());
     if (!decided) return to_caf(decided.error());
     const auto learn = [&](routing::Voter& voter) {
+      if (!message.gives_up().empty()) return voter.give_up(message.gives_up(), *decided);
       voter.learn(*decided);
       return Status();
     };
@@ -145,6 +151,9 @@ class VoterState {
     if (taken.ok()) {
       if (auto stored = to_disk ? store(after.record()) : Status(); !stored)
         return to_caf(stored.error());
+      if (after.record().given_up > voter()->record().given_up)
+        log_warn(fmt::format("event=line_given_up voter={} configuration={}", after.answer().voter,
+                             after.record().decided.number));
       voter() = std::move(after);
     }
     return make_mail(write_voter(voter()->answer(), taken));
@@ -216,6 +225,7 @@ class VoterState {
     if (answer.mark)
       line += fmt::format(", at step {}{}", answer.mark->place.step,
                           answer.mark->voted ? ", voted" : "");
+    if (record.given_up > 0) line += fmt::format(", has given up {} lines", record.given_up);
     if (!answer.remembers) line += ", has not been told where the swarm is";
     return line;
   }

@@ -13,7 +13,8 @@
 /// has. kIo: the disk failed, and the voter is as it was before. kRefused: the ballot is of another
 /// node than the mail.
 ///
-/// Owns    the record on the disk: a change of it is durable before it is answered. Votes write nothing.
+/// Owns    the record on the disk: a change of it is durable before it is answered, and so is the id that
+///         the first process on a disk gives it. Votes write nothing.
 /// Thread  detached in a running node, because the disk blocks; pooled in tests.
 /// Exit    nothing to do: what was answered is stored. Who leaves in order gives its vote back first
 ///         (VoterLeaves): of two voters, one that merely ends stops the other.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "common/names.h"
 #include "routing/membership/term.h"
@@ -12,9 +13,15 @@
 namespace swarm::actors {
 namespace {
 
-constexpr uint32_t kFormatVersion = 1;
+constexpr uint32_t kFormatVersion = 2;  // 1: voters were names of nodes
 
 Error invalid(std::string what) { return {ErrorCode::kInvalidArgument, std::move(what)}; }
+
+/// "NODE#DISK", or NODE.
+bool is_voter(const std::string& text) {
+  const std::string node = routing::node_of(text);
+  return is_name(node) && (node == text || is_name(text.substr(node.size() + 1)));
+}
 
 /// VoterReply and VoterRecord have the same fields of it. Errors: kInvalidArgument.
 template <class Message>
@@ -24,13 +31,13 @@ Result<routing::VoterRecord> read_fields(const Message& message) {
   auto decided = from_proto(message.decided());
   if (!decided) return decided.error();
   routing::VoterRecord record{*promised, *decided, std::nullopt};
-  record.since = routing::ConfigurationNumber(message.since());
+  record.forsaken = message.forsaken();
   if (!message.has_proposal()) return record;
   auto ballot = from_proto(message.proposal_ballot());
   if (!ballot) return ballot.error();
   auto next = from_proto(message.proposal());
   if (!next) return next.error();
-  if (next->number != decided->number + 1)
+  if (next->number != decided->number + 1 || next->line() != decided->line())
     return invalid(
         fmt::format("configuration {} does not follow on {}", next->number, decided->number));
   record.proposal = routing::Proposal{*ballot, *next};
@@ -41,10 +48,28 @@ template <class Message>
 void write_fields(const routing::VoterRecord& record, Message& message) {
   *message.mutable_promised() = to_proto(record.promised);
   *message.mutable_decided() = to_proto(record.decided);
-  message.set_since(record.since.value());
+  message.set_forsaken(record.forsaken);
   if (!record.proposal) return;
   *message.mutable_proposal_ballot() = to_proto(record.proposal->ballot);
   *message.mutable_proposal() = to_proto(record.proposal->next);
+}
+
+/// Errors: kInvalidArgument (too many, of no ballot, or out of order).
+Result<std::vector<routing::Fork>> read_forks(const proto::Configuration& message) {
+  if (message.forks_size() > static_cast<int>(routing::kMostForks))
+    return invalid(
+        fmt::format("{} forks are more than {}", message.forks_size(), routing::kMostForks));
+  std::vector<routing::Fork> forks;
+  for (const proto::Fork& one : message.forks()) {
+    const auto ballot = from_proto(one.ballot());
+    if (!ballot) return ballot.error();
+    const routing::ConfigurationNumber number(one.number());
+    const bool follows = forks.empty() ? number.value() > 0 : forks.back().number < number;
+    if (!follows || number.value() > message.number() || *ballot == routing::Ballot())
+      return invalid("a fork is none, or not where it can be");
+    forks.push_back({number, *ballot, from_proto(one.base())});
+  }
+  return forks;
 }
 
 }  // namespace
@@ -69,7 +94,12 @@ proto::Configuration to_proto(const routing::Configuration& configuration) {
   for (const std::string& voter : configuration.voters) message.add_voters(voter);
   *message.mutable_base() = to_proto(configuration.base);
   message.set_gone_back(configuration.gone_back);
-  message.set_forced(configuration.forced);
+  for (const routing::Fork& fork : configuration.forks) {
+    proto::Fork& one = *message.add_forks();
+    one.set_number(fork.number.value());
+    *one.mutable_ballot() = to_proto(fork.ballot);
+    *one.mutable_base() = to_proto(fork.base);
+  }
   return message;
 }
 
@@ -95,18 +125,22 @@ Result<routing::Configuration> from_proto(const proto::Configuration& message) {
   routing::Configuration configuration;
   configuration.number = routing::ConfigurationNumber(message.number());
   for (const std::string& voter : message.voters()) {
-    if (!is_name(voter)) return invalid("a voter's name is none");
-    if (!configuration.voters.insert(voter).second)
-      return invalid("voter " + voter + " is named twice");
+    if (!is_voter(voter)) return invalid("a voter's name is none");
+    const std::string node = routing::node_of(voter);
+    if (!routing::voter_of(configuration.voters, node).empty())
+      return invalid("voter " + node + " is named twice");
+    configuration.voters.insert(voter);
   }
   configuration.base = from_proto(message.base());
   configuration.gone_back = message.gone_back();
-  configuration.forced = message.forced();
+  auto forks = read_forks(message);
+  if (!forks) return forks.error();
+  configuration.forks = *std::move(forks);
   return configuration;
 }
 
 Result<routing::VoterAnswer> read_voter(const proto::VoterReply& message) {
-  if (!is_name(message.voter())) return invalid("the voter's name is none");
+  if (!is_voter(message.voter())) return invalid("the voter's name is none");
   auto record = read_fields(message);
   if (!record) return record.error();
   routing::VoterAnswer answer;
@@ -136,6 +170,8 @@ proto::VoterReply write_voter(const routing::VoterAnswer& answer, const Status& 
 std::string write_voter_record(const routing::VoterRecord& record) {
   proto::VoterRecord message;
   message.set_format_version(kFormatVersion);
+  message.set_disk(record.disk);
+  message.set_given_up(record.given_up);
   write_fields(record, message);
   return message.SerializeAsString();
 }
@@ -146,7 +182,12 @@ Result<routing::VoterRecord> read_voter_record(const std::string& bytes) {
   if (message.format_version() != kFormatVersion)
     return invalid(fmt::format("the voter's record is of version {}; this program reads version {}",
                                message.format_version(), kFormatVersion));
-  return read_fields(message);
+  if (!is_name(message.disk())) return invalid("the voter's record names no disk");
+  auto record = read_fields(message);
+  if (!record) return record;
+  record->disk = message.disk();
+  record->given_up = message.given_up();
+  return record;
 }
 
 }  // namespace swarm::actors

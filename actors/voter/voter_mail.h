@@ -21,7 +21,7 @@ proto::Configuration to_proto(const routing::Configuration& configuration);
 Result<routing::Ballot> from_proto(const proto::Ballot& message);
 routing::Place from_proto(const proto::Place& message);
 /// Errors: kInvalidArgument (too many voters, one twice or none, or what is no name; a number that
-/// nothing can follow).
+/// nothing can follow; forks that cannot be).
 Result<routing::Configuration> from_proto(const proto::Configuration& message);
 
 /// What the voter has. Errors: kInvalidArgument (also a proposal that does not follow on what holds).
@@ -31,7 +31,7 @@ proto::VoterReply write_voter(const routing::VoterAnswer& answer, const Status& 
 
 /// For its disk; equal records give equal bytes.
 std::string write_voter_record(const routing::VoterRecord& record);
-/// Errors: kInvalidArgument (of another version, or none).
+/// Errors: kInvalidArgument (of another version, or none; of no disk).
 Result<routing::VoterRecord> read_voter_record(const std::string& bytes);
 
 }  // namespace swarm::actors

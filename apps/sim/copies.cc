@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <iterator>
 #include <utility>
+#include <vector>
 
+#include "actors/voter/voter_mail.h"
 #include "common/names.h"
 
 namespace swarm::sim {
@@ -66,12 +68,27 @@ std::optional<int> lost_stage(const Swarm& swarm, const std::set<std::string>& g
   return *left.begin();
 }
 
-size_t votes_lost(const Swarm& swarm, const std::set<std::string>& gone) {
-  return static_cast<size_t>(
-      std::count_if(swarm.nodes.begin(), swarm.nodes.end(), [&](const auto& node) {
-        const auto disk = swarm.disks.find(node.first);
-        return gone.count(node.first) != 0 || disk == swarm.disks.end() || !disk->second->kept();
-      }));
+std::optional<routing::Count> votes_lost(const Swarm& swarm, const std::set<std::string>& gone) {
+  routing::Voters there;
+  std::vector<routing::VoterRecord> records;
+  routing::ConfigurationNumber newest;
+  for (const auto& [name, disk] : swarm.disks) {
+    if (!disk->kept()) continue;
+    const auto record = actors::read_voter_record(*disk->kept());
+    if (!record) continue;
+    if (gone.count(name) == 0) there.insert(routing::Voter(name, *record, {}).answer().voter);
+    newest = std::max(newest, record->decided.number);
+    records.push_back(*record);
+  }
+  std::vector<routing::Voters> lists;
+  for (const auto& record : records) {
+    if (record.decided.number == newest) lists.push_back(record.decided.voters);
+    const auto& proposal = record.proposal;
+    if (proposal && proposal->next.number == newest + 1) lists.push_back(proposal->next.voters);
+  }
+  for (const auto& list : lists)
+    if (const auto left = routing::count(list, there); left.of > 0 && !left.most()) return left;
+  return std::nullopt;
 }
 
 }  // namespace swarm::sim

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "apps/sim/swarm.h"
+#include "routing/membership/configuration.h"
 
 namespace swarm::sim {
 
@@ -22,8 +23,8 @@ std::map<int, std::set<uint64_t>> copies(const Swarm& swarm,
 /// knows: all others have a step that it has not. Nothing if the swarm could go on: then it is stuck.
 std::optional<int> lost_stage(const Swarm& swarm, const std::set<std::string>& gone,
                               const std::set<std::string>& disks_lost = {});
-/// Nodes whose voters are gone for good, or have lost their disks and have stored nothing since: with
-/// half of them nobody can tell a swarm that may go on from one that is cut off.
-size_t votes_lost(const Swarm& swarm, const std::set<std::string>& gone);
+/// Of the newest list of voters that a disk knows, or one that may follow it: half are gone for good, or have
+/// lost their disks. Nobody can tell a swarm that may go on from one that is cut off then.
+std::optional<routing::Count> votes_lost(const Swarm& swarm, const std::set<std::string>& gone);
 
 }  // namespace swarm::sim

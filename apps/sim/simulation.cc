@@ -308,10 +308,9 @@ class Simulation {
       lost_stage_ = fmt::format("stage {} is lost for good: {}", *stage, checks_.unsettled());
       return log("-", "LOST " + lost_stage_);
     }
-    const size_t without = votes_lost(swarm_, faults_->gone());
-    if (2 * without >= swarm_.nodes.size()) {
-      lost_stage_ = fmt::format("{} of {} votes are lost for good: {}", without,
-                                swarm_.nodes.size(), checks_.unsettled());
+    if (const auto left = votes_lost(swarm_, faults_->gone())) {
+      lost_stage_ =
+          fmt::format("votes are lost for good, {}: {}", left->text(), checks_.unsettled());
       return log("-", "LOST " + lost_stage_);
     }
     checks_.report("liveness", std::string(complaint) +

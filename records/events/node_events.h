@@ -189,8 +189,8 @@ struct StoreSetAside {
 struct VoterSetAside {
   static constexpr EventInfo kInfo{
       "voter_set_aside", Level::kError, Place::kTrouble, kRemarkable | kNeedsReason,
-      "What the node's voter had agreed to is damaged on its disk: the file was renamed, and its "
-      "vote counts again when it has stored a configuration."};
+      "What the node's voter had agreed to is damaged on its disk: the file was renamed, and the "
+      "node joins as another voter with the next change."};
   std::string path;
   Error error{};
   template <class Visitor>

@@ -106,6 +106,14 @@ Verdict fetch_verdict(const PeerId& id, const Roster& roster, const Whereabouts&
   return verdict;
 }
 
+void takes_part(Attendance& attendance, const Roster& roster, const NodeId& node) {
+  const auto peers = roster.peers_of(node);
+  const bool serves = std::all_of(peers.begin(), peers.end(), [&roster](const PeerId& id) {
+    return roster.peers().at(id).serving;
+  });
+  if (serves || attendance.barred().count(node) == 0) attendance.takes_part(node);
+}
+
 Admission admit_at_step(const PeerId& id, const Roster& roster, const Whereabouts& where,
                         Time now) {
   const PeerFacts& peer = roster.peers().at(id);

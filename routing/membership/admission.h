@@ -11,6 +11,7 @@
 
 #include "common/keep_step.h"
 #include "common/strong_id.h"
+#include "routing/membership/attendance.h"
 #include "routing/membership/copies.h"
 #include "routing/membership/roster.h"
 #include "routing/state/state_label.h"
@@ -82,6 +83,10 @@ Verdict wait_verdict(Time retry_after, const std::string& reason);
 Verdict fetch_verdict(const PeerId& id, const Roster& roster, const Whereabouts& where,
                       const std::string& reason);
 Verdict serve_verdict(Step step, Step open_step, const std::string& reason);
+
+/// The node serves or trains, and gets a vote: where what it had is of a line that it gave up, once all its
+/// peers serve.
+void takes_part(Attendance& attendance, const Roster& roster, const NodeId& node);
 
 /// All peers train the same step. Requires that `id` is in the roster.
 Admission admit_at_step(const PeerId& id, const Roster& roster, const Whereabouts& where, Time now);

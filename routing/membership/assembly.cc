@@ -27,13 +27,12 @@ void Assembly::commit(History after) {
 void Assembly::begin_change(const Voters& voters) {
   SWARM_CHECK(!change_);
   votes_.clear();
-  change_ = Change{decided_, {decided_.number + 1, voters, place_, false}, {}};
+  change_ = Change{decided_, {decided_.number + 1, voters, place_, false, decided_.forks}, {}};
 }
 
-bool Assembly::stored(const std::string& voter, ConfigurationNumber number, bool blank) {
+bool Assembly::stored(const std::string& voter, ConfigurationNumber number) {
   if (!change_ || number != change_->to.number) return false;
   change_->stored.insert(voter);
-  if (blank) change_->blank.insert(voter);
   if (!change_->holds()) return false;
   decided_ = change_->to;
   change_.reset();

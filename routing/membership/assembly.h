@@ -41,8 +41,7 @@ class Assembly {
   /// more: it is asked for again in the new number. Requires no change under way.
   void begin_change(const Voters& voters);
   /// A voter has stored the change. True: now it holds, and configuration() is the new one.
-  /// `blank`: it had lost what it stored before.
-  bool stored(const std::string& voter, ConfigurationNumber number, bool blank = false);
+  bool stored(const std::string& voter, ConfigurationNumber number);
 
  private:
   Configuration decided_;

@@ -45,17 +45,12 @@ void Attendance::failed(Node& node, Time now) const {
 
 void Attendance::answered(Node& node, const VoterAnswer& answer, bool taken, Time now) const {
   // Who refuses and has said nothing new would refuse again.
-  const bool news = taken || !node.seen || node.knows != answer.record.decided.number;
+  const bool news = taken || node.voter.empty() || node.knows != answer.record.decided.number;
   node.not_before = news ? Time() : now + kRetry;
   node.fails_since.reset();
   node.knows = answer.record.decided.number;
-  if (!node.seen) node.blank = !answer.recorded();
-  node.seen = true;
-}
-
-void Attendance::stored(const Voters& voters) {
-  for (auto& [name, node] : nodes_)
-    if (voters.count(name) != 0) node.blank = false;
+  node.voter = answer.voter;
+  node.forsaken = answer.record.forsaken;
 }
 
 Attendance::Node* Attendance::find(const std::string& node, const NodeId& process) {
@@ -63,18 +58,59 @@ Attendance::Node* Attendance::find(const std::string& node, const NodeId& proces
   return found != nodes_.end() && found->second.process == process ? &found->second : nullptr;
 }
 
-Voters Attendance::here(Time now) const {
-  Voters all;
+bool Attendance::answers(const Node& node, Time now) {
+  return !node.fails_since || now - *node.fails_since < kPatience;
+}
+
+std::set<std::string> Attendance::here(Time now) const {
+  std::set<std::string> all;
   for (const auto& [name, node] : nodes_)
-    if (!node.fails_since || now - *node.fails_since < kPatience) all.insert(name);
+    if (answers(node, now)) all.insert(name);
   return all;
 }
 
-Voters Attendance::loyal(Time now) const {
-  Voters all = here(now);
+Count Attendance::present(const Voters& list, Time now, bool loyal) const {
+  Voters there;
   for (const auto& [name, node] : nodes_)
-    if (node.follows != Term()) all.erase(name);
-  return all;
+    if (answers(node, now) && (!loyal || node.follows == Term()))
+      there.insert(node.voter.empty() ? voter_of(list, name) : node.voter);
+  return count(list, there);
+}
+
+Voters Attendance::list(const Configuration& decided, Time now) const {
+  Voters voters, stay;
+  const std::set<std::string> leaves = leaving(now);
+  for (const auto& [name, node] : nodes_) {
+    if (!answers(node, now) || node.stand != Stand::kOurs) continue;
+    const std::string before = voter_of(decided.voters, name);
+    const std::string voter = node.voter.empty() ? before : node.voter;
+    const bool wants = node.takes_part && !node.leaves;
+    const bool had_vote = !before.empty() && !node.forsaken;
+    if (voter.empty() || (decided.number.value() > 0 && !had_vote && !wants)) continue;
+    voters.insert(voter);
+    if (leaves.count(name) == 0) stay.insert(voter);
+  }
+  // Fewer than half would stay: the run is stopped. Who is late, or hangs, must not be the whole list.
+  return 2 * stay.size() < voters.size() ? voters : stay;
+}
+
+void Attendance::meet(const Configuration& held, const Lines& lines) {
+  for (auto& [name, node] : nodes_)
+    if (node.elsewhere) node.stand = routing::stand(node.elsewhere->record.decided, held, lines);
+}
+
+std::set<NodeId> Attendance::barred() const {
+  std::set<NodeId> processes;
+  for (const auto& [name, node] : nodes_)
+    if (node.forsaken || node.stand != Stand::kOurs) processes.insert(node.process);
+  return processes;
+}
+
+bool Attendance::apart(const NodeId* process) const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [process](const auto& one) {
+    const Node& node = one.second;
+    return node.stand == Stand::kApart && (process == nullptr || node.process == *process);
+  });
 }
 
 std::optional<Term> Attendance::outranked() const {
@@ -83,15 +119,8 @@ std::optional<Term> Attendance::outranked() const {
   return highest == Term() ? std::nullopt : std::make_optional(highest);
 }
 
-Voters Attendance::blank() const {
-  Voters all;
-  for (const auto& [name, node] : nodes_)
-    if (node.blank) all.insert(name);
-  return all;
-}
-
-Voters Attendance::leaving(Time now) const {
-  Voters all;
+std::set<std::string> Attendance::leaving(Time now) const {
+  std::set<std::string> all;
   if (now - last_leaves_ < kOthersMayLeave) return all;
   for (const auto& [name, node] : nodes_)
     if (node.leaves) all.insert(name);

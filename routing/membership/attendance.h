@@ -4,10 +4,12 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "common/ids.h"
 #include "routing/membership/configuration.h"
+#include "routing/membership/lines.h"
 #include "routing/membership/voter.h"
 #include "routing/time.h"
 
@@ -25,14 +27,16 @@ class Attendance {
   struct Node {
     NodeId process;
     bool takes_part = false;  ///< It serves a stage or trains.
-    bool seen = false;        ///< It has answered under this ballot.
-    bool blank = false;       ///< It has stored no configuration yet, or has lost what it stored.
+    std::string voter{};      ///< Which one it is; "": it has not answered under this ballot.
     bool leaves = false;      ///< It is about to end, and wants no vote any more.
     Term follows{};           ///< Of a higher ballot, which it has answered; 0: of none.
     Time not_before{};        ///< The next question.
     std::optional<Time> fails_since;
-    ConfigurationNumber knows;   ///< That it holds, by its last answer.
-    ConfigurationNumber stored;  ///< Proposed, and stored by it under this ballot.
+    ConfigurationNumber knows;               ///< That it holds, by its last answer.
+    ConfigurationNumber stored;              ///< Proposed, and stored by it under this ballot.
+    bool forsaken = false;                   ///< What its peers have is of a line that it gave up.
+    Stand stand = Stand::kOurs;              ///< To the line that goes on.
+    std::optional<VoterAnswer> elsewhere{};  ///< What it said last, if that is of another line.
   };
 
   /// True: another process than before, or none was here.
@@ -47,25 +51,34 @@ class Attendance {
 
   void failed(Node& node, Time now) const;
   void answered(Node& node, const VoterAnswer& answer, bool taken, Time now) const;
-  /// They have stored a configuration that holds now.
-  void stored(const Voters& voters);
 
   Node* find(const std::string& node, const NodeId& process);
   std::map<std::string, Node>& nodes() { return nodes_; }
   const std::map<std::string, Node>& nodes() const { return nodes_; }
   /// Those that answer, or may yet.
-  Voters here(Time now) const;
-  /// Of those, the ones that have answered no higher ballot.
-  Voters loyal(Time now) const;
+  std::set<std::string> here(Time now) const;
+  /// How many of a list are here. Who has not said yet which voter it is may be the one on the list.
+  /// `loyal`: only those that have answered no higher ballot.
+  Count present(const Voters& list, Time now, bool loyal = false) const;
+  /// Those here that had a vote or take part; of a swarm that begins, all of them. Not those that leave,
+  /// unless nobody else stays, and none of other lines.
+  Voters list(const Configuration& decided, Time now) const;
+  /// Of other lines than `held`, the one that goes on.
+  void meet(const Configuration& held, const Lines& lines);
+  /// Processes whose peers have nothing of the line that goes on.
+  std::set<NodeId> barred() const;
+  /// Likewise this one, and it is to keep what it has; null: any.
+  bool apart(const NodeId* process = nullptr) const;
   /// The term of the highest ballot that somebody here has answered, if it is above this one's.
   std::optional<Term> outranked() const;
-  Voters blank() const;
   /// Those that are to have no vote any more; none while more may say so.
-  Voters leaving(Time now) const;
+  std::set<std::string> leaving(Time now) const;
   bool all_leave() const;
 
  private:
-  std::map<std::string, Node> nodes_;
+  static bool answers(const Node& node, Time now);
+
+  std::map<std::string, Node> nodes_;  ///< By name.
   Time last_leaves_{};
 };
 

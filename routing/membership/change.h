@@ -12,25 +12,14 @@ namespace swarm::routing {
 struct Change {
   Configuration from, to;
   Voters stored;  ///< Who says that it is on its disk.
-  /// Of those, who had stored nothing before. On the old list they have lost what they knew, and may
-  /// have promised not to store this: they do not count. Others are new.
-  Voters blank{};
 
-  Count old_count() const { return count(from.voters, counting()); }
-  Count new_count() const { return count(to.voters, counting()); }
+  Count old_count() const { return count(from.voters, stored); }
+  Count new_count() const { return count(to.voters, stored); }
   /// Stored by more than half of both. Where nobody voted before, of the new one; one that is forced, by
   /// all of the new one.
   bool holds() const {
-    if (to.forced) return count(to.voters, stored).missing.empty();
+    if (to.forced()) return count(to.voters, stored).missing.empty();
     return new_count().most() && (from.voters.empty() || old_count().most());
-  }
-
- private:
-  Voters counting() const {
-    Voters there = stored;
-    for (const std::string& node : blank)
-      if (from.voters.count(node) != 0) there.erase(node);
-    return there;
   }
 };
 

@@ -3,11 +3,48 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 namespace swarm::routing {
+
+std::string node_of(const std::string& voter) { return voter.substr(0, voter.find('#')); }
+
+Voters nodes_of(const Voters& voters) {
+  Voters nodes;
+  for (const std::string& voter : voters) nodes.insert(node_of(voter));
+  return nodes;
+}
+
+/// '#' comes before all that a name may have, so nothing lies between "s1" and "s1#0f3a".
+std::string voter_of(const Voters& list, const std::string& node) {
+  const auto found = list.lower_bound(node);
+  return found != list.end() && node_of(*found) == node ? *found : "";
+}
+
+void Configuration::fork(const Ballot& ballot) {
+  if (forks.size() == kMostForks) forks.erase(forks.begin());
+  forks.push_back({number, ballot, base});
+  gone_back = true;
+}
+
+const Fork* fork_between(const Configuration& earlier, const Configuration& later) {
+  auto next = later.forks.begin();
+  if (!earlier.forks.empty()) {
+    next = std::find(later.forks.begin(), later.forks.end(), earlier.forks.back());
+    if (next != later.forks.end()) ++next;
+  }
+  return next == later.forks.end() ? nullptr : &*next;
+}
+
+bool may_take(const Configuration& holds, const Configuration& has) {
+  if (holds.line() == has.line()) return has.number < holds.number;
+  const Fork* fork = fork_between(has, holds);
+  return fork != nullptr && has.number < fork->number;
+}
 
 std::string Count::text() const {
   std::string text = fmt::format("have {} of {}", have, of);
-  if (!missing.empty()) text += fmt::format(", missing {}", fmt::join(missing, ", "));
+  if (!missing.empty()) text += fmt::format(", missing {}", fmt::join(nodes_of(missing), ", "));
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "common/ids.h"
 #include "common/strong_id.h"
@@ -31,8 +32,15 @@ struct Ballot {
   }
 };
 
-/// Names of nodes: they stay when a process starts anew.
+/// Each is "NODE#DISK": the name of its node, which stays when a process starts anew, and what tells the
+/// disk from any other. Who has lost its disk is another voter. ("NODE" alone: of a disk without an id.)
 using Voters = std::set<std::string>;
+
+/// "s1" of "s1#0f3a".
+std::string node_of(const std::string& voter);
+Voters nodes_of(const Voters& voters);
+/// The voter of that node on the list; "" if there is none.
+std::string voter_of(const Voters& list, const std::string& node);
 
 /// A place in the history of the run.
 struct Place {
@@ -45,6 +53,20 @@ struct Place {
   friend bool operator!=(const Place& a, const Place& b) { return !(a == b); }
 };
 
+/// A part went on without more than half of the list before it: from here on its line of history is
+/// another one (lines.h).
+struct Fork {
+  ConfigurationNumber number;  ///< Of the first configuration behind it.
+  Ballot ballot;               ///< That made it: no other fork has this one.
+  Place base;
+
+  friend bool operator==(const Fork& a, const Fork& b) {
+    return a.number == b.number && a.ballot == b.ballot && a.base == b.base;
+  }
+};
+/// Older ones are forgotten.
+constexpr size_t kMostForks = 8;
+
 struct Configuration {
   /// One more than that of the one before. 0: the list of the experiment file, which all nodes know
   /// without having stored it; empty where the file lists no nodes.
@@ -54,15 +76,28 @@ struct Configuration {
   Place base;
   /// More than `base` may have been committed in the number before: that is given up.
   bool gone_back = false;
+  /// Oldest first; all that follow keep them.
+  std::vector<Fork> forks{};
+
   /// Made without more than half of the list before it (docs/one_history.md).
-  bool forced = false;
+  bool forced() const { return !forks.empty() && forks.back().number == number; }
+  /// Of one line no two configurations with a number hold.
+  Ballot line() const { return forks.empty() ? Ballot() : forks.back().ballot; }
+  void fork(const Ballot& ballot);
 
   friend bool operator==(const Configuration& a, const Configuration& b) {
     return a.number == b.number && a.voters == b.voters && a.base == b.base &&
-           a.gone_back == b.gone_back && a.forced == b.forced;
+           a.gone_back == b.gone_back && a.forks == b.forks;
   }
   friend bool operator!=(const Configuration& a, const Configuration& b) { return !(a == b); }
 };
+
+/// The first fork that leads from the line of `earlier` to that of `later`; null: none does, or they are of
+/// one line. Of one that has gone through more than kMostForks since, the first that is known.
+const Fork* fork_between(const Configuration& earlier, const Configuration& later);
+/// A voter that knows `has` loses nothing if it takes `holds`: that is newer and of its line, or of one that
+/// forked off later.
+bool may_take(const Configuration& holds, const Configuration& has);
 
 /// How many of a list are there.
 struct Count {
@@ -71,7 +106,7 @@ struct Count {
 
   /// More than half: a tie waits.
   bool most() const { return 2 * have > of; }
-  /// "have 3 of 8, missing a, b, c, d, e".
+  /// "have 3 of 8, missing a, b, c, d, e", by their nodes.
   std::string text() const;
 };
 Count count(const Voters& list, const Voters& there);

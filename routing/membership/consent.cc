@@ -10,14 +10,7 @@
 namespace swarm::routing {
 namespace {
 
-bool most_of(const Voters& list, const Voters& there) {
-  return list.empty() || count(list, there).most();
-}
-
-/// A voter shows nothing stored, though it had to have stored something.
-bool has_lost(const std::string& blank, const Configuration& before, const Voters& stored) {
-  return before.voters.count(blank) != 0 || stored.count(blank) != 0;
-}
+bool enough(const Count& there) { return there.of == 0 || there.most(); }
 
 VoterAsk ask_to_store(VoterAsk asks, const Configuration& from, const Configuration& to) {
   asks.what = VoterAsk::What::kStore;
@@ -26,9 +19,9 @@ VoterAsk ask_to_store(VoterAsk asks, const Configuration& from, const Configurat
   return asks;
 }
 
-bool all_in(const Voters& voters, const std::map<std::string, VoterAnswer>& answers) {
-  return std::all_of(voters.begin(), voters.end(),
-                     [&answers](const auto& voter) { return answers.count(voter) != 0; });
+bool all_in(const std::set<std::string>& nodes, const std::map<std::string, VoterAnswer>& answers) {
+  return std::all_of(nodes.begin(), nodes.end(),
+                     [&answers](const auto& node) { return answers.count(node) != 0; });
 }
 
 std::vector<VoterAnswer> values(const std::map<std::string, VoterAnswer>& answers) {
@@ -44,21 +37,7 @@ std::vector<VoterAnswer> values(const std::map<std::string, VoterAnswer>& answer
 void Consent::came(const std::string& node, const NodeId& process) {
   if (!attendance_.came(node, process)) return;
   answers_.erase(node);
-  if (assembly_) assembly_->came(node, process);
-}
-
-Voters Consent::list(const Configuration& decided) const {
-  Voters voters, stay;
-  const Voters leaving = attendance_.leaving(now_);
-  for (const std::string& node : attendance_.here(now_)) {
-    const auto& known = attendance_.nodes().at(node);
-    const bool wants = known.takes_part && !known.leaves;
-    if (decided.number.value() > 0 && decided.voters.count(node) == 0 && !wants) continue;
-    voters.insert(node);
-    if (leaving.count(node) == 0) stay.insert(node);
-  }
-  // Fewer than half would stay: the run is stopped. Who is late, or hangs, must not be the whole list.
-  return 2 * stay.size() < voters.size() ? voters : stay;
+  if (assembly_) assembly_->came(voter_of(configuration().voters, node), process);
 }
 
 // -- gathering
@@ -70,10 +49,11 @@ void Consent::begin(const Ballot& ballot) {
   ruling_ = Ruling();
   known_ = Configuration();
   change_.reset();
+  left_.clear();
   assembly_.reset();
   changes_since_.reset();
   away_since_.reset();
-  votes_wanted_ = other_base_ = false;
+  votes_wanted_ = anew_ = false;
   attendance_.forget_answers();
 }
 
@@ -102,42 +82,66 @@ std::string Consent::waits_for() const {
 }
 
 void Consent::judge_answers() {
-  const auto knows_more = [this](const auto& one) {
-    return one.second.record.decided.number >= change_->to.number;
-  };
-  if (change_ && std::none_of(answers_.begin(), answers_.end(), knows_more))
-    return;  // asked for under this ballot: nothing else may be
+  Ruling ruling = judge(values(answers_));
+  const Ballot line = ruling.decided.line();
+  if (change_) {  // asked for under this ballot: in its line nothing else may be
+    if (line == change_->from.line() && ruling.decided.number < change_->to.number) return;
+    if (line != change_->from.line()) left_.insert(change_->from.line());
+  }
   change_.reset();
-  ruling_ = judge(values(answers_));
+  anew_ |= left_.count(line) != 0;
+  ruling_ = anew_ ? Ruling() : std::move(ruling);
+  for (auto& [name, node] : attendance_.nodes()) {
+    const auto other = ruling_.elsewhere.find(node.voter);
+    node.stand = other == ruling_.elsewhere.end() ? Stand::kOurs : other->second;
+    if (forced_ && node.stand == Stand::kApart)
+      node.stand = Stand::kLoses;  // with more than half here
+  }
   if (ruling_.kind == Ruling::Kind::kFinish)
     change_ = Change{ruling_.decided, ruling_.unfinished, {}};
 }
 
+/// Who comes while this one reigns may be of another line.
+void Consent::meet() {
+  const auto& nodes = attendance_.nodes();
+  Lines lines;
+  for (const auto& [name, node] : nodes)
+    if (node.elsewhere)
+      add(lines, node.elsewhere->record.decided, {node.voter}, node.elsewhere->mark);
+  if (lines.empty() || !assembly_) return;
+  const Configuration& held = configuration();
+  Voters here = held.voters;
+  for (const std::string& voter : missing()) here.erase(voter);
+  add(lines, held, here, Mark{held.number, assembly_->place()});
+  anew_ |= going_on(lines).newest->line() != held.line();
+  attendance_.meet(held, lines);
+}
+
 bool Consent::open(const Place& base, Time now) {
   now_ = now;
-  if (state_ == State::kReigns && !assembly_->change() && assembly_->place() == base) return true;
-  Configuration next;
-  if (state_ == State::kAsks && ready()) {
-    before_ = ruling_.decided;
-    next = successor(ruling_, list(before_), base);
-    next.forced = forced_ && !most_of(before_.voters, attendance_.here(now_));
-    next.gone_back |= next.forced;
-  } else if (state_ == State::kReigns && !assembly_->change()) {
-    before_ = assembly_->configuration();
-    next = {before_.number + 1, list(before_), base, /*gone_back=*/true};
-    assembly_.reset();
-  } else {
-    other_base_ = change() != nullptr && change()->to.base != base;
+  const bool free = reigns() && !assembly_->change();
+  if (free && assembly_->place() == base) return true;
+  if (!free && !(state_ == State::kAsks && ready())) {
+    anew_ |= change() != nullptr && change()->to.base != base;
     return false;
   }
-  change_ = Change{before_, next, {}};
+  const Configuration from = free ? assembly_->configuration() : ruling_.decided;
+  const Voters voters = attendance_.list(from, now);
+  if (voters.empty()) return false;
+  Configuration next =
+      free ? Configuration{from.number + 1, voters, base, /*gone_back=*/true, from.forks}
+           : successor(ruling_, voters, base);
+  if (!free && ruling_.kind == Ruling::Kind::kWait) next.fork(ballot_);
+  assembly_.reset();
+  before_ = from;
+  change_ = Change{from, next, {}};
   changes_since_ = now;
   state_ = State::kStores;
   return false;
 }
 
 bool Consent::force(Time now) {
-  if (!minority(now)) return false;
+  if (!minority(now) && !attendance_.apart()) return false;
   forced_ = true;
   return true;
 }
@@ -147,8 +151,9 @@ std::optional<Step> Consent::newest_possible() const {
   if (state_ != State::kAsks || ruling_.kind != Ruling::Kind::kGoOn) return std::nullopt;
   Voters remember;
   for (const auto& [node, answer] : answers_)
-    if (answer.remembers) remember.insert(node);
-  if (!most_of(ruling_.decided.voters, remember)) return std::nullopt;
+    if (answer.remembers && ruling_.elsewhere.count(answer.voter) == 0)
+      remember.insert(answer.voter);
+  if (!enough(count(ruling_.decided.voters, remember))) return std::nullopt;
   return ruling_.newest.step + 1;
 }
 
@@ -170,15 +175,11 @@ void Consent::commit(History after, Time now) {
   change_list();
 }
 
-/// Asks for a change if the list is to be another one, or somebody on it has lost what it stored.
+/// Asks for a change if the list is to be another one.
 void Consent::change_list() {
   const Configuration& decided = assembly_->configuration();
-  const Voters next = list(decided), blank = attendance_.blank();
-  const bool lost = std::any_of(blank.begin(), blank.end(), [this](const auto& node) {
-    return has_lost(node, before_, stored_);
-  });
-  if (next == decided.voters && !lost) return;
-  if (!most_of(decided.voters, attendance_.loyal(now_))) return;
+  const Voters next = attendance_.list(decided, now_);
+  if (next == decided.voters || !enough(attendance_.present(decided.voters, now_, true))) return;
   before_ = decided;
   assembly_->begin_change(next);
   changes_since_ = now_;
@@ -194,25 +195,34 @@ const Change* Consent::change() const {
 std::optional<VoterAsk> Consent::next_ask(const std::string& node,
                                           const Attendance::Node& voter) const {
   VoterAsk asks;
-  asks.voter = node;
+  asks.node = node;
   asks.process = voter.process;
   asks.ballot = ballot_;
-  if (state_ == State::kOff || voter.follows != Term()) return std::nullopt;
-  if (!voter.seen) return asks;  // what it has is looked at before anything is stored over it
-  if (state_ == State::kReigns) return ask_of_reign(std::move(asks), voter);
+  if (state_ == State::kOff) return std::nullopt;
+  const auto agreed = [this] { return reigns() ? !lacks() : ruling_.kind == Ruling::Kind::kGoOn; };
+  if (voter.stand == Stand::kLoses && agreed()) {
+    asks.what = VoterAsk::What::kGiveUp;
+    asks.voter = voter.voter;
+    asks.decided = configuration();
+    return asks;
+  }
+  if (voter.follows != Term()) return std::nullopt;
+  if (voter.voter.empty())
+    return asks;  // what it has is looked at before anything is stored over it
   if (state_ == State::kAsks && answers_.count(node) == 0) return asks;
-  if (!change_ || change_->stored.count(node) != 0) return std::nullopt;
+  if (voter.stand != Stand::kOurs) return std::nullopt;
+  if (state_ == State::kReigns) return ask_of_reign(std::move(asks), voter);
+  if (!change_ || change_->stored.count(voter.voter) != 0) return std::nullopt;
   return ask_to_store(std::move(asks), change_->from, change_->to);
 }
 
 std::optional<VoterAsk> Consent::ask_of_reign(VoterAsk asks, const Attendance::Node& voter) const {
   const Configuration& decided = assembly_->configuration();
   if (const auto& change = assembly_->change()) {
-    if (change->stored.count(asks.voter) != 0) return std::nullopt;
+    if (change->stored.count(voter.voter) != 0) return std::nullopt;
     return ask_to_store(std::move(asks), change->from, change->to);
   }
-  if (decided.voters.count(asks.voter) == 0) return std::nullopt;
-  if (voter.blank && has_lost(asks.voter, before_, stored_)) return std::nullopt;
+  if (decided.voters.count(voter.voter) == 0) return std::nullopt;
   if (voter.knows < decided.number && voter.stored < decided.number)
     return ask_to_store(std::move(asks), before_, decided);
   if (voter.knows < decided.number) {
@@ -220,7 +230,7 @@ std::optional<VoterAsk> Consent::ask_of_reign(VoterAsk asks, const Attendance::N
     asks.decided = decided;
     return asks;
   }
-  if (!votes_wanted_ || assembly_->has_vote(asks.voter)) return std::nullopt;
+  if (!votes_wanted_ || assembly_->has_vote(voter.voter)) return std::nullopt;
   asks.what = VoterAsk::What::kVote;
   asks.number = decided.number;
   asks.place = assembly_->place();
@@ -229,6 +239,7 @@ std::optional<VoterAsk> Consent::ask_of_reign(VoterAsk asks, const Attendance::N
 
 std::vector<VoterAsk> Consent::due(Time now) {
   now_ = now;
+  meet();
   if (!lacks())
     lacks_since_.reset();
   else if (!lacks_since_)
@@ -239,7 +250,8 @@ std::vector<VoterAsk> Consent::due(Time now) {
     away_since_.reset();
   else if (!away_since_)
     away_since_ = now;
-  const bool leave = free && count(configuration().voters, attendance_.leaving(now)).have > 0;
+  const bool leave =
+      free && count(nodes_of(configuration().voters), attendance_.leaving(now)).have > 0;
   if (leave || (away && now - *away_since_ >= kPatience)) change_list();
   std::vector<VoterAsk> asks;
   if (outranked()) return asks;
@@ -255,71 +267,68 @@ std::vector<VoterAsk> Consent::due(Time now) {
 
 bool Consent::answered(const VoterAsk& ask, const Result<VoterReply>& reply, Time now) {
   now_ = now;
-  Attendance::Node* voter = attendance_.find(ask.voter, ask.process);
+  Attendance::Node* voter = attendance_.find(ask.node, ask.process);
   if (voter == nullptr || ask.ballot != ballot_) return false;
-  if (!reply || reply->voter.voter != ask.voter) {
+  if (!reply || node_of(reply->voter.voter) != ask.node) {
     attendance_.failed(*voter, now);
     return false;
   }
   const VoterAnswer& answer = reply->voter;
   attendance_.answered(*voter, answer, reply->taken, now);
+  if (assembly_) assembly_->came(answer.voter, ask.process);
   if (known_.number < answer.record.decided.number) known_ = answer.record.decided;
-  if (ballot_ < answer.record.promised) {
-    voter->follows = answer.record.promised.term;
+  if (state_ != State::kAsks) {
+    const bool other = answer.record.decided.line() != configuration().line();
+    voter->elsewhere = other ? std::make_optional(answer) : std::nullopt;
+    voter->stand = Stand::kOurs;  // until it is looked at
+  }
+  voter->follows = ballot_ < answer.record.promised ? answer.record.promised.term : Term();
+  if (voter->follows != Term()) return true;
+  if (ask.what == VoterAsk::What::kGiveUp) {  // what it has promised it has promised as another one
+    voter->stand = Stand::kOurs;
+    answers_.erase(ask.node);
     return true;
   }
-  if (state_ == State::kAsks && answers_.count(ask.voter) != 0) {
-    answers_[ask.voter] = answer;
+  if (state_ == State::kAsks && answers_.count(ask.node) != 0) {
+    answers_[ask.node] = answer;
     judge_answers();
   }
   if (!reply->taken || ask.what == VoterAsk::What::kLearn) return reply->taken;
   if (ask.what == VoterAsk::What::kStore) {
     voter->stored = ask.next.number;
-    const bool new_to_it =
-        ask.decided.number.value() > 0 && ask.decided.number < answer.record.since;
-    return stored(ask.voter, ask.next.number, voter->blank || new_to_it);
+    return stored(answer.voter, ask.next);
   }
   if (ask.what == VoterAsk::What::kVote) {
-    if (assembly_) assembly_->voted(ask.voter, ask.process, ask.number, ask.place.step);
+    if (assembly_) assembly_->voted(answer.voter, ask.process, ask.number, ask.place.step);
     return assembly_ && assembly_->may_commit();
   }
   if (state_ != State::kAsks) return false;
-  answers_[ask.voter] = answer;
+  answers_[ask.node] = answer;
   judge_answers();
   return true;
 }
 
 /// True: what was asked for holds now.
-bool Consent::stored(const std::string& node, ConfigurationNumber number, bool blank) {
+bool Consent::stored(const std::string& voter, const Configuration& next) {
   if (assembly_) {
-    if (const auto& change = assembly_->change()) {
-      Voters all = change->stored;
-      all.insert(node);
-      if (!assembly_->stored(node, number, blank)) return false;
-      stored_ = all;
-      changes_since_.reset();
-    } else if (number == assembly_->configuration().number) {
-      stored_.insert(node);  // late: it may vote now
-    }
-    attendance_.stored(stored_);
+    if (!assembly_->change()) return next == assembly_->configuration();  // late
+    if (assembly_->change()->to != next || !assembly_->stored(voter, next.number)) return false;
+    changes_since_.reset();
     return true;
   }
-  if (!change_ || change_->to.number != number) return false;
-  change_->stored.insert(node);
-  if (blank) change_->blank.insert(node);
+  if (!change_ || change_->to != next) return false;
+  change_->stored.insert(voter);
   if (!change_->holds()) return false;
   const Configuration held = change_->to;
-  stored_ = change_->stored;
-  attendance_.stored(stored_);
   change_.reset();
   changes_since_.reset();
   if (state_ == State::kAsks) {
-    for (const VoterAnswer& answer : after(held, values(answers_))) answers_[answer.voter] = answer;
+    for (const VoterAnswer& answer : after(held, values(answers_)))
+      if (ruling_.elsewhere.count(answer.voter) == 0) answers_[node_of(answer.voter)] = answer;
     judge_answers();
     return true;
   }
   assembly_.emplace(held);
-  for (const auto& [name, voter] : attendance_.nodes()) assembly_->came(name, voter.process);
   state_ = State::kReigns;
   forced_ = votes_wanted_ = false;
   return true;
@@ -349,16 +358,16 @@ std::optional<Term> Consent::outranked() const {
 
 std::optional<Count> Consent::lacks() const {
   if (state_ == State::kOff) return std::nullopt;
-  const Voters there = attendance_.loyal(now_);
   if (const Change* change = this->change(); change != nullptr) {
-    const Count all = count(change->to.voters, there);
-    if (change->to.forced) return all.missing.empty() ? std::nullopt : std::make_optional(all);
-    if (!most_of(change->from.voters, there)) return count(change->from.voters, there);
+    const Count all = attendance_.present(change->to.voters, now_, true);
+    if (change->to.forced()) return all.missing.empty() ? std::nullopt : std::make_optional(all);
+    const Count old = attendance_.present(change->from.voters, now_, true);
+    if (!enough(old)) return old;
     return all.most() ? std::nullopt : std::make_optional(all);
   }
   if (assembly_) {
-    const Voters& list = assembly_->configuration().voters;
-    return most_of(list, there) ? std::nullopt : std::make_optional(count(list, there));
+    const Count all = attendance_.present(assembly_->configuration().voters, now_, true);
+    return enough(all) ? std::nullopt : std::make_optional(all);
   }
   const bool few = ruling_.kind == Ruling::Kind::kWait && !answers_.empty() && !forced_;
   return few ? std::make_optional(ruling_.count) : std::nullopt;
@@ -369,16 +378,15 @@ std::optional<Count> Consent::minority(Time now) const {
   return lacks();
 }
 
-bool Consent::may_outrank() const { return most_of(known_.voters, attendance_.here(now_)); }
+bool Consent::may_outrank() const { return enough(attendance_.present(known_.voters, now_)); }
 
 bool Consent::stuck(Time now) const {
-  if (other_base_) return true;
+  if (anew_) return true;
   const Change* change = this->change();
   if (change == nullptr || !changes_since_ || now - *changes_since_ < kPatience) return false;
-  const Voters there = attendance_.loyal(now);
-  const Count all = count(change->to.voters, there);
-  return most_of(change->from.voters, there) &&
-         !(change->to.forced ? all.missing.empty() : all.most());
+  const Count all = attendance_.present(change->to.voters, now, true);
+  return enough(attendance_.present(change->from.voters, now, true)) &&
+         !(change->to.forced() ? all.missing.empty() : all.most());
 }
 
 const Configuration& Consent::configuration() const {

@@ -11,6 +11,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,12 +29,13 @@ namespace swarm::routing {
 
 /// What a voter is asked: one thing at a time.
 struct VoterAsk {
-  enum class What { kPromise, kStore, kLearn, kVote };
+  enum class What { kPromise, kStore, kLearn, kVote, kGiveUp };
   What what = What::kPromise;
-  std::string voter;
+  std::string node;
+  std::string voter{};  ///< Of kGiveUp: who is to give up its line, for that of `decided`.
   NodeId process;
   Ballot ballot;
-  Configuration decided;  ///< Of kStore, kLearn.
+  Configuration decided;  ///< Of kStore, kLearn, kGiveUp.
   Configuration next;     ///< Of kStore.
   ConfigurationNumber
       number;  ///< Of kVote, with `place`: where it is, and what follows is voted for.
@@ -68,8 +70,8 @@ class Consent {
   /// The swarm is to go on from `base`. True: a configuration that begins there holds, commits may
   /// follow. Ask again after the next answer.
   bool open(const Place& base, Time now);
-  /// Somebody has decided that this part goes on without the others: the next ballot is for that. False:
-  /// nothing waits for them.
+  /// Somebody has decided that this part goes on without the others, and that those whose line would stay
+  /// if more of them were here give it up: the next ballot is for that. False: nobody waits.
   bool force(Time now);
   /// No state of a later step is of this history; none: nobody knows.
   std::optional<Step> newest_possible() const;
@@ -94,7 +96,8 @@ class Consent {
   /// More than half of the newest list that anybody here knows are here: a higher ballot may lead on. Else
   /// another coordinator has them, perhaps.
   bool may_outrank() const;
-  /// What was asked for cannot hold any more, but something else might, under a new ballot.
+  /// What was asked for cannot hold any more, but something else might, under a new ballot; or others have
+  /// come whose line stays.
   bool stuck(Time now) const;
   /// Too few are here, and have been for kPatience.
   std::optional<Count> minority(Time now) const;
@@ -106,20 +109,18 @@ class Consent {
   /// For people: where it stands.
   std::string describe() const;
   /// Voters of configuration() that are not here.
-  Voters missing() const { return count(configuration().voters, attendance_.loyal(now_)).missing; }
+  Voters missing() const { return attendance_.present(configuration().voters, now_, true).missing; }
 
  private:
   enum class State { kOff, kAsks, kStores, kReigns };
 
   std::optional<VoterAsk> next_ask(const std::string& node, const Attendance::Node& voter) const;
   std::optional<VoterAsk> ask_of_reign(VoterAsk asks, const Attendance::Node& voter) const;
-  bool stored(const std::string& node, ConfigurationNumber number, bool blank);
+  bool stored(const std::string& voter, const Configuration& next);
   void judge_answers();
+  void meet();
   bool ready() const;
   const Change* change() const;
-  /// Those here that had a vote or take part; of a swarm that begins, all of them. Not those that leave,
-  /// unless nobody else stays.
-  Voters list(const Configuration& decided) const;
   void change_list();
   /// Fewer of the lists than needed are here and follow.
   std::optional<Count> lacks() const;
@@ -127,13 +128,13 @@ class Consent {
   State state_ = State::kOff;
   Ballot ballot_;
   Attendance attendance_;
-  std::map<std::string, VoterAnswer> answers_;  ///< Promises under `ballot_`.
+  std::map<std::string, VoterAnswer> answers_;  ///< Promises under `ballot_`, by node.
   Ruling ruling_;
   std::optional<Change> change_;  ///< To be finished (kAsks), or that this one wants (kStores).
+  std::set<Ballot> left_;  ///< Lines that another one took the place of while one was asked for.
   std::optional<Assembly> assembly_;
   Configuration before_;  ///< The one that the assembly's follows on.
-  Voters stored_;         ///< Who has stored the assembly's.
-  bool votes_wanted_ = false, other_base_ = false, forced_ = false;
+  bool votes_wanted_ = false, anew_ = false, forced_ = false;
   Time now_{};           ///< Of the latest call that told it.
   Configuration known_;  ///< The newest that somebody here says holds.
   std::optional<Time> changes_since_, lacks_since_, away_since_;

@@ -7,10 +7,12 @@
 namespace swarm::routing {
 namespace {
 
+/// Names of their nodes.
 std::vector<std::string> only_in(const Voters& one, const Voters& other) {
   std::vector<std::string> names;
   std::set_difference(one.begin(), one.end(), other.begin(), other.end(),
                       std::back_inserter(names));
+  std::transform(names.begin(), names.end(), names.begin(), node_of);
   return names;
 }
 
@@ -39,8 +41,8 @@ bool ConsentWatch::may_leave(Consent& consent, const std::string& node) {
   const Configuration& held = consent.configuration();
   Voters know;
   for (const auto& [name, one] : consent.attendance().nodes())
-    if (one.knows >= held.number) know.insert(name);
-  return consent.reigns() && held.voters.count(node) == 0 && count(held.voters, know).most();
+    if (one.knows >= held.number) know.insert(one.voter);
+  return consent.reigns() && voter_of(held.voters, node).empty() && count(held.voters, know).most();
 }
 
 void ConsentWatch::stop() {
@@ -55,10 +57,11 @@ void ConsentWatch::tell_minority(const Consent& consent, Time now, std::vector<F
   if (few && (!few_since_ || few->missing != told_.missing)) {
     if (!few_since_) few_since_ = now;
     told_ = *few;
+    const Voters missing = nodes_of(few->missing);
     notes.push_back(facts::Minority{consent.configuration().number.value(),
                                     few->have,
                                     few->of,
-                                    {few->missing.begin(), few->missing.end()}});
+                                    {missing.begin(), missing.end()}});
   }
   // Not while a new ballot is answered: until it is nobody knows.
   if (few || !few_since_ || !consent.reigns()) return;
@@ -69,12 +72,13 @@ void ConsentWatch::tell_minority(const Consent& consent, Time now, std::vector<F
 }
 
 void ConsentWatch::tell_configuration(const Consent& consent, std::vector<Fact>& notes) {
-  if (!consent.reigns() || consent.configuration().number == held_.number) return;
+  const Configuration& now = consent.configuration();
+  if (!consent.reigns() || (now.number == held_.number && now.line() == held_.line())) return;
   const Voters before = held_.number.value() > 0 ? held_.voters : consent.before().voters;
-  held_ = consent.configuration();
+  held_ = now;
   notes.push_back(facts::ConfigurationHolds{
       held_.number.value(), held_.voters.size(), only_in(held_.voters, before),
-      only_in(before, held_.voters), held_.gone_back, held_.forced});
+      only_in(before, held_.voters), held_.gone_back, held_.forced()});
 }
 
 }  // namespace swarm::routing

@@ -25,12 +25,14 @@ struct NewestCommit {
   std::map<Term, std::pair<Round, History>> terms;
 };
 
-NewestCommit newest_commit(const Roster& roster) {
+/// Without the peers of `barred`.
+NewestCommit newest_commit(const Roster& roster, const std::set<NodeId>& barred) {
   NewestCommit newest;
   for (const auto& [id, peer] : roster.peers())
-    if (peer.has_state) newest.step = std::max(newest.step, peer.step);
+    if (peer.has_state && barred.count(id.node) == 0)
+      newest.step = std::max(newest.step, peer.step);
   for (const auto& [id, peer] : roster.peers()) {
-    if (!peer.has_state || peer.step != newest.step) continue;
+    if (!peer.has_state || peer.step != newest.step || barred.count(id.node) != 0) continue;
     newest.stages.insert(peer.stage);
     if (peer.state_came) continue;
     auto& last = newest.terms[term_of(peer.round)];
@@ -169,9 +171,20 @@ std::optional<std::string> Gathering::unanswered() const {
   return wait.empty() ? std::nullopt : std::make_optional(std::move(wait));
 }
 
-/// Without the states of a history that was given up: they are of later steps than the swarm has come to.
+std::set<NodeId> Gathering::barred() const {
+  return options_.consent ? options_.consent->attendance().barred() : std::set<NodeId>();
+}
+
+/// Without the states of a history that was given up: they are of later steps than the swarm has come to,
+/// or of a line that does not go on.
 Gathering::Supplies Gathering::possible_supplies() const {
   Supplies supplies = roster_.supplies();
+  const std::set<NodeId> barred = this->barred();
+  for (PeerSupply& peer : supplies) {
+    if (barred.count(peer.peer.node) == 0) continue;
+    peer.has_state = false;
+    peer.snapshots.clear();
+  }
   const auto newest =
       options_.consent && same_bits() ? options_.consent->newest_possible() : std::optional<Step>();
   if (!newest) return supplies;
@@ -233,7 +246,8 @@ std::optional<facts::Recovered> Gathering::recovery(size_t present) const {
 }
 
 bool Gathering::half_committed(Orders& out) {
-  const NewestCommit newest = newest_commit(roster_);
+  const std::set<NodeId> barred = this->barred();
+  const NewestCommit newest = newest_commit(roster_, barred);
   if (newest.step == Step(0) || newest.stages.size() == roster_.num_stages()) return false;
   std::map<Stage, Round> last_round;  // of the stages that are one behind
   for (const auto& [id, peer] : roster_.peers())
@@ -244,7 +258,8 @@ bool Gathering::half_committed(Orders& out) {
     under_way |= peer.commit_pending;  // told before; its answer, or the end of its link, comes
     const auto round = last_round.find(peer.stage);
     const bool missed = one_behind(peer, newest) && newest.stages.count(peer.stage) == 0 &&
-                        round != last_round.end() && peer.round == round->second;
+                        round != last_round.end() && peer.round == round->second &&
+                        barred.count(id.node) == 0;
     if (peer.commit_pending || !missed || !peer.reachable) continue;
     peer.commit_pending = under_way = true;
     peer.held.clear();

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,8 @@ class Gathering {
   void count_swarm();
   std::optional<std::string> too_few(const Supplies& supplies, Time now) const;
   std::optional<std::string> unanswered() const;
+  /// Nodes whose peers have states of other lines of history (lines.h).
+  std::set<NodeId> barred() const;
   Supplies possible_supplies() const;
   std::optional<std::string> not_yet(const Supplies& supplies, Time now) const;
   std::optional<facts::Recovered> recovery(size_t present) const;

@@ -9,33 +9,17 @@ namespace {
 
 using Answers = std::vector<VoterAnswer>;
 
-/// Of two of one number, which parts that were forced to go on may have, the one that was not forced.
-const Configuration& newest_decided(const Answers& answers) {
-  return std::max_element(answers.begin(), answers.end(),
-                          [](const auto& a, const auto& b) {
-                            const auto &x = a.record.decided, &y = b.record.decided;
-                            return std::pair(x.number, !x.forced) < std::pair(y.number, !y.forced);
-                          })
-      ->record.decided;
-}
-
 /// The change that follows on `decided` with the highest ballot: if any holds, it is this one.
 std::optional<Proposal> newest_proposal(const Answers& answers, const Configuration& decided) {
   std::optional<Proposal> newest;
   for (const VoterAnswer& one : answers) {
     const auto& proposal = one.record.proposal;
-    if (!proposal || proposal->next.number != decided.number + 1) continue;
+    const bool follows = proposal && one.record.decided.line() == decided.line() &&
+                         proposal->next.number == decided.number + 1;
+    if (!follows) continue;
     if (!newest || newest->ballot < proposal->ballot) newest = proposal;
   }
   return newest;
-}
-
-/// Who has lost its disk may have stored what it shows no more: it counts for nothing.
-Voters counting(const Answers& answers, const Configuration& decided) {
-  Voters there;
-  for (const VoterAnswer& one : answers)
-    if (decided.number.value() == 0 || one.record.knows(decided)) there.insert(one.voter);
-  return there;
 }
 
 /// Whether more than half of both lists may have stored `next`: who answers and does not show it has
@@ -70,20 +54,16 @@ void find_newest(const Answers& answers, Ruling& ruling) {
   };
   ruling.perhaps_more = perhaps(know);
   ruling.perhaps_two = perhaps(remember);
-  for (const VoterAnswer& one : answers)  // of a part that was forced to go on
-    if (one.record.decided.number == decided.number && one.record.decided != decided)
-      ruling.perhaps_more = ruling.perhaps_two = true;
 }
 
-}  // namespace
-
-Ruling judge(const Answers& answers) {
+/// Of one line, or of such as may join it.
+Ruling judge(const Answers& answers, const Configuration& newest) {
   Ruling ruling;
-  if (answers.empty()) return ruling;
-  ruling.decided = newest_decided(answers);
+  ruling.decided = newest;
   const Configuration& decided = ruling.decided;
   const auto proposal = newest_proposal(answers, decided);
-  const Voters there = counting(answers, decided);
+  Voters there;
+  for (const VoterAnswer& one : answers) there.insert(one.voter);
   if (decided.voters.empty() && !proposal) {
     ruling.kind = Ruling::Kind::kFound;
     return ruling;
@@ -101,22 +81,40 @@ Ruling judge(const Answers& answers) {
   return ruling;
 }
 
-Answers after(const Configuration& finished, Answers answers) {
-  for (VoterAnswer& one : answers) {
-    // Who had stored nothing has lost its disk, or is new: what others hold does not count for it.
-    const bool first = finished.number.value() == 1 && !one.recorded();
-    if (one.record.learn(finished) && first) one.record.since = finished.number;
+}  // namespace
+
+Ruling judge(const Answers& answers) {
+  if (answers.empty()) return {};
+  const Lines lines = lines_of(answers);
+  const Configuration& newest = *going_on(lines).newest;
+  if (lines.size() == 1) return judge(answers, newest);
+  Answers ours;
+  std::map<std::string, Stand> elsewhere;
+  for (const VoterAnswer& one : answers) {
+    const Stand its = stand(one.record.decided, newest, lines);
+    if (its == Stand::kOurs)
+      ours.push_back(one);
+    else
+      elsewhere[one.voter] = its;
   }
+  Ruling ruling = judge(ours, newest);
+  ruling.elsewhere = std::move(elsewhere);
+  return ruling;
+}
+
+Answers after(const Configuration& finished, Answers answers) {
+  for (VoterAnswer& one : answers) one.record.learn(finished);
   return answers;
 }
 
 Configuration successor(const Ruling& ruling, const Voters& voters, const Place& base) {
   Configuration next;
   next.number = ruling.decided.number + 1;
+  next.forks = ruling.decided.forks;
   next.voters = voters;
   next.base = base;
-  const bool beyond =
-      base.step > ruling.newest.step && made_in(base.history, ruling.decided.number.value());
+  const bool beyond = base.step > ruling.newest.step && next.forks.empty() &&
+                      made_in(base.history, ruling.decided.number.value());
   next.gone_back = beyond ? ruling.perhaps_two : ruling.perhaps_more || base != ruling.newest;
   return next;
 }

@@ -4,10 +4,12 @@
 /// Pure.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "routing/membership/configuration.h"
+#include "routing/membership/lines.h"
 #include "routing/membership/voter.h"
 
 namespace swarm::routing {
@@ -20,7 +22,7 @@ struct Ruling {
     kGoOn,  ///< Make successor(): nothing that was committed is unknown but what `perhaps_more` says.
   };
   Kind kind = Kind::kWait;
-  Configuration decided;     ///< The newest that holds.
+  Configuration decided;     ///< The newest that holds, of the line that goes on.
   Configuration unfinished;  ///< With kFinish and, where it lacks answers, kWait.
   Count count;
   Place newest;  ///< With kGoOn: where the swarm has got, as far as the answers tell.
@@ -30,6 +32,8 @@ struct Ruling {
   /// Likewise beyond the commit that leads on from `newest`: those that answer and remember have voted
   /// for none.
   bool perhaps_two = false;
+  /// Voters of other lines than that of `decided`: they count for nothing. Never kOurs.
+  std::map<std::string, Stand> elsewhere;
 };
 
 /// `answers`: of one ballot, all voters that promised it; one each.
@@ -40,6 +44,7 @@ std::vector<VoterAnswer> after(const Configuration& finished, std::vector<VoterA
 
 /// What to ask for after kGoOn: `voters` go on from `base`, which may be another place than ruling.newest.
 /// Peers may show one beyond: what was committed there in this number follows on `newest`, and is kept.
+/// (Ids name numbers, not lines: where one forked off, that is not to be told.)
 Configuration successor(const Ruling& ruling, const Voters& voters, const Place& base);
 
 }  // namespace swarm::routing

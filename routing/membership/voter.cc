@@ -16,30 +16,25 @@ Error stale(const Ballot& ballot, const Ballot& promised) {
 }  // namespace
 
 bool VoterRecord::learn(const Configuration& holds) {
-  if (holds.number <= decided.number) return false;
-  // What a coordinator asked for whose time was over says nothing of when this disk began.
-  const bool begins = decided.number < since || (decided.number.value() == 0 && !proposal);
-  if (begins && !(proposal && proposal->next == holds)) since = holds.number + 1;
+  if (!may_take(holds, decided)) return false;
   decided = holds;
-  proposal.reset();  // its number is that of `decided` or lower
+  proposal.reset();  // its number is that of `decided` or lower, or its line is left for good
   return true;
 }
 
-bool VoterRecord::knows(const Configuration& holds) const {
-  const bool stored = proposal && proposal->next == holds;
-  return (stored || (decided.number.value() > 0 && decided.number >= since)) &&
-         since <= holds.number;
-}
-
-Voter::Voter(std::string name, std::optional<VoterRecord> stored, const Voters& file)
-    : name_(std::move(name)) {
+Voter::Voter(std::string node, std::optional<VoterRecord> stored, const Voters& file)
+    : node_(std::move(node)) {
   if (stored)
     record_ = std::move(*stored);
   else
     record_.decided.voters = file;
 }
 
-VoterAnswer Voter::answer() const { return {name_, record_, remembers_, mark_}; }
+VoterAnswer Voter::answer() const {
+  std::string disk = record_.disk;
+  if (record_.given_up > 0) disk += fmt::format(".{}", record_.given_up);
+  return {disk.empty() ? node_ : node_ + '#' + disk, record_, remembers_, mark_};
+}
 
 Status Voter::promise(const Ballot& ballot) {
   if (ballot < record_.promised) return stale(ballot, record_.promised);
@@ -52,18 +47,35 @@ Status Voter::store(const Ballot& ballot, const Configuration& decided, const Co
   if (next.number != decided.number + 1)
     return Error{ErrorCode::kInvalidArgument, fmt::format("configuration {} does not follow on {}",
                                                           next.number, decided.number)};
-  if (decided.number < record_.decided.number)
+  const bool forks = next.line() != decided.line();
+  if (forks && !(next.forced() && next.line() == ballot &&
+                 fork_between(decided, next) == &next.forks.back()))
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("configuration {} is of no line that follows", next.number)};
+  const Configuration& own = record_.decided;
+  if (own.line() == decided.line() ? decided.number < own.number : !may_take(decided, own))
     return Error{ErrorCode::kStaleTerm, fmt::format("configuration {} holds already, {} is over",
-                                                    record_.decided.number, next.number)};
-  const bool is_first = record_.decided.number.value() == 0 && !record_.proposal;
+                                                    own.number, next.number)};
   learn(decided);
-  if (is_first) record_.since = next.number;
   record_.promised = ballot;
-  record_.proposal = Proposal{ballot, next};
+  if (!forks) record_.proposal = Proposal{ballot, next};
   return {};
 }
 
-bool Voter::learn(const Configuration& decided) { return record_.learn(decided); }
+bool Voter::learn(const Configuration& decided) {
+  if (!record_.learn(decided)) return false;
+  if (decided.voters.count(answer().voter) != 0) record_.forsaken = false;
+  return true;
+}
+
+Status Voter::give_up(const std::string& voter, const Configuration& decided) {
+  if (answer().voter != voter || decided.line() == record_.decided.line())
+    return Error{ErrorCode::kStaleTerm, voter + " has given up its line already"};
+  record_ = {Ballot(), decided, std::nullopt, record_.disk, record_.given_up + 1, true};
+  remembers_ = false;
+  mark_.reset();
+  return {};
+}
 
 Status Voter::follows(const Ballot& ballot, ConfigurationNumber number) const {
   if (ballot != record_.promised) return stale(ballot, record_.promised);

@@ -27,14 +27,15 @@ struct VoterRecord {
   Configuration decided;
   /// Of number decided.number + 1.
   std::optional<Proposal> proposal;
-  /// The first number that this disk has stored and that holds, as far as is known. Of lists before it says
-  /// nothing: it is new, or has lost what it knew.
-  ConfigurationNumber since{};
+  /// Tells this disk from any other: made once, when nothing was on it. No '#'.
+  std::string disk{};
+  /// Lines that it gave up: it is another voter since each.
+  uint64_t given_up = 0;
+  /// What the node's peers have is of a line that was given up; until it is on a list again.
+  bool forsaken = false;
 
-  /// `holds` does. False: nothing new.
+  /// `holds` does. False: nothing new, or of a line that this voter does not go over to by itself.
   bool learn(const Configuration& holds);
-  /// Its disk is old enough to say what it has stored as one of that list.
-  bool knows(const Configuration& holds) const;
 };
 
 /// In memory: where the voter is in the history, as the coordinator of `number` told it.
@@ -51,27 +52,30 @@ struct VoterAnswer {
   /// the swarm is.
   bool remembers = false;
   std::optional<Mark> mark;
-
-  /// It has stored some configuration. Who has not is new, or has lost its disk.
-  bool recorded() const { return record.decided.number.value() > 0 || record.proposal; }
 };
 
 class Voter {
  public:
-  /// `stored`: what its disk has; nothing on a new one. `file`: the nodes that the experiment file
+  /// `node`: its name. `stored`: what its disk has; nothing on a new one. `file`: the nodes that the experiment file
   /// lists, which are configuration 0; may be empty.
-  Voter(std::string name, std::optional<VoterRecord> stored, const Voters& file);
+  Voter(std::string node, std::optional<VoterRecord> stored, const Voters& file);
 
   const VoterRecord& record() const { return record_; }
   VoterAnswer answer() const;
 
   /// A coordinator gathers. Errors: kStaleTerm (a higher ballot was answered).
   Status promise(const Ballot& ballot);
-  /// It asks to store `next`, the one after `decided`. Errors: kStaleTerm (a higher ballot was
-  /// answered, or a later configuration holds), kInvalidArgument (not the next number).
+  /// It asks to store `next`, the one after `decided`. One that is forced is only promised: of its line
+  /// nothing is to be known before it is said to hold. Errors: kStaleTerm (a higher ballot was answered, a
+  /// later configuration holds, or it is of another line), kInvalidArgument (not the next number, or
+  /// of no line that follows).
   Status store(const Ballot& ballot, const Configuration& decided, const Configuration& next);
-  /// `decided` holds. Older news is ignored. True: the record has changed.
+  /// `decided` holds. Older news is ignored, and that of lines to which a voter does not go over by itself.
+  /// True: the record has changed.
   bool learn(const Configuration& decided);
+  /// The line of `voter`, which this is, has lost against that of `decided`: from now on it is another voter
+  /// that has promised nothing, and none of its line. Errors: kStaleTerm (it is another one already).
+  Status give_up(const std::string& voter, const Configuration& decided);
 
   /// It asks for the commit that leads on from `step`. Errors: kStaleTerm (another ballot was
   /// answered since, or a change is under way), kStaleStep (the voter is not there), kNotReady (it
@@ -84,7 +88,7 @@ class Voter {
  private:
   Status follows(const Ballot& ballot, ConfigurationNumber number) const;
 
-  std::string name_;
+  std::string node_;
   VoterRecord record_;
   bool remembers_ = false;
   std::optional<Mark> mark_;

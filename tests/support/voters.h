@@ -38,19 +38,28 @@ struct VotersOfSwarm {
     voters.emplace(name, routing::Voter(name, record, {}));
   }
 
+  /// The node goes on with an empty one.
+  void lose_disk(const std::string& name) {
+    routing::VoterRecord empty;
+    empty.disk = "new";
+    voters.erase(name);
+    voters.emplace(name, routing::Voter(name, empty, {}));
+  }
+
   Result<routing::VoterReply> reach(const routing::VoterAsk& ask) {
-    if (away.count(ask.voter) != 0) return Error{ErrorCode::kLinkLost, "away"};
-    routing::Voter& voter = voters.at(ask.voter);
+    if (away.count(ask.node) != 0) return Error{ErrorCode::kLinkLost, "away"};
+    routing::Voter& voter = voters.at(ask.node);
     Status taken;
     using What = routing::VoterAsk::What;
     if (ask.what == What::kPromise) taken = voter.promise(ask.ballot);
     if (ask.what == What::kStore) taken = voter.store(ask.ballot, ask.decided, ask.next);
     if (ask.what == What::kLearn) voter.learn(ask.decided);
+    if (ask.what == What::kGiveUp) taken = voter.give_up(ask.voter, ask.decided);
     if (ask.what == What::kVote) {
       taken = voter.apply(ask.ballot, ask.number, ask.place);
       if (taken.ok()) taken = voter.vote(ask.ballot, ask.number, ask.place.step);
     }
-    if (mute.count(ask.voter) != 0) return Error{ErrorCode::kPeerTimeout, "no answer"};
+    if (mute.count(ask.node) != 0) return Error{ErrorCode::kPeerTimeout, "no answer"};
     return routing::VoterReply{taken.ok(), voter.answer()};
   }
 

@@ -14,17 +14,18 @@ routing::Ballot ballot(uint64_t term, uint32_t number) {
 
 routing::VoterAnswer full_answer() {
   routing::VoterAnswer answer;
-  answer.voter = "a";
+  answer.voter = "a#12";
+  answer.record.disk = "12";
   answer.record.promised = ballot(9, 1);
   auto& decided = answer.record.decided;
   decided = {routing::ConfigurationNumber(3), {"a", "b"}, {Step(7), routing::History(77)}};
-  decided.gone_back = true;
+  decided.fork(ballot(7, 2));
   answer.record.proposal = routing::Proposal{ballot(8, 2), decided};
   auto& next = answer.record.proposal->next;
   next.number = routing::ConfigurationNumber(4);
   next.voters = {"b"};
   next.gone_back = false;
-  next.forced = true;
+  answer.record.forsaken = true;
   answer.remembers = true;
   answer.mark =
       routing::Mark{routing::ConfigurationNumber(3), {Step(8), routing::History(88)}, true};
@@ -46,12 +47,13 @@ BOOST_AUTO_TEST_CASE(an_answer_is_read_back_as_it_was_written) {
   BOOST_TEST(message.reason() == "elsewhere");
   const auto read = read_voter(message);
   BOOST_REQUIRE(read.ok());
-  BOOST_TEST(read->voter == "a");
+  BOOST_TEST(read->voter == "a#12");
   BOOST_TEST((read->record.promised == answer.record.promised));
   BOOST_TEST((read->record.decided == answer.record.decided));
   BOOST_REQUIRE(read->record.proposal.has_value());
   BOOST_TEST((read->record.proposal->ballot == ballot(8, 2)));
   BOOST_TEST((read->record.proposal->next == answer.record.proposal->next));
+  BOOST_TEST(read->record.forsaken);
   BOOST_TEST(read->remembers);
   BOOST_REQUIRE(read->mark.has_value());
   BOOST_TEST((read->mark->number == answer.mark->number));
@@ -68,7 +70,6 @@ BOOST_AUTO_TEST_CASE(what_a_new_voter_has_not_is_absent) {
   BOOST_TEST(!message.has_mark());
   const auto read = read_voter(message);
   BOOST_REQUIRE(read.ok());
-  BOOST_TEST(!read->recorded());
   BOOST_TEST(!read->mark.has_value());
 }
 
@@ -76,10 +77,13 @@ BOOST_AUTO_TEST_CASE(a_configuration_that_cannot_be_is_refused) {
   const auto good = to_proto(full_answer().record.decided);
   BOOST_TEST(!refused(good));
   auto message = good;
-  message.add_voters("a");
+  message.add_voters("a#2");
   BOOST_TEST(refused(message));  // twice
   message = good;
   message.add_voters("no/name");
+  BOOST_TEST(refused(message));
+  message = good;
+  message.add_voters("c#");
   BOOST_TEST(refused(message));
   message = good;
   message.set_number(~uint64_t{0});
@@ -88,10 +92,38 @@ BOOST_AUTO_TEST_CASE(a_configuration_that_cannot_be_is_refused) {
   message.clear_voters();
   BOOST_TEST(refused(message));
   message.set_number(0);
+  message.clear_forks();
   BOOST_TEST(!refused(message));
   for (int i = 0; i < kMostVoters; ++i) message.add_voters("node-" + std::to_string(i));
   BOOST_TEST(!refused(message));
   message.add_voters("one-more");
+  BOOST_TEST(refused(message));
+}
+
+BOOST_AUTO_TEST_CASE(forks_that_cannot_be_are_refused) {
+  const auto good = to_proto(full_answer().record.decided);
+  BOOST_TEST((from_proto(good).value() == full_answer().record.decided));
+  auto message = good;
+  message.mutable_forks(0)->set_number(4);  // beyond its configuration
+  BOOST_TEST(refused(message));
+  message.mutable_forks(0)->set_number(0);
+  BOOST_TEST(refused(message));
+  message = good;
+  *message.mutable_forks(0)->mutable_ballot() = to_proto(routing::Ballot());
+  BOOST_TEST(refused(message));
+  message = good;
+  *message.add_forks() = good.forks(0);  // out of order
+  BOOST_TEST(refused(message));
+  message = good;
+  message.set_number(100);
+  for (uint64_t number = 4; message.forks_size() < static_cast<int>(routing::kMostForks);
+       ++number) {
+    *message.add_forks() = good.forks(0);
+    message.mutable_forks(message.forks_size() - 1)->set_number(number);
+  }
+  BOOST_TEST(!refused(message));
+  *message.add_forks() = good.forks(0);
+  message.mutable_forks(message.forks_size() - 1)->set_number(90);
   BOOST_TEST(refused(message));
 }
 
@@ -119,20 +151,31 @@ BOOST_AUTO_TEST_CASE(an_answer_that_no_voter_gives_is_refused) {
   message = good;
   message.mutable_proposal()->set_number(5);
   BOOST_TEST((read_voter(message).code() == ErrorCode::kInvalidArgument));
+  message = good;
+  message.mutable_proposal()->clear_forks();
+  BOOST_TEST((read_voter(message).code() == ErrorCode::kInvalidArgument));
 }
 
 BOOST_AUTO_TEST_CASE(a_record_is_read_back_and_one_of_another_version_is_not) {
-  const auto record = full_answer().record;
+  auto record = full_answer().record;
+  record.given_up = 2;
   const auto bytes = write_voter_record(record);
   const auto read = read_voter_record(bytes);
   BOOST_REQUIRE(read.ok());
   BOOST_TEST(write_voter_record(*read) == bytes);
+  BOOST_TEST(read->disk == "12");
+  BOOST_TEST(read->given_up == 2u);
+  BOOST_TEST(read->forsaken);
   BOOST_TEST((read->proposal->next == record.proposal->next));
   proto::VoterRecord message;
   BOOST_REQUIRE(message.ParseFromString(bytes));
   message.set_format_version(message.format_version() + 1);
   const auto later = read_voter_record(message.SerializeAsString());
   BOOST_TEST((later.code() == ErrorCode::kInvalidArgument));
+  BOOST_REQUIRE(message.ParseFromString(bytes));
+  message.clear_disk();
+  const auto nameless = read_voter_record(message.SerializeAsString());
+  BOOST_TEST((nameless.code() == ErrorCode::kInvalidArgument));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -31,13 +31,13 @@ struct FakeDisk : VoterDisk {
     return bytes;
   }
   Status save(const std::string& record) override {
-    if (fails) return Error{ErrorCode::kIo, "input/output error"};
+    if (fails || full) return Error{ErrorCode::kIo, "input/output error"};
     ++writes;
     bytes = record;
     return {};
   }
   std::optional<std::string> bytes;
-  bool fails = false;
+  bool fails = false, full = false;
   int writes = 0;
 };
 
@@ -84,16 +84,16 @@ struct OneVoter {
   }
 
   /// A process, or another life in the same one.
-  void begin(std::shared_ptr<VoterMemory> its = std::make_shared<VoterMemory>()) {
+  void begin(std::shared_ptr<VoterMemory> its = {}, uint32_t process = 7) {
     if (voter) caf::anon_send_exit(voter, caf::exit_reason::kill);
     voter = nullptr;
     VoterDeps deps;
-    deps.id = {testing::node(7), kVoterName};
+    deps.id = {testing::node(process), kVoterName};
     deps.node_name = "a";
     deps.links = links;
     deps.disk = disk;
     deps.file = file;
-    deps.memory = memory = std::move(its);
+    deps.memory = memory = its ? std::move(its) : std::make_shared<VoterMemory>();
     deps.detached = false;
     system.own(spawn_voter(*system, std::move(deps)));
     system.run();
@@ -144,7 +144,7 @@ BOOST_FIXTURE_TEST_SUITE(VoterTest, OneVoter)
 BOOST_AUTO_TEST_CASE(a_promise_is_stored_before_it_is_answered_and_outlives_the_process) {
   const auto first = reply(promise(ballot(5)));
   BOOST_TEST(first.taken());
-  BOOST_TEST(first.voter() == "a");
+  BOOST_TEST(first.voter() == "a#" + testing::node(7).hex());
   BOOST_TEST((on_disk().promised == ballot(5)));
   begin();
   const auto lower = reply(promise(ballot(4)));
@@ -159,10 +159,48 @@ BOOST_AUTO_TEST_CASE(what_changes_nothing_is_not_written_again) {
   BOOST_TEST(reply(promise(ballot(5))).taken());
   BOOST_TEST(reply(promise(ballot(5))).taken());
   BOOST_TEST(!reply(promise(ballot(4))).taken());
-  BOOST_TEST(disk->writes == 1);
+  BOOST_TEST(disk->writes == 2);  // the disk's id, and that
   BOOST_TEST(reply(learn(2)).taken());
   BOOST_TEST(reply(learn(1)).taken());
-  BOOST_TEST(disk->writes == 2);
+  BOOST_TEST(disk->writes == 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_disk_has_one_id_for_all_its_processes_and_an_empty_one_another) {
+  const auto id = on_disk().disk;  // before anything was asked
+  begin({}, 8);
+  const auto again = reply(promise(ballot(5)));
+  BOOST_TEST(again.voter() == "a#" + id);
+  disk->bytes.reset();
+  begin({}, 9);
+  const auto other = reply(promise(ballot(5)));
+  BOOST_TEST(other.voter() == "a#" + testing::node(9).hex());
+}
+
+BOOST_AUTO_TEST_CASE(who_gives_up_its_line_is_another_voter_on_the_disk_too) {
+  const auto before = reply(promise(ballot(5))).voter();
+  auto message = learn(2);
+  *message.mutable_decided()->add_forks()->mutable_ballot() = to_proto(ballot(3));
+  message.mutable_decided()->mutable_forks(0)->set_number(1);
+  message.set_gives_up("a#other");
+  BOOST_TEST(!reply(message).taken());
+  message.set_gives_up(before);
+  const auto after = reply(message);
+  BOOST_TEST(after.taken());
+  BOOST_TEST(after.voter() == before + ".1");
+  BOOST_TEST(after.forsaken());
+  BOOST_TEST(!reply(message).taken());  // late, and once more
+  begin({}, 8);
+  BOOST_TEST(reply(promise(ballot(4))).voter() == before + ".1");
+  BOOST_TEST(on_disk().forsaken);
+}
+
+BOOST_AUTO_TEST_CASE(a_disk_that_cannot_take_its_id_has_no_vote) {
+  disk->bytes.reset();
+  disk->full = true;
+  begin();
+  BOOST_TEST((ask(vote(ballot(5), 1, 7)).code() == ErrorCode::kIo));
+  disk->full = false;
+  BOOST_TEST(reply(promise(ballot(5))).taken());
 }
 
 BOOST_AUTO_TEST_CASE(a_disk_that_fails_is_an_error_and_changes_nothing) {
@@ -252,7 +290,7 @@ BOOST_AUTO_TEST_CASE(a_coordinator_asks_under_its_own_ballot_only) {
   BOOST_TEST((ask(promise(ballot(5, 1)), 2).code() == ErrorCode::kRefused));
   BOOST_TEST((ask(store(ballot(5, 1), 1), 2).code() == ErrorCode::kRefused));
   BOOST_TEST((ask(vote(ballot(5, 1), 1, 7), 2).code() == ErrorCode::kRefused));
-  BOOST_TEST(!disk->bytes.has_value());
+  BOOST_TEST(disk->writes == 1);  // its id
   BOOST_TEST(reply(learn(1), 2).taken());
 }
 
@@ -267,7 +305,7 @@ BOOST_AUTO_TEST_CASE(nonsense_is_an_error) {
   nowhere.clear_place();
   BOOST_TEST((ask(nowhere).code() == invalid));
   BOOST_TEST((ask(proto::Lease()).code() == invalid));
-  BOOST_TEST(!disk->bytes.has_value());
+  BOOST_TEST(disk->writes == 1);  // its id
 }
 
 BOOST_AUTO_TEST_CASE(the_list_of_the_file_is_that_of_the_file_now) {

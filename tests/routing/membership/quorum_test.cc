@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(of_two_changes_the_one_of_the_higher_ballot_may_hold) {
 }
 
 BOOST_AUTO_TEST_CASE(who_has_lost_its_disk_counts_for_nothing) {
-  VoterAnswer wiped = forgetful("c", configuration(0, kFive.voters));
+  VoterAnswer wiped = forgetful("c#new", configuration(0, {}));
   BOOST_TEST((judge({wiped, answer("d", kFive, 7), answer("e", kFive, 7)}).kind == Kind::kWait));
 }
 

@@ -103,30 +103,71 @@ BOOST_AUTO_TEST_CASE(a_change_of_the_past_or_of_the_far_future_is_not_stored) {
 
 BOOST_AUTO_TEST_CASE(a_node_without_a_disk_of_its_own_begins_with_the_list_of_the_file) {
   Voter a("a", {}, kAll);
-  BOOST_TEST(!a.answer().recorded());
   BOOST_TEST((a.record().decided.voters == kAll));
   BOOST_TEST(a.promise(ballot(1)).ok());
-  BOOST_TEST(
-      !Voter("a", a.record(), kAll).answer().recorded());  // it knows of no list that was chosen
 }
 
-// What was asked for by a coordinator whose time was over made an empty disk look older than it is.
-BOOST_AUTO_TEST_CASE(a_disk_begins_with_what_it_stored_and_what_holds) {
-  const auto of = [](uint64_t number, const Voters& voters) {
-    return Configuration{ConfigurationNumber(number), voters, {}};
+BOOST_AUTO_TEST_CASE(a_voter_goes_over_to_a_fork_by_itself_only_if_it_has_not_gone_on_since) {
+  const auto forced = [](const Configuration& from) {
+    Configuration next = from;
+    next.number = from.number + 1;
+    next.fork(ballot(9));
+    return next;
   };
+  const Configuration first{ConfigurationNumber(1), kAll, {}},
+      second{ConfigurationNumber(2), kAll, {}};
+  const Configuration fork = forced(first);
+  Voter a("a", {}, {}), b("b", {}, {});
+  BOOST_TEST(a.learn(first));
+  BOOST_TEST(a.store(ballot(9), first, fork).ok());
+  BOOST_TEST((a.record().decided == first));
+  BOOST_TEST(!a.record().proposal.has_value());  // of its own line it forgets nothing
+  BOOST_TEST((a.record().promised == ballot(9)));
+  BOOST_TEST((a.store(ballot(9), first, forced(second)).code() == ErrorCode::kInvalidArgument));
+  BOOST_TEST(a.learn(fork));
+  BOOST_TEST(!a.learn(second));
+  BOOST_TEST((a.store(ballot(9), second, {ConfigurationNumber(3), kAll, {}}).code() ==
+              ErrorCode::kStaleTerm));
+  BOOST_TEST(b.learn(second));
+  BOOST_TEST(!b.learn(fork));
+  BOOST_TEST(a.answer().voter == "a");
+}
+
+BOOST_AUTO_TEST_CASE(who_gives_up_its_line_is_another_voter_that_has_promised_nothing) {
   VoterRecord record;
-  record.proposal = Proposal{{}, of(2, {"b"})};
-  record.since = ConfigurationNumber(2);
-  BOOST_TEST(record.knows(of(2, {"b"})));
-  BOOST_TEST(!record.knows(of(2, {"a", "b"})));
-  VoterRecord other = record;
-  BOOST_TEST(record.learn(of(2, {"b"})));
-  BOOST_TEST(record.since.value() == 2u);
-  BOOST_TEST(record.knows(of(2, {"b"})));
-  BOOST_TEST(other.learn(of(2, {"a", "b"})));
-  BOOST_TEST(other.since.value() == 3u);
-  BOOST_TEST(!other.knows(of(2, {"a", "b"})));
+  record.disk = "0f3a";
+  record.decided = {ConfigurationNumber(5), {"a#0f3a"}, {}};
+  record.decided.fork(ballot(9));
+  Voter a("a", record, {});
+  BOOST_TEST(a.promise(ballot(20)).ok());
+  const Configuration holds{ConfigurationNumber(3), {"b", "c"}, {}};
+  BOOST_TEST((a.give_up("a", holds).code() == ErrorCode::kStaleTerm));
+  BOOST_TEST(a.give_up("a#0f3a", holds).ok());
+  BOOST_TEST(a.answer().voter == "a#0f3a.1");
+  BOOST_TEST((a.record().decided == holds));
+  BOOST_TEST((a.record().promised == Ballot()));
+  BOOST_TEST(a.record().forsaken);
+  BOOST_TEST(!a.answer().remembers);
+  BOOST_TEST((a.give_up("a#0f3a.1", holds).code() == ErrorCode::kStaleTerm));  // it is of that line
+  BOOST_TEST(a.learn({ConfigurationNumber(4), {"b", "c"}, {}}));
+  BOOST_TEST(a.record().forsaken);
+  BOOST_TEST(a.learn({ConfigurationNumber(5), {"a#0f3a.1", "b"}, {}}));
+  BOOST_TEST(!a.record().forsaken);
+}
+
+BOOST_AUTO_TEST_CASE(a_voter_is_named_by_its_node_and_its_disk) {
+  VoterRecord record;
+  record.disk = "0f3a";
+  const std::string name = Voter("a-1", record, {}).answer().voter;
+  BOOST_TEST(name == "a-1#0f3a");
+  BOOST_TEST(node_of(name) == "a-1");
+  const Voters list{"a", "a-1#1", "a.2#2", "b#3"};
+  BOOST_TEST(voter_of(list, "a") == "a");
+  BOOST_TEST(voter_of(list, "a-1") == "a-1#1");
+  BOOST_TEST(voter_of(list, "a.") == "");
+  BOOST_TEST(voter_of(list, "b") == "b#3");
+  BOOST_TEST(voter_of(list, "c") == "");
+  BOOST_TEST(count(list, {"a", "b#4"}).text() == "have 1 of 4, missing a-1, a.2, b");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,197 @@
+/// Parts that have both gone on, one of them forced, meet.
+#include <boost/test/unit_test.hpp>
+
+#include "routing/membership/admission.h"
+#include "routing/membership/consent.h"
+#include "routing/membership/gathering.h"
+#include "tests/support/voters.h"
+
+namespace swarm::routing {
+namespace {
+
+using std::chrono::seconds;
+using testing::at;
+using testing::ballot;
+using testing::come;
+using testing::commit;
+using testing::lead;
+using testing::list;
+using testing::process_of;
+using Swarm = testing::VotersOfSwarm;
+
+/// Five that train to step 1, and are cut: "abc" goes on to step 3, and "de" is forced to, up to step 6.
+struct Cut {
+  Swarm swarm{"abcde"};
+  Consent larger, smaller;
+
+  Cut() {
+    Consent one;
+    lead(one, swarm, "abcde");
+    commit(one, swarm, 0);
+    swarm.away = {"d", "e"};
+    lead(larger, swarm, "abc", 1, 2);
+    commit(larger, swarm, 1);
+    commit(larger, swarm, 2);
+    swarm.away = {"a", "b", "c"};
+    come(smaller, "de");
+    force(smaller, 3);
+    open(smaller, 1);
+    for (uint64_t step = 1; step < 6; ++step) commit(smaller, swarm, step);
+    swarm.away.clear();
+  }
+  void force(Consent& consent, uint64_t term) {
+    consent.begin(ballot(term));
+    swarm.talk(consent);
+    swarm.pass(consent, seconds(6));
+    BOOST_REQUIRE(consent.force(swarm.now));
+    consent.begin(ballot(term + 1));
+    swarm.talk(consent);
+    BOOST_REQUIRE_EQUAL(consent.waits_for(), "");
+  }
+  void open(Consent& consent, uint64_t step) {
+    consent.open(at(step), swarm.now);
+    swarm.talk(consent);
+    BOOST_REQUIRE(consent.open(at(step), swarm.now));
+  }
+  uint64_t forks(const std::string& voter) const {
+    return swarm.voters.at(voter).record().decided.forks.size();
+  }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(meeting_of_parts)
+
+BOOST_AUTO_TEST_CASE(where_two_parts_meet_the_unforced_one_stays_and_the_other_joins_it_anew) {
+  Cut cut;
+  BOOST_TEST(cut.smaller.configuration().forks.size() == 1u);
+  BOOST_TEST(cut.forks("d") == 1u);
+  Consent both;
+  come(both, "abcde");
+  both.begin(ballot(9));
+  cut.swarm.talk(both);
+  BOOST_TEST(both.waits_for() == "");
+  BOOST_TEST(both.configuration().forks.empty());
+  BOOST_TEST((*both.newest_possible() == Step(3)));  // not the seventh of the others
+  BOOST_TEST(both.attendance().barred().count(process_of("d")) == 1u);
+  BOOST_TEST(!both.attendance().apart());
+  BOOST_TEST(both.attendance().barred().count(process_of("a")) == 0u);
+  for (const auto* voter : {"d", "e"}) {
+    BOOST_TEST(cut.swarm.voters.at(voter).answer().voter == std::string(voter) + "#.1");
+    BOOST_TEST(cut.swarm.voters.at(voter).record().forsaken);
+    BOOST_TEST(cut.forks(voter) == 0u);
+  }
+  cut.open(both, 3);
+  BOOST_TEST(list(both) == "abc");
+  come(both, "de");
+  commit(both, cut.swarm, 3);
+  commit(both, cut.swarm, 4);
+  BOOST_TEST((both.configuration().voters == Voters{"a", "b", "c", "d#.1", "e#.1"}));
+  BOOST_TEST(!cut.swarm.voters.at("d").record().forsaken);
+}
+
+BOOST_AUTO_TEST_CASE(a_forced_part_whose_coordinator_meets_the_unforced_one_gathers_anew) {
+  Cut cut;
+  come(cut.smaller, "a");
+  cut.swarm.talk(cut.smaller);
+  BOOST_TEST(!cut.smaller.stuck(cut.swarm.now));
+  BOOST_TEST(cut.smaller.attendance().apart());
+  commit(cut.smaller, cut.swarm, 6);
+  BOOST_TEST(list(cut.smaller) == "de");  // one of three does not stop it, and is not taken
+  BOOST_TEST(cut.forks("a") == 0u);
+  come(cut.smaller, "bc");
+  cut.swarm.talk(cut.smaller);
+  BOOST_TEST(cut.smaller.stuck(cut.swarm.now));
+  cut.smaller.begin(ballot(9));
+  cut.swarm.talk(cut.smaller);
+  BOOST_TEST(cut.smaller.waits_for() == "");
+  BOOST_TEST(cut.smaller.configuration().forks.empty());
+}
+
+BOOST_AUTO_TEST_CASE(people_may_have_those_that_wait_apart_give_up_their_line) {
+  Cut cut;
+  BOOST_TEST(!cut.smaller.force(cut.swarm.now));
+  come(cut.smaller, "a");
+  cut.swarm.talk(cut.smaller);
+  BOOST_TEST(cut.smaller.force(cut.swarm.now));
+  cut.smaller.begin(ballot(9));
+  cut.swarm.talk(cut.smaller);
+  BOOST_TEST(cut.forks("a") == 1u);
+  BOOST_TEST(cut.swarm.voters.at("a").record().forsaken);
+  cut.open(cut.smaller, 6);
+  BOOST_TEST(cut.smaller.configuration().forks.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(who_comes_from_a_forced_part_while_the_other_trains_gives_its_line_up) {
+  Cut cut;
+  come(cut.larger, "de");
+  cut.swarm.talk(cut.larger);  // they have answered a higher ballot
+  BOOST_TEST(cut.swarm.voters.at("d").answer().voter == "d#.1");
+  BOOST_TEST(!cut.larger.outranked().has_value());
+  commit(cut.larger, cut.swarm, 3);
+  BOOST_TEST(cut.larger.configuration().voters.size() == 5u);
+}
+
+BOOST_AUTO_TEST_CASE(who_joins_anew_has_no_vote_before_it_takes_part) {
+  Cut cut;
+  cut.larger.came("d", process_of("d"));
+  cut.swarm.talk(cut.larger);
+  commit(cut.larger, cut.swarm, 3);
+  BOOST_TEST(list(cut.larger) == "abc");
+  BOOST_TEST(cut.larger.attendance().barred().count(process_of("d")) == 1u);
+  cut.larger.attendance().takes_part(process_of("d"));
+  commit(cut.larger, cut.swarm, 4);
+  BOOST_TEST(list(cut.larger) == "abcd#.1");
+  cut.swarm.talk(cut.larger);
+  BOOST_TEST(cut.larger.attendance().barred().count(process_of("d")) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(states_of_a_line_that_was_given_up_are_not_planned_with) {
+  Cut cut;
+  Consent both;
+  come(both, "abcde");
+  both.begin(ballot(9));
+  cut.swarm.talk(both);
+  Roster roster(2);
+  GatheringOptions options;
+  options.steps = 20;
+  options.consent = &both;
+  Gathering gathering(options, roster);
+  gathering.begin("a test", std::nullopt, cut.swarm.now);
+  const auto report = [&roster](const std::string& node, uint32_t stage, uint64_t step) {
+    PeerReport one;
+    one.has_state = true;
+    one.step = one.open_step = Step(step);
+    one.snapshots = {Step(step)};
+    roster.report({process_of(node), "stage.0"}, Stage(stage), node, one);
+  };
+  report("a", 0, 2);
+  report("b", 1, 2);
+  report("d", 0, 3);
+  report("e", 1, 3);
+  gathering.next(cut.swarm.now + seconds(10));
+  BOOST_TEST((gathering.planned_step() == Step(2)));
+  const Verdict verdict = gathering.admit({process_of("d"), "stage.0"});
+  BOOST_TEST((verdict.kind == Verdict::Kind::kFetch));
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_gave_up_its_line_takes_part_once_all_its_peers_serve) {
+  Cut cut;
+  cut.larger.came("d", process_of("d"));
+  cut.swarm.talk(cut.larger);
+  Attendance& attendance = cut.larger.attendance();
+  Roster roster(2);
+  const PeerId first{process_of("d"), "stage.0"}, second{process_of("d"), "stage.1"};
+  roster.report(first, Stage(0), "d", {});
+  roster.report(second, Stage(1), "d", {});
+  roster.find(first)->serving = true;
+  takes_part(attendance, roster, process_of("d"));
+  BOOST_TEST(!attendance.nodes().at("d").takes_part);
+  roster.find(second)->serving = true;
+  takes_part(attendance, roster, process_of("d"));
+  BOOST_TEST(attendance.nodes().at("d").takes_part);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace swarm::routing
