@@ -65,19 +65,16 @@ void Consent::stop() {
   lacks_since_.reset();
 }
 
-bool Consent::ready() const {
-  if (answers_.empty() || change_) return false;
-  if (forced_) return all_in(attendance_.here(now_), answers_);
-  // Where nobody knows of anything yet, somebody who has not answered may.
-  if (ruling_.kind == Ruling::Kind::kFound) return all_in(attendance_.here(now_), answers_);
-  return ruling_.kind == Ruling::Kind::kGoOn;
-}
-
 std::string Consent::waits_for() const {
-  if (state_ != State::kAsks || ready()) return "";
+  if (state_ != State::kAsks) return "";
+  const bool all = all_in(attendance_.here(now_), answers_);
+  // Where nobody knows of anything yet, somebody who has not answered may.
+  const bool needs_all = forced_ || ruling_.kind == Ruling::Kind::kFound;
+  const bool ready = needs_all ? all : ruling_.kind == Ruling::Kind::kGoOn;
+  if (!answers_.empty() && !change_ && ready) return "";
   if (change_) return "waiting until more than half have stored a change that was under way";
-  const bool few = ruling_.kind == Ruling::Kind::kWait && all_in(attendance_.here(now_), answers_);
-  if (few && !answers_.empty()) return "minority: " + ruling_.count.text();
+  if (all && ruling_.kind == Ruling::Kind::kWait && !answers_.empty())
+    return "minority: " + ruling_.count.text();
   return "waiting for the answers of more than half";
 }
 
@@ -121,7 +118,7 @@ bool Consent::open(const Place& base, Time now) {
   now_ = now;
   const bool free = reigns() && !assembly_->change();
   if (free && assembly_->place() == base) return true;
-  if (!free && !(state_ == State::kAsks && ready())) {
+  if (!free && (state_ != State::kAsks || !waits_for().empty())) {
     anew_ |= change() != nullptr && change()->to.base != base;
     return false;
   }
@@ -346,9 +343,9 @@ std::string Consent::describe() const {
     text += fmt::format("; change to {} stored by {} of {}", change->to.number,
                         change->stored.size(), change->to.voters.size());
   for (const auto& [node, voter] : attendance_.nodes())
-    text += fmt::format("\nvoter {}: knows {}, stored {}{}{}{}{}", node, voter.knows, voter.stored,
-                        voter.seen ? "" : ", not seen", voter.blank ? ", blank" : "",
-                        voter.fails_since ? ", fails" : "", voter.leaves ? ", leaves" : "");
+    text += fmt::format("\nvoter {}: knows {}, stored {}{}{}{}", node, voter.knows, voter.stored,
+                        voter.voter.empty() ? ", not seen" : "", voter.fails_since ? ", fails" : "",
+                        voter.leaves ? ", leaves" : "");
   return text + "\n";
 }
 

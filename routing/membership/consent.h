@@ -119,7 +119,6 @@ class Consent {
   bool stored(const std::string& voter, const Configuration& next);
   void judge_answers();
   void meet();
-  bool ready() const;
   const Change* change() const;
   void change_list();
   /// Fewer of the lists than needed are here and follow.
