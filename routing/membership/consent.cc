@@ -83,10 +83,13 @@ void Consent::judge_answers() {
   const Ballot line = ruling.decided.line();
   if (change_) {  // asked for under this ballot: in its line nothing else may be
     if (line == change_->from.line() && ruling.decided.number < change_->to.number) return;
-    if (line != change_->from.line()) left_.insert(change_->from.line());
+    if (line != change_->from.line()) left_[change_->from.line()] = change_->to;
   }
   change_.reset();
-  anew_ |= left_.count(line) != 0;
+  if (const auto asked = left_.find(line); asked != left_.end()) {
+    anew_ |= ruling.kind != Ruling::Kind::kFinish || ruling.unfinished != asked->second;
+    left_.erase(asked);
+  }
   ruling_ = anew_ ? Ruling() : std::move(ruling);
   for (auto& [name, node] : attendance_.nodes()) {
     const auto other = ruling_.elsewhere.find(node.voter);

@@ -11,7 +11,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -130,7 +129,8 @@ class Consent {
   std::map<std::string, VoterAnswer> answers_;  ///< Promises under `ballot_`, by node.
   Ruling ruling_;
   std::optional<Change> change_;  ///< To be finished (kAsks), or that this one wants (kStores).
-  std::set<Ballot> left_;  ///< Lines that another one took the place of while one was asked for.
+  /// What was asked for in lines that another one took the place of since.
+  std::map<Ballot, Configuration> left_;
   std::optional<Assembly> assembly_;
   Configuration before_;  ///< The one that the assembly's follows on.
   bool votes_wanted_ = false, anew_ = false, forced_ = false;
