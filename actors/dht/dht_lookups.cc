@@ -92,7 +92,11 @@ void DhtLookups::send_to(const caf::actor& proxy, const Contact& contact, const 
           [=](const caf::error& error) {
             log_debug(fmt::format("dht contact={} failed={} error=\"{}\"", contact.id.brief(),
                                   kind_name(mail.kind), to_string(from_caf(error))));
-            contacts_.lost(contact.id);
+            if (from_caf(error).code == ErrorCode::kOverloaded)
+              contacts_.heard_from(
+                  contact);  // it is there, and has had enough of this node for now
+            else
+              contacts_.lost(contact.id);
             failed();
           });
 }

@@ -22,7 +22,8 @@ std::string voter_of(const Voters& list, const std::string& node) {
 }
 
 void Configuration::fork(const Ballot& ballot) {
-  if (forks.size() == kMostForks) forks.erase(forks.begin());
+  // The first says from where on it is another line than one that never forked.
+  if (forks.size() == kMostForks) forks.erase(forks.begin() + 1);
   forks.push_back({number, ballot, base});
   gone_back = true;
 }

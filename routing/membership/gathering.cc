@@ -42,6 +42,35 @@ NewestCommit newest_commit(const Roster& roster, const std::set<NodeId>& barred)
   return newest;
 }
 
+template <class List, class Gone>
+void erase_if(List& list, const Gone& gone) {
+  list.erase(std::remove_if(list.begin(), list.end(), gone), list.end());
+}
+
+/// Leaves to peers of `barred`, whose line was given up, what others have of the same history: that is from
+/// before they parted.
+void keep_shared(std::vector<PeerSupply>& supplies, const std::set<NodeId>& barred) {
+  std::set<std::pair<Step, History>> shared;
+  for (const PeerSupply& peer : supplies) {
+    if (barred.count(peer.peer.node) != 0) continue;
+    shared.insert(peer.histories.begin(), peer.histories.end());
+    for (const StoredCopy& copy : peer.copies) shared.emplace(copy.step, copy.history);
+  }
+  const auto foreign = [&shared](Step step, History history) {
+    return history == History() || shared.count({step, history}) == 0;
+  };
+  for (PeerSupply& peer : supplies) {
+    if (barred.count(peer.peer.node) == 0) continue;
+    const auto gone = [&](Step step) {
+      const auto known = peer.histories.find(step);
+      return known == peer.histories.end() || foreign(step, known->second);
+    };
+    peer.has_state &= !gone(peer.step);
+    erase_if(peer.snapshots, gone);
+    erase_if(peer.copies, [&](const StoredCopy& copy) { return foreign(copy.step, copy.history); });
+  }
+}
+
 bool one_behind(const PeerFacts& peer, const NewestCommit& newest) {
   return peer.has_state && peer.step + 1 == newest.step && peer.has_average;
 }
@@ -120,8 +149,11 @@ Orders Gathering::make_plan(Time now) {
       out.push_back(orders::Note{std::nullopt, applied_before_.value_or(Step()),
                                  facts::CannotGoOn{made.error()}});
     waiting_for_ = made.error().detail;
-  } else if (made->fresh && had_history_) {
-    waiting_for_ = "every peer has lost its state; waiting for one that has a snapshot";
+  } else if (made->fresh && (had_history_ || has_trained(roster_.supplies()))) {
+    waiting_for_ = had_history_
+                       ? "every peer has lost its state; waiting for one that has a snapshot"
+                       : "what is here is of a line that was given up; waiting for one "
+                         "that has a snapshot of the other";
   } else if (made->step == Step(0) && supplies.size() < options_.min_peers) {
     waiting_for_ = fmt::format("waiting for {} more peers to begin at step 0 (training.min_peers)",
                                options_.min_peers - supplies.size());
@@ -174,23 +206,15 @@ std::set<NodeId> Gathering::barred() const {
 /// or of a line that does not go on.
 Gathering::Supplies Gathering::possible_supplies() const {
   Supplies supplies = roster_.supplies();
-  const std::set<NodeId> barred = this->barred();
-  for (PeerSupply& peer : supplies) {
-    if (barred.count(peer.peer.node) == 0) continue;
-    peer.has_state = false;
-    peer.snapshots.clear();
-  }
+  keep_shared(supplies, barred());
   const auto newest =
       options_.consent && same_bits() ? options_.consent->newest_possible() : std::optional<Step>();
   if (!newest) return supplies;
   for (PeerSupply& peer : supplies) {
     peer.has_state &= peer.step <= *newest;
     const auto later = [&](Step step) { return *newest < step; };
-    peer.snapshots.erase(std::remove_if(peer.snapshots.begin(), peer.snapshots.end(), later),
-                         peer.snapshots.end());
-    const auto copied_later = [&](const StoredCopy& copy) { return later(copy.step); };
-    peer.copies.erase(std::remove_if(peer.copies.begin(), peer.copies.end(), copied_later),
-                      peer.copies.end());
+    erase_if(peer.snapshots, later);
+    erase_if(peer.copies, [&](const StoredCopy& copy) { return later(copy.step); });
   }
   return supplies;
 }

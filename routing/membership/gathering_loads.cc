@@ -10,11 +10,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-bool has_later_snapshot(const PeerSupply& peer) {
-  return std::any_of(peer.snapshots.begin(), peer.snapshots.end(),
-                     [](Step step) { return step > Step(0); });
-}
-
 }  // namespace
 
 bool Gathering::arrived(const PeerId& id) const {
@@ -72,8 +67,7 @@ Verdict Gathering::load_verdict(const PeerFacts& peer, const RecoveryAction& act
   verdict.open_step = plan_->step;
   switch (action.kind) {
     case Kind::kInitialise: {
-      const Supplies supplies = possible_supplies();
-      if (std::none_of(supplies.begin(), supplies.end(), has_later_snapshot))
+      if (!has_trained(roster_.supplies()))
         verdict.kind = Verdict::Kind::kInitialise;
       else
         plan_.reset();  // somebody has found one since, in the mirror: nothing begins at step 0

@@ -168,6 +168,16 @@ std::optional<History> common_history(const std::vector<PeerSupply>& peers, uint
   return best;
 }
 
+bool has_trained(const std::vector<PeerSupply>& peers) {
+  return std::any_of(peers.begin(), peers.end(), [](const PeerSupply& peer) {
+    const auto beyond = [](Step step) { return step > Step(0); };
+    return (peer.has_state && beyond(peer.step)) ||
+           std::any_of(peer.snapshots.begin(), peer.snapshots.end(), beyond) ||
+           std::any_of(peer.copies.begin(), peer.copies.end(),
+                       [&](const StoredCopy& copy) { return beyond(copy.step); });
+  });
+}
+
 Result<RecoveryPlan> plan_recovery(const std::vector<PeerSupply>& peers, uint32_t num_stages) {
   if (num_stages == 0) return Error{ErrorCode::kInvalidArgument, "a model has at least one stage"};
   Status valid = check(peers, num_stages);

@@ -35,6 +35,9 @@ struct PeerSupply {
   std::vector<StoredCopy> copies{};
 };
 
+/// Somebody has a state, a snapshot or a copy of one beyond step 0.
+bool has_trained(const std::vector<PeerSupply>& peers);
+
 struct RecoveryAction {
   enum class Kind {
     kServe,       ///< Already at the step: keep serving.

@@ -1,5 +1,7 @@
 /// Parts that have both gone on, one of them forced, meet.
 #include <boost/test/unit_test.hpp>
+#include <map>
+#include <optional>
 
 #include "routing/membership/admission.h"
 #include "routing/membership/consent.h"
@@ -144,6 +146,53 @@ BOOST_AUTO_TEST_CASE(who_joins_anew_has_no_vote_before_it_takes_part) {
   BOOST_TEST(list(cut.larger) == "abcd#.1");
   cut.swarm.talk(cut.larger);
   BOOST_TEST(cut.larger.attendance().barred().count(process_of("d")) == 0u);
+}
+
+/// Two parts have met, and peers of two stages register.
+struct Met {
+  Met() {
+    come(both, "abcde");
+    both.begin(ballot(9));
+    cut.swarm.talk(both);
+    options.steps = 20;
+    options.consent = &both;
+    gathering.emplace(options, roster);
+    gathering->begin("a test", std::nullopt, cut.swarm.now);
+  }
+  /// Snapshots of these steps and histories.
+  void kept(const std::string& node, uint32_t stage, const std::map<Step, History>& snapshots) {
+    PeerReport one;
+    for (const auto& [step, history] : snapshots) one.snapshots.push_back(step);
+    one.snapshot_histories = snapshots;
+    roster.report({process_of(node), "stage.0"}, Stage(stage), node, one);
+  }
+  std::optional<Step> planned() {
+    gathering->next(cut.swarm.now + seconds(10));
+    return gathering->planned_step();
+  }
+
+  Cut cut;
+  Consent both;
+  Roster roster{2};
+  GatheringOptions options;
+  std::optional<Gathering> gathering;
+};
+
+BOOST_FIXTURE_TEST_CASE(of_a_line_that_was_given_up_counts_what_the_other_has_too, Met) {
+  kept("a", 0, {{Step(1), History(11)}, {Step(2), History(12)}});
+  kept("d", 0, {{Step(1), History(11)}, {Step(2), History(22)}});
+  kept("e", 1, {{Step(1), History(11)}, {Step(2), History(22)}});
+  BOOST_TEST((planned() == Step(1)));
+}
+
+BOOST_FIXTURE_TEST_CASE(nothing_begins_anew_while_only_a_line_that_was_given_up_has_snapshots,
+                        Met) {
+  kept("a", 0, {});
+  kept("b", 1, {});
+  kept("d", 0, {{Step(2), History(22)}});
+  kept("e", 1, {{Step(2), History(22)}});
+  BOOST_TEST(!planned());
+  BOOST_TEST((gathering->admit({process_of("a"), "stage.0"}).kind == Verdict::Kind::kWait));
 }
 
 BOOST_AUTO_TEST_CASE(states_of_a_line_that_was_given_up_are_not_planned_with) {
