@@ -64,7 +64,7 @@ void Consent::stop() {
 }
 
 bool Consent::ready() const {
-  if (answers_.empty() || change_) return false;
+  if (answers_.empty() || change_ || anew_) return false;
   if (forced_) return all_in(attendance_.here(now_), answers_);
   // Where nobody knows of anything yet, somebody who has not answered may.
   if (ruling_.kind == Ruling::Kind::kFound) return all_in(attendance_.here(now_), answers_);
