@@ -71,7 +71,7 @@ std::string Consent::waits_for() const {
   // Where nobody knows of anything yet, somebody who has not answered may.
   const bool needs_all = forced_ || ruling_.kind == Ruling::Kind::kFound;
   const bool ready = needs_all ? all : ruling_.kind == Ruling::Kind::kGoOn;
-  if (!answers_.empty() && !change_ && ready) return "";
+  if (!answers_.empty() && !change_ && !anew_ && ready) return "";
   if (change_) return "waiting until more than half have stored a change that was under way";
   if (all && ruling_.kind == Ruling::Kind::kWait && !answers_.empty())
     return "minority: " + ruling_.count.text();
