@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 
+#include "routing/steps/async_schedule.h"
 #include "routing/steps/sync_schedule.h"
 #include "tests/routing/steps/schedule_world.h"
 
@@ -429,6 +430,38 @@ BOOST_AUTO_TEST_CASE(a_stage_that_nobody_serves_waits_for_nobody) {
   }
   world.relocation.look(true, world.now += 1s);
   BOOST_TEST(world.noted<MoveOrdered>().size() >= 1u);
+}
+
+// It may have trained since: the round that it waited for has not all of that.
+BOOST_AUTO_TEST_CASE(asynchronously_who_did_not_show_its_order_waits_for_another_round) {
+  ScheduleWorld<AsyncSchedule> world;
+  for (uint32_t n : {5u, 6u}) world.add(n);
+  Relocation relocation(2, true, {}, world.roster);
+  relocation.begin(kTerm, world.now);
+  world.open(0);
+  relocation.look(true, world.now);
+  const auto tell = [&](uint32_t n, uint64_t moves_by = 0) {
+    relocation.registered(peer(n), {1, 0, 1, true, moves_by, kTerm}, world.now);
+  };
+  for (uint32_t n = 1; n <= 6; ++n) tell(n);
+  BOOST_REQUIRE(relocation.send("n3", Stage(0), world.now).ok());
+  const auto ask = [&] {
+    return relocation.may_leave(peer(3), 1, kTerm, world.schedule, world.now).kind;
+  };
+  const auto round = [&] {
+    for (const auto& end : all_of<orders::EndPeriod>(world.carry_all()))
+      for (const PeerId& id : end.members)
+        world.schedule.period_answered({end.stage, end.round, end.period, id},
+                                       PeriodAnswer{5, 1, 0, {}}, world.now);
+  };
+  tell(3, 1);
+  BOOST_TEST((ask() == Kind::kLater));
+  round();
+  tell(3);  // it served on
+  tell(3, 1);
+  BOOST_TEST((ask() == Kind::kLater));
+  round();
+  BOOST_TEST((ask() == Kind::kYes));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
