@@ -58,7 +58,13 @@ CoordinatorParts make_parts(const CoordinatorDeps& deps, routing::Roster& roster
 }
 
 routing::Relocation make_relocation(const CoordinatorDeps& deps, routing::Roster& roster) {
-  return {deps.num_stages, deps.training.asynchronous(), deps.options.placement, roster};
+  routing::PlacementOptions options = deps.options.placement;
+  options.min_peers_per_stage = deps.training.min_peers_per_stage;
+  options.min_peers = deps.training.min_peers;
+  options.start_grace = deps.options.start_grace;
+  options.here_within =
+      std::max<routing::Time>(options.here_within, 3 * deps.dht_options.announce_every);
+  return {deps.num_stages, deps.training.asynchronous(), options, roster};
 }
 
 }  // namespace swarm::actors

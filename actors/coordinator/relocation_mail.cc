@@ -63,6 +63,7 @@ void RelocationMail::end() {
 
 std::optional<Verdict> RelocationMail::aside(const Registration& registration) {
   const PeerId& id = registration.address.id;
+  relocation_.comes_back(id, registration.work, now());
   if (const uint64_t order = relocation_.left_by(id)) return wait(order, "it has left its stage");
   if (!registration.wants_stage) return std::nullopt;
   if (over()) return wait(0, "training is over");
@@ -85,7 +86,8 @@ void RelocationMail::registered(const Registration& registration, Verdict& verdi
   write_notes();
   if (over()) return;  // it serves on
   verdict.order = told.number;
-  const bool serves = verdict.kind == Verdict::Kind::kServe && verdict.keep_held;
+  const bool serves =
+      verdict.kind == Verdict::Kind::kServe && verdict.keep_held && !registration.report.learns();
   if (told.number == 0 || told.shown || !serves) return;
   verdict.kind = Verdict::Kind::kMove;
   verdict.move_to = told.to;

@@ -73,12 +73,24 @@ void CopyKeeper::obey(const proto::RegisterPeerReply& verdict) {
     if (begin(order)) return;
 }
 
-/// One that is newer will do: the disk would not keep an older one.
+/// One that is newer will do, unless it is known to be of another history (drop_others()).
 bool CopyKeeper::is_done(const StoredCopy& copy) const {
   return std::any_of(copies_.begin(), copies_.end(), [&](const StoredCopy& one) {
-    const bool same = one.step == copy.step && routing::goes_with(one.history, copy.history);
-    return one.stage == copy.stage && (same || one.step > copy.step);
+    return one.stage == copy.stage && one.step >= copy.step &&
+           routing::goes_with(one.history, copy.history);
   });
+}
+
+/// Those that are newer than `copy`: the disk would not keep it beside them.
+void CopyKeeper::drop_others(const StoredCopy& copy) {
+  const auto newer = [&](const StoredCopy& one) {
+    return one.stage == copy.stage && one.step > copy.step;
+  };
+  const auto rest = std::remove_if(copies_.begin(), copies_.end(), newer);
+  if (rest == copies_.end()) return;
+  copies_.erase(rest, copies_.end());
+  caf::anon_send(context_.deps.checkpointer, forget_newer_atom::value,
+                 stage_key(copy.stage.value()), copy.step.value());
 }
 
 bool CopyKeeper::begin(const proto::CopyOrder& order) {
@@ -91,6 +103,7 @@ bool CopyKeeper::begin(const proto::CopyOrder& order) {
   const auto source = from_proto(order.sources(static_cast<int>(
       number % static_cast<uint64_t>(order.sources_size()))));  // another one each time
   if (!source) return false;
+  drop_others(copy);
   making_ = Making{copy, number, context_.now_s()};
   fetch(*making_, {beside(source->id, Role::kState), source->endpoint, source->node_name});
   return true;

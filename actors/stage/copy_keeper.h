@@ -44,6 +44,7 @@ class CopyKeeper {
   };
   bool mine(Stage stage) const;
   bool is_done(const routing::StoredCopy& copy) const;
+  void drop_others(const routing::StoredCopy& copy);
   bool begin(const proto::CopyOrder& order);
   void fetch(const Making& making, StateHolder source);
   void store(const Making& making, const FetchedState& fetched);

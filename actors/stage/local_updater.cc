@@ -6,8 +6,12 @@ LocalUpdates LocalUpdater::added(tensor::Stage& stage, uint64_t samples, uint64_
                                  Step lr_position) {
   samples_ += samples;
   forwards_.push_back(updates_before);
+  return forwards_.size() < every_ ? LocalUpdates() : rest(stage, lr_position);
+}
+
+LocalUpdates LocalUpdater::rest(tensor::Stage& stage, Step lr_position) {
   LocalUpdates result;
-  if (forwards_.size() < every_) return result;
+  if (forwards_.empty()) return result;
   auto updated = stage.apply_local(samples_, lr_position.value());
   if (updated) {
     trained_ += samples_;

@@ -29,6 +29,8 @@ class LocalUpdater {
   /// updates. Updates at the learning rate of `lr_position` if enough are there.
   LocalUpdates added(tensor::Stage& stage, uint64_t samples, uint64_t updates_before,
                      Step lr_position);
+  /// Updates with what is in the sum, though it is not enough; nothing if it is empty.
+  LocalUpdates rest(tensor::Stage& stage, Step lr_position);
   /// The sum was cleared.
   void clear();
   /// Samples of all updates made.

@@ -119,22 +119,27 @@ caf::result<Mail> PeriodUpdates::on_end_period(const Mail& mail) {
 
 // -- rounds of weights
 
+/// What lies in the sum of one that is about to leave its stage would go with it.
 void PeriodUpdates::begin(RoundState round, AverageRound average) {
   round_ = std::move(round);
   round_.began_s = context_.now_s();
   averaging_ = true;
   stalled_ = round_.blocking;
   context_.device.run<Sent>(
-      [part = context_.deps.training.average,
-       updater = updater_](tensor::Stage& stage) -> Result<Sent> {
+      [part = context_.deps.training.average, updater = updater_,
+       leaves = context_.move.under_way(),
+       period = context_.at.open_step](tensor::Stage& stage) -> Result<Sent> {
+        LocalUpdates rest;
+        if (leaves) rest = updater->rest(stage, period);
         auto vector = stage.to_average(part);
         if (!vector) return vector.error();
-        return Sent{std::move(*vector), updater->trained()};
+        return Sent{std::move(*vector), updater->trained(), std::move(rest)};
       },
       [this, average = std::move(average)](Result<Sent> sent, double seconds) mutable {
         round_.sent_s = seconds;
         if (!sent) return end(sent.error());
         round_.trained = sent->trained;
+        updated(sent->rest);
         average.gradient = sent->vector;
         average.n = sent->vector.size() / sizeof(float);
         average.trained_on = TrainedOn{sent->trained - since_.trained, since_.average};

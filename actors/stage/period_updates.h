@@ -20,6 +20,7 @@ class PeriodUpdates final : public StageUpdates {
 
   caf::result<Mail> on_mail(const Mail& mail) override;
 
+  /// Less than an update's microbatches are in the next round all the same: begin().
   bool owes() const override { return averaging_; }
   void describe_to(proto::RegisterPeer& message) const override;
   bool go_on(const proto::RegisterPeerReply& verdict) override;
@@ -43,6 +44,7 @@ class PeriodUpdates final : public StageUpdates {
   struct Sent {  ///< What this peer contributes to a round.
     Buffer vector;
     uint64_t trained = 0;
+    LocalUpdates rest{};  ///< Made for it.
   };
   /// What the parameters hold that no average had a part of.
   struct Since {

@@ -39,7 +39,8 @@ struct MoveDone {
   static constexpr EventInfo kInfo{"move_done", Level::kInfo, Place::kJoin, kPlain,
                                    "A peer that was told to serve `stage` does."};
   std::string peer;
-  double took_s = 0, bytes = 0;
+  double took_s = 0;
+  uint64_t bytes = 0;
   template <class Visitor>
   void fields(Visitor& v) {
     v("peer", peer, "name of its node");

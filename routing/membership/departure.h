@@ -12,13 +12,14 @@ namespace swarm::routing {
 
 enum class Departure {
   kMay,
-  kHasPart,  ///< In a step, a round or an update.
-  kGathers,  ///< The swarm may need its state.
-  kOver,     ///< Nothing is left to train: nobody moves any more.
+  kHasPart,    ///< In a step, a round or an update.
+  kServesNot,  ///< Now: it is to take another state first.
+  kGathers,    ///< The swarm may need its state.
+  kOver,       ///< Nothing is left to train: nobody moves any more.
 };
 
 /// `asked_in`, in asynchronous mode only: the latest round of its stage when it had nothing left to do. It
-/// leaves after one that began later, which has all its updates.
+/// leaves after one that began later, which has all its updates, and which another one who serves has taken.
 Departure departure(const Schedule& schedule, const PeerId& id, const PeerFacts& peer,
                     std::optional<Round> asked_in);
 

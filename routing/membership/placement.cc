@@ -105,8 +105,13 @@ struct Placement::Look {
       if (peer->standing == Standing::kMovable && loads.is_sure(*peer) &&
           placement.under_way_.count(peer->id) == 0)
         givers[peer->stage.value()].push_back(peer);
-    const auto each = static_cast<uint32_t>(loads.peers() / loads.size());
-    floor = std::clamp<uint32_t>(each, 1, options.floor);
+    floor = floor_of(loads.peers());
+    keeps = std::max(floor, floor_of(std::max(placement.most_now_, placement.most_before_)));
+  }
+
+  uint32_t floor_of(uint32_t peers_in_all) const {
+    const auto each = static_cast<uint32_t>(peers_in_all / loads.size());
+    return std::clamp<uint32_t>(each, 1, std::max(options.floor, options.min_peers_per_stage));
   }
 
   const PlacedPeer* find(const PeerId& id) const {
@@ -114,7 +119,6 @@ struct Placement::Look {
                                         [](const auto* a, const auto& b) { return a->id < b; });
     return place != peers.end() && (*place)->id == id ? *place : nullptr;
   }
-  bool may_give(Stage stage) const { return loads[stage].sure > floor; }
   double cost_s(double bytes_per_s, Stage to) const {
     const double bytes = to.value() < view.state_bytes.size() ? view.state_bytes[to.value()] : 0;
     return routing::cost_s(bytes, bytes_per_s, options);
@@ -186,11 +190,20 @@ struct Placement::Look {
   StageLoads loads;
   std::vector<std::vector<const PlacedPeer*>> givers;  ///< By stage: who may move.
   uint32_t floor = 1;                                  ///< That this swarm can have.
+  uint32_t keeps = 1;  ///< Likewise, before deaths: who died may come back, and more may die.
 };
 
 Placement::Placement(uint32_t stages, const PlacementOptions& options, Time now)
     : stages_(stages), options_(options), next_(now + options.period) {
   SWARM_CHECK(stages > 0 && options.floor > 0);
+}
+
+void Placement::count(uint32_t peers, Time now) {
+  if (now >= counts_until_) {
+    most_before_ = std::exchange(most_now_, 0);
+    counts_until_ = now + options_.period;
+  }
+  most_now_ = std::max(most_now_, peers);
 }
 
 /// Moves that came to an end: it serves or learns another stage, or it takes too long.
@@ -226,14 +239,16 @@ void Placement::order(Look& look, Order order, const PlacedPeer* mover,
   // What one says of its link may be untrue.
   const double patience_s = std::min(kPatience * order.cost_s, seconds(options_.pays_within));
   const Time until = look.now + as_time(patience_s + 60);
-  const bool forced = order.why == Order::Why::kOperator;
-  under_way_[order.peer] = {order.from, order.to, until, speed, forced};
+  under_way_[order.peer] = {order.from, order.to, until, speed, order.why};
   decision.orders.push_back(std::move(order));
 }
 
-void Placement::place_newcomers(Look& look, PlacementDecision& decision) {
+void Placement::place_newcomers(Look& look, Scope scope, PlacementDecision& decision) {
   for (const Newcomer& newcomer : look.view.newcomers) {
     if (under_way_.count(newcomer.id) > 0 || look.find(newcomer.id) != nullptr) continue;
+    const bool enough = look.loads[look.neediest()].peers >= options_.min_peers_per_stage &&
+                        look.loads.peers() >= options_.min_peers;
+    if (scope == Scope::kToBegin && enough) return;
     Order one;
     one.peer = newcomer.id;
     one.to = look.neediest();
@@ -243,13 +258,14 @@ void Placement::place_newcomers(Look& look, PlacementDecision& decision) {
   }
 }
 
-void Placement::fill_floors(Look& look, PlacementDecision& decision) {
+void Placement::fill_floors(Look& look, Scope scope, PlacementDecision& decision) {
   for (;;) {
     const Stage to = look.neediest();
     if (look.loads[to].peers >= look.floor) return;
+    if (scope == Scope::kUrgent && look.loads[to].sure > 0) return;
     Offer best;
     for (const Stage from : look.least_loaded_first()) {
-      if (!look.may_give(from)) continue;
+      if (look.loads[from].sure <= look.floor) continue;
       for (const PlacedPeer* peer : look.givers[from.value()]) look.consider(best, *peer, to, 0);
       if (best.peer != nullptr) break;
     }
@@ -281,7 +297,7 @@ Hold Placement::balance(Look& look, PlacementDecision& decision) {
     Offer best;
     for (const Stage from : stages) {
       if (from == to || best.peer != nullptr) break;
-      if (look.may_give(from)) best = look.best(from, to, rests_, hold);
+      if (look.loads[from].sure > look.keeps) best = look.best(from, to, rests_, hold);
     }
     if (best.peer == nullptr) return hold;
     const double takes_s = look.cost_s(best.peer->bytes_per_s, to);
@@ -296,12 +312,13 @@ Hold Placement::balance(Look& look, PlacementDecision& decision) {
 PlacementDecision Placement::decide(const PlacementView& view, Time now, Scope scope) {
   PlacementDecision decision;
   Look look(*this, view, now);
+  count(look.loads.peers(), now);
   settle(look, now);
-  place_newcomers(look, decision);
-  if (scope == Scope::kAll) fill_floors(look, decision);
-  if (now < next_) return decision;
+  place_newcomers(look, scope, decision);
+  if (scope == Scope::kAll || scope == Scope::kUrgent) fill_floors(look, scope, decision);
+  if (now < next_ || scope == Scope::kUrgent) return decision;
   next_ = now + options_.period;
-  if (scope == Scope::kNewcomers) return decision;
+  if (scope != Scope::kAll) return decision;
   const Hold hold = balance(look, decision);
   if (decision.hold == Hold::kNone) decision.hold = hold;
   return decision;
@@ -336,7 +353,10 @@ bool Placement::may_leave(const PeerId& peer, const PlacementView& view, Time no
   const auto move = under_way_.find(peer);
   if (move == under_way_.end() || !move->second.from) return false;
   const Look look(*this, view, now);  // it counts as gone there
-  const uint32_t floor = move->second.forced ? 1 : look.floor;
+  const auto why = move->second.why;
+  const uint32_t floor = why == Order::Why::kOperator ? 1
+                         : why == Order::Why::kLoad   ? look.keeps
+                                                      : look.floor;
   return look.loads[*move->second.from].sure >= floor;
 }
 

@@ -40,6 +40,12 @@ struct PlacementOptions {
   double unknown_bytes_per_s = 1e6;
   Time max_age = std::chrono::seconds(90);  ///< Of a report. Longer than the time between two.
   uint32_t rest_periods = 2;                ///< That a peer stays after a move.
+  /// Who said so within this time is there, when somebody is about to leave for good.
+  Time here_within = std::chrono::seconds(3);
+  // -- as GatheringOptions
+  uint32_t min_peers_per_stage = 1;  ///< A floor is no lower: the swarm could not start again.
+  uint32_t min_peers = 0;
+  Time start_grace{};
 };
 
 struct PlacementOrder {
@@ -78,8 +84,9 @@ class Placement {
   Placement(uint32_t stages, const PlacementOptions& options, Time now);
 
   /// To be asked when somebody came or is gone, and at `next()`. Orders are under way from now on.
-  /// kNewcomers: nobody who serves is moved now.
-  enum class Scope { kAll, kNewcomers };
+  /// kNewcomers: nobody who serves is moved now. kUrgent: only to a stage that nobody serves. kToBegin:
+  /// newcomers only, to stages without which a run does not start.
+  enum class Scope { kAll, kUrgent, kNewcomers, kToBegin };
   PlacementDecision decide(const PlacementView& view, Time now, Scope scope = Scope::kAll);
   Time next() const { return next_; }
   /// The period ends now.
@@ -104,13 +111,14 @@ class Placement {
     Stage to;
     Time until{};  ///< Nobody waits for it any longer.
     double speed = 1;
-    bool forced = false;  ///< By an operator.
+    PlacementOrder::Why why = PlacementOrder::Why::kLoad;
   };
   struct Look;  ///< At a view: its peers, and the stages as they are going to be.
 
   void settle(const Look& look, Time now);
-  void place_newcomers(Look& look, PlacementDecision& decision);
-  void fill_floors(Look& look, PlacementDecision& decision);
+  void count(uint32_t peers, Time now);
+  void place_newcomers(Look& look, Scope scope, PlacementDecision& decision);
+  void fill_floors(Look& look, Scope scope, PlacementDecision& decision);
   PlacementHold balance(Look& look, PlacementDecision& decision);
   void order(Look& look, PlacementOrder order, const PlacedPeer* mover,
              PlacementDecision& decision);
@@ -120,6 +128,9 @@ class Placement {
   Time next_;
   std::map<PeerId, Move> under_way_;
   std::map<PeerId, Time> rests_;  ///< Until then.
+  /// Peers, at most: in the period of counting under way, and in the one before.
+  uint32_t most_now_ = 0, most_before_ = 0;
+  Time counts_until_{};
 };
 
 }  // namespace swarm::routing

@@ -16,6 +16,8 @@ using Standing = PlacedPeer::Standing;
 
 /// After a gathering peers that were elsewhere come back: stages are not as small as they seem.
 constexpr Time kSettle = std::chrono::seconds(10);
+/// Orders to newcomers that have not come yet: anybody may say that it is one.
+constexpr size_t kMostNewcomers = 16;
 /// Parameters and two moments.
 constexpr double kStatePerAverage = 3;
 
@@ -30,10 +32,13 @@ double mean(double before, double said, double weight) {
   return std::isfinite(before) ? before + weight * (said - before) : said;
 }
 
+/// True if there was one.
 template <class Map>
-void forget(Map& all, const NodeId& node) {
+bool forget(Map& all, const NodeId& node) {
+  const size_t before = all.size();
   for (auto it = all.begin(); it != all.end();)
     it = it->first.node == node ? all.erase(it) : std::next(it);
+  return all.size() < before;
 }
 
 }  // namespace
@@ -45,6 +50,7 @@ Relocation::Relocation(uint32_t stages, bool asynchronous, const PlacementOption
 void Relocation::begin(Term term, Time now) {
   end(now);
   term_ = term;
+  quiet_since_ = now;
   placement_.emplace(static_cast<uint32_t>(state_bytes_.size()), options_, now);
 }
 
@@ -56,6 +62,8 @@ void Relocation::end(Time now) {
   left_.clear();
   numbers_ = 0;
   open_since_.reset();
+  lost_at_.reset();
+  scope_.reset();
   hold_ = PlacementHold::kNone;
 }
 
@@ -86,7 +94,12 @@ void Relocation::learn_bytes(const PeerFacts& peer) {
     bytes = kStatePerAverage * static_cast<double>(peer.average_bytes);
 }
 
-PlacementView Relocation::view(Time now) const {
+bool Relocation::is_here(const PeerFacts& peer, const Known& known, Time now) const {
+  return known.load && now - known.load->at <= options_.here_within && peer.reachable &&
+         !peer.commit_pending && !peer.silent_at;
+}
+
+PlacementView Relocation::view(Time now, bool surely) const {
   PlacementView seen;
   seen.state_bytes = state_bytes_;
   for (const auto& [id, peer] : roster_.peers()) {
@@ -96,21 +109,28 @@ PlacementView Relocation::view(Time now) const {
     one.bytes_per_s = peer.link.down;
     const auto known = known_.find(one.id);
     const bool may_move = known != known_.end() && known->second.may_move;
-    one.standing = peer.leaves     ? Standing::kLeaves
-                   : !peer.serving ? Standing::kLearns
-                   : may_move      ? Standing::kMovable
-                                   : Standing::kStays;
+    const bool here = known != known_.end() && is_here(peer, known->second, now);
+    one.standing = peer.leaves                          ? Standing::kLeaves
+                   : !peer.serving || (surely && !here) ? Standing::kLearns
+                   : may_move                           ? Standing::kMovable
+                                                        : Standing::kStays;
     if (known != known_.end()) one.report = known->second.load;
     seen.peers.push_back(std::move(one));
   }
-  for (const auto& [place, one] : waiting_)
-    if (now - one.at <= options_.max_age) seen.newcomers.push_back({place, one.bytes_per_s});
+  const auto told = std::count_if(movers_.begin(), movers_.end(), [this](const auto& mover) {
+    const Mover& one = mover.second;
+    return !one.order.from && !one.arrived && placement_->moves(one.order.peer);
+  });
+  for (const auto& [node, one] : waiting_) {
+    if (static_cast<size_t>(told) + seen.newcomers.size() >= kMostNewcomers) break;
+    if (!placement_->moves(one.place)) seen.newcomers.push_back({one.place, one.bytes_per_s});
+  }
   return seen;
 }
 
 std::string Relocation::name_of(const PeerId& place) const {
   if (const auto known = known_.find(place); known != known_.end()) return known->second.node_name;
-  const auto waits = waiting_.find(place);
+  const auto waits = waiting_.find(place.node);
   return waits == waiting_.end() ? place.brief() : waits->second.node_name;
 }
 
@@ -158,12 +178,18 @@ void Relocation::drop_lapsed(Time now) {
   }
 }
 
-bool Relocation::moves(Time now) const {
-  return options_.moves && open_since_ && now - *open_since_ >= std::min(options_.period, kSettle);
+std::optional<Scope> Relocation::scope(Time now) const {
+  if (!open_since_ && now - quiet_since_ < options_.start_grace) return std::nullopt;
+  if (!open_since_) return Scope::kToBegin;
+  const Time settle = std::min(options_.period, kSettle);
+  if (!options_.moves || now - *open_since_ < settle) return Scope::kNewcomers;
+  return lost_at_ && now - *lost_at_ < settle ? Scope::kUrgent : Scope::kAll;
 }
 
 PlacementDecision Relocation::decide(Time now, Scope scope) {
   drop_lapsed(now);  // before they are missed where they were
+  for (auto it = waiting_.begin(); it != waiting_.end();)
+    it = now - it->second.at > options_.max_age ? waiting_.erase(it) : std::next(it);
   const PlacementView seen = view(now);
   PlacementDecision decision = placement_->decide(seen, now, scope);
   for (const PlacementOrder& order : decision.orders) keep(order, now);
@@ -179,14 +205,14 @@ PlacementDecision Relocation::decide(Time now, Scope scope) {
 
 void Relocation::look(bool open, Time now) {
   if (!placement_) return;
-  if (!open) open_since_.reset();
+  if (!open && std::exchange(open_since_, std::nullopt)) quiet_since_ = now;
   if (open && !open_since_) open_since_ = now;
-  const bool may = moves(now);
+  const auto may = scope(now);
   bool due = std::exchange(peers_, roster_.peers().size()) != roster_.peers().size();
-  due |= std::exchange(moved_, may) != may;
+  due |= std::exchange(scope_, may) != may;
   due |= std::exchange(changed_, false);
-  due |= now >= placement_->next();
-  if (due) decide(now, may ? Scope::kAll : Scope::kNewcomers);
+  due |= now >= placement_->next() && may != Scope::kUrgent;
+  if (due && may) decide(now, *may);
 }
 
 Result<PlacementOrder> Relocation::send(const std::string& peer, Stage to, Time now) {
@@ -215,17 +241,22 @@ Result<PlacementDecision> Relocation::rebalance(Time now) {
 
 // -- peers
 
+bool Relocation::shows(const WorkReport& work, uint64_t number) const {
+  return work.moves_by == number && work.moves_term == term_;
+}
+
 Relocation::Told Relocation::registered(const PeerId& id, const WorkReport& work, Time now) {
   const PeerFacts* peer = roster_.find(id);
   if (!placement_ || peer == nullptr) return {};
   const PeerId place = place_of(id);
   const auto [known, is_new] = known_.try_emplace(place);
   changed_ |= is_new;
+  if (is_new) quiet_since_ = now;
   known->second.node_name = peer->node_name;
   known->second.may_move = work.may_move;
   hear(known->second, peer->stage, work, now);
   learn_bytes(*peer);
-  waiting_.erase(place);
+  waiting_.erase(place.node);
   const auto found = mover_of(place);
   if (found == movers_.end()) return {};
   Mover& mover = found->second;
@@ -233,8 +264,8 @@ Relocation::Told Relocation::registered(const PeerId& id, const WorkReport& work
   if (peer->stage == order.to) {
     mover.arrived = true;
     if (!peer->serving) return {};
-    notes_.push_back(
-        MoveDone{mover.node_name, order.to, now - mover.since, state_bytes_[order.to.value()]});
+    const auto bytes = static_cast<uint64_t>(std::min(state_bytes_[order.to.value()], 1e18));
+    notes_.push_back(MoveDone{mover.node_name, order.to, now - mover.since, bytes});
     movers_.erase(found);
     return {};
   }
@@ -242,23 +273,31 @@ Relocation::Told Relocation::registered(const PeerId& id, const WorkReport& work
     give_up(found, "it serves stage " + std::to_string(peer->stage.value()), now);
     return {};
   }
-  const bool shown = work.moves_by == found->first && work.moves_term == term_;
+  if (peer->learns()) {
+    give_up(found, "it has lost its state", now);
+    return {};
+  }
+  const bool shown = shows(work, found->first);
+  if (!shown) mover.asked_in.reset();
   return {found->first, order.to, shown};
 }
 
 Relocation::Told Relocation::wants_stage(const PeerId& id, const std::string& node_name,
                                          double bytes_per_s, Time now) {
-  if (!placement_) return {};
+  const auto role = RoleName::parse(id.actor);
+  if (!placement_ || !role || role->role != Role::kStage) return {};
   const PeerId place = place_of(id);
+  const auto waits = waiting_.find(place.node);
+  if (waits != waiting_.end() && waits->second.place != place) return {};  // until that is too old
   known_.erase(place);
-  waiting_[place] = {node_name, bytes_per_s, now};
+  waiting_[place.node] = {place, node_name, bytes_per_s, now};
   auto found = mover_of(place);
   if (found != movers_.end() && (found->second.order.from || found->second.arrived)) {
     give_up(found, "it serves no stage any more", now);
     found = movers_.end();
   }
-  if (found == movers_.end()) {
-    decide(now, Scope::kNewcomers);
+  if (const auto may = scope(now); may && found == movers_.end()) {
+    decide(now, *may);
     found = mover_of(place);
   }
   if (found == movers_.end()) return {};
@@ -270,16 +309,24 @@ uint64_t Relocation::left_by(const PeerId& id) const {
   return found == left_.end() ? 0 : found->second;
 }
 
+void Relocation::comes_back(const PeerId& id, const WorkReport& work, Time now) {
+  const uint64_t number = left_by(id);
+  if (number == 0 || shows(work, number)) return;
+  left_.erase(id);
+  if (const auto found = movers_.find(number); found != movers_.end())
+    give_up(found, "it did not hear that it might leave", now);
+}
+
 void Relocation::leaves(const PeerId& id, Time now) {
   const PeerId place = place_of(id);
-  waiting_.erase(place);
+  waiting_.erase(place.node);
   if (const auto found = mover_of(place); found != movers_.end())
     give_up(found, "its node was told to leave", now);
 }
 
 void Relocation::lost(const NodeId& node, Time now) {
-  forget(known_, node);
-  forget(waiting_, node);
+  if (forget(known_, node)) lost_at_ = now;
+  waiting_.erase(node);
   forget(left_, node);
   for (auto it = movers_.begin(); it != movers_.end();) {
     const auto mover = it++;
@@ -304,14 +351,17 @@ LeaveAnswer Relocation::may_leave(const PeerId& id, uint64_t number, Term term,
     mover.asked_in = frame.open.stages[peer->stage.value()].round;
   const Departure then = departure(schedule, id, *peer, mover.asked_in);
   if (then == Departure::kGathers) return {Kind::kLater, "the swarm gathers"};
+  if (then == Departure::kServesNot) return {Kind::kLater, "it does not serve at present"};
   const bool over = then == Departure::kOver;
   if (over || !placement_->may_leave(mover.order.peer, view(now), now)) {
     const std::string why = over ? "training is over" : "its stage would have too few peers";
     give_up(found, why, now);
     return {Kind::kNo, why};
   }
-  peer->departs = then == Departure::kHasPart;
-  if (peer->departs) return {Kind::kLater, "it has a part in what is under way"};
+  const bool has_part = then == Departure::kHasPart;
+  peer->departs = has_part || !placement_->may_leave(mover.order.peer, view(now, true), now);
+  if (has_part) return {Kind::kLater, "it has a part in what is under way"};
+  if (peer->departs) return {Kind::kLater, "others of its stage may be gone"};
   mover.left = true;
   left_[id] = number;
   return {Kind::kYes, {}};

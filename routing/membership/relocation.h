@@ -36,7 +36,7 @@ struct MoveDone {
   std::string peer;
   Stage to;
   Time took{};
-  double bytes = 0;  ///< Of the stage's state, as far as known.
+  uint64_t bytes = 0;  ///< Of the stage's state, as far as known.
 };
 struct MoveGivenUp {
   std::string peer;
@@ -83,6 +83,8 @@ class Relocation {
   Told wants_stage(const PeerId& id, const std::string& node_name, double bytes_per_s, Time now);
   /// The order by which it has left its stage; 0: none. It is no peer any more, whatever it says.
   uint64_t left_by(const PeerId& id) const;
+  /// It registers. Who does not show the order by which it left never heard that it might: it is a peer as any.
+  void comes_back(const PeerId& id, const WorkReport& work, Time now);
   /// It was told to leave the swarm.
   void leaves(const PeerId& id, Time now);
   void lost(const NodeId& node, Time now);
@@ -111,6 +113,7 @@ class Relocation {
     bool may_move = false;
   };
   struct Waiting {
+    PeerId place;
     std::string node_name;
     double bytes_per_s = 0;
     Time at{};
@@ -124,8 +127,12 @@ class Relocation {
   };
   using Movers = std::map<uint64_t, Mover>;
 
-  bool moves(Time now) const;
-  PlacementView view(Time now) const;
+  /// What may be decided; nothing: who could still come decides more.
+  std::optional<Placement::Scope> scope(Time now) const;
+  bool shows(const WorkReport& work, uint64_t number) const;
+  /// With `surely`, only who is there without a doubt serves.
+  PlacementView view(Time now, bool surely = false) const;
+  bool is_here(const PeerFacts& peer, const Known& known, Time now) const;
   PlacementDecision decide(Time now, Placement::Scope scope);
   void keep(const PlacementOrder& order, Time now);
   void drop_lapsed(Time now);
@@ -141,15 +148,16 @@ class Relocation {
   Term term_;
   std::optional<Placement> placement_;
   std::map<PeerId, Known> known_;
-  std::map<PeerId, Waiting> waiting_;
-  Movers movers_;         ///< By number.
-  uint64_t numbers_ = 0;  ///< Given in this term.
+  std::map<NodeId, Waiting> waiting_;  ///< One of a node.
+  Movers movers_;                      ///< By number.
+  uint64_t numbers_ = 0;               ///< Given in this term.
   std::map<PeerId, uint64_t> left_;
   std::vector<double> state_bytes_;  ///< By stage; 0: not known.
-  std::optional<Time> open_since_;
-  size_t peers_ = 0;      ///< At the last look, as is
-  bool moved_ = false;    ///< whether peers might be moved.
-  bool changed_ = false;  ///< Somebody came since.
+  std::optional<Time> open_since_, lost_at_;
+  Time quiet_since_{};                     ///< No peer came since, nor has a gathering begun.
+  size_t peers_ = 0;                       ///< At the last look, as is
+  std::optional<Placement::Scope> scope_;  ///< what might be decided.
+  bool changed_ = false;                   ///< Somebody came since.
   PlacementHold hold_ = PlacementHold::kNone;
   std::vector<MoveNote> notes_;
 };

@@ -209,6 +209,15 @@ BOOST_AUTO_TEST_CASE(a_peer_moves_and_serves_its_new_stage) {
   BOOST_TEST(events->count("move_given_up") == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(who_never_heard_that_it_might_leave_is_a_peer_again) {
+  const std::string name = mover();
+  BOOST_TEST(tell(name).verdict() == Reply::VERDICT_SERVE);
+  BOOST_TEST(may_leave(name).yes());
+  peers[name].moves_by = 0;
+  BOOST_TEST(tell(name).verdict() != Reply::VERDICT_WAIT);
+  BOOST_TEST(events->count("move_given_up") == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(who_holds_slots_of_the_open_step_asks_again_later) {
   const std::string name = mover();
   hold_a_slot(name);

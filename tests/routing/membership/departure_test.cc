@@ -17,13 +17,16 @@ Departure when(ScheduleWorld<Schedule>& world, uint32_t n, std::optional<Round> 
   return departure(world.schedule, peer(n), world.facts(n), asked_in);
 }
 
-/// Everybody who was asked has averaged.
-Orders answer_all(ScheduleWorld<AsyncSchedule>& world, const Orders& orders) {
+/// Everybody who was asked has averaged, but for `fails`.
+Orders answer_all(ScheduleWorld<AsyncSchedule>& world, const Orders& orders, uint32_t fails = 0) {
   Orders all;
   for (const auto& end : all_of<orders::EndPeriod>(orders))
-    for (const PeerId& id : end.members)
+    for (const PeerId& id : end.members) {
+      Result<PeriodAnswer> answer = PeriodAnswer{5, 1, 0, {}};
+      if (id == peer(fails)) answer = Error{ErrorCode::kPeerTimeout, "a test"};
       world.append(all, world.schedule.period_answered({end.stage, end.round, end.period, id},
-                                                       PeriodAnswer{5, 1, 0, {}}, world.now));
+                                                       answer, world.now));
+    }
   return all;
 }
 
@@ -65,11 +68,25 @@ BOOST_AUTO_TEST_CASE(asynchronously_a_mover_leaves_after_a_round_that_began_when
   BOOST_TEST((when(world, 2, asked_in) == Departure::kMay));
 }
 
-BOOST_AUTO_TEST_CASE(who_does_not_serve_has_no_part_but_in_an_update_under_way) {
+BOOST_AUTO_TEST_CASE(asynchronously_a_round_counts_that_another_one_has_who_serves) {
+  ScheduleWorld<AsyncSchedule> world;
+  world.open(0);
+  const auto first = world.carry_all();
+  const Round asked_in = world.schedule.frame().open.stages[0].round;
+  answer_all(world, first);
+  answer_all(world, world.carry_all(), /*fails=*/1);
+  BOOST_TEST((when(world, 2, asked_in) == Departure::kHasPart));
+  answer_all(world, world.carry_all());
+  BOOST_TEST((when(world, 2, asked_in) == Departure::kMay));
+  world.facts(1).serving = false;
+  BOOST_TEST((when(world, 2, asked_in) == Departure::kHasPart));
+}
+
+BOOST_AUTO_TEST_CASE(who_does_not_serve_is_to_take_another_state_first) {
   ScheduleWorld<DelayedSchedule> world;
   world.open(0);
   world.facts(2).serving = false;
-  BOOST_TEST((when(world, 2) == Departure::kMay));
+  BOOST_TEST((when(world, 2) == Departure::kServesNot));
   world.facts(2).commit_pending = true;
   BOOST_TEST((when(world, 2) == Departure::kHasPart));
 }

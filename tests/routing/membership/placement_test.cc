@@ -309,4 +309,54 @@ BOOST_AUTO_TEST_CASE(who_refused_rests_and_what_takes_too_long_is_given_up) {
   BOOST_TEST(placement.decide(world.view, 5 * kPeriod).orders.size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(a_stage_keeps_what_a_run_needs_to_begin) {
+  World world({3, 3, 3, 3});
+  for (size_t i = 3; i < 6; ++i) world.speeds[i] = 0.4;
+  PlacementOptions options;
+  BOOST_TEST(!after_a_period(world, options).orders.empty());
+  options.min_peers_per_stage = 3;
+  BOOST_TEST(after_a_period(world, options).orders.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_death_lowers_no_floor_for_two_periods) {
+  World world({2, 2, 2, 2});
+  world.speeds[0] = world.speeds[1] = 0.2;
+  Placement placement(4, {}, Time(0));
+  world.tell(kPeriod);
+  placement.decide(world.view, kPeriod);
+  world.view.peers.pop_back();  // of stage 3
+  world.speeds.pop_back();
+  const auto orders = [&](int period) {
+    world.tell(period * kPeriod);
+    return placement.decide(world.view, period * kPeriod).orders.size();
+  };
+  BOOST_TEST(orders(2) == 0u);
+  BOOST_TEST(orders(3) == 0u);
+  BOOST_TEST(orders(4) > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_stage_is_filled_though_peers_were_more) {
+  World world({2, 2, 2, 2});
+  Placement placement(4, {}, Time(0));
+  world.tell(kPeriod);
+  placement.decide(world.view, kPeriod);
+  world.view.peers.resize(6);
+  world.speeds.resize(6);
+  const auto decision =
+      placement.decide(world.view, kPeriod + seconds(1), Placement::Scope::kUrgent);
+  BOOST_REQUIRE(decision.orders.size() == 1u);
+  BOOST_TEST((decision.orders[0].to == Stage(3)));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_urgent_is_a_stage_that_nobody_serves) {
+  World world({4, 1});
+  Placement placement(2, {}, Time(0));
+  const auto urgent = [&] {
+    return placement.decide(world.view, Time(0), Placement::Scope::kUrgent).orders.size();
+  };
+  BOOST_TEST(urgent() == 0u);
+  world.view.peers.back().standing = Standing::kLearns;
+  BOOST_TEST(urgent() == 1u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

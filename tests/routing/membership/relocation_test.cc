@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 
+#include "routing/steps/async_schedule.h"
 #include "routing/steps/sync_schedule.h"
 #include "tests/routing/steps/schedule_world.h"
 
@@ -316,6 +317,151 @@ BOOST_AUTO_TEST_CASE(registrations_that_come_often_are_taken_together) {
   const auto orders = world.noted<MoveOrdered>();
   BOOST_REQUIRE(orders.size() == 1u);
   BOOST_TEST(orders[0].order.to_load == 1, boost::test_tools::tolerance(0.1));
+}
+
+BOOST_AUTO_TEST_CASE(while_the_swarm_gathers_newcomers_wait_for_those_that_may_still_come) {
+  PlacementOptions options;
+  options.start_grace = 1s;
+  World world(options);
+  for (uint32_t n : {1u, 2u}) world.lose(n);
+  world.schedule.close();
+  const auto told = [&](uint32_t n) {
+    return world.relocation.wants_stage(peer(n, "stage.0"), "n", 1e6, world.now).number;
+  };
+  world.relocation.look(false, world.now);
+  world.now += 900ms;
+  world.comes(8, 1);  // and there may be more
+  world.now += 900ms;
+  BOOST_TEST(told(9) == 0u);
+  world.now += 100ms;
+  BOOST_TEST(told(9) == 1u);
+  BOOST_TEST(told(10) == 0u);  // somebody is on its way to every stage
+}
+
+BOOST_AUTO_TEST_CASE(while_the_swarm_gathers_stages_get_what_a_run_needs_to_begin) {
+  PlacementOptions options;
+  options.min_peers_per_stage = 2;
+  options.min_peers = 5;
+  Roster nobody(2);
+  Relocation relocation(2, false, options, nobody);
+  relocation.begin(kTerm, 0s);
+  std::vector<uint32_t> sizes(2, 0);
+  for (uint32_t n = 1; n <= 6; ++n) {
+    const auto told = relocation.wants_stage(peer(n, "stage.0"), "n", 1e6, 0s);
+    BOOST_TEST((told.number != 0) == (n <= 5));
+    if (told.number != 0) ++sizes[told.to.value()];
+  }
+  BOOST_TEST(std::min(sizes[0], sizes[1]) == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(newcomers_are_one_of_a_node_and_some_at_a_time) {
+  World world;
+  const auto told = [&](const PeerId& id) {
+    return world.relocation.wants_stage(id, "n", 1e6, world.now).number;
+  };
+  BOOST_TEST(told(peer(20, "trainer")) == 0u);
+  BOOST_TEST(told(peer(20, "stage.0")) != 0u);
+  BOOST_TEST(told(peer(20, "stage.1")) == 0u);
+  for (uint32_t n = 21; n < 36; ++n) BOOST_TEST(told(peer(n, "stage.0")) != 0u);
+  BOOST_TEST(told(peer(36, "stage.0")) == 0u);
+  world.relocation.lost(node(20), world.now);
+  BOOST_TEST(told(peer(36, "stage.0")) != 0u);
+}
+
+BOOST_AUTO_TEST_CASE(who_said_nothing_of_the_order_by_which_it_left_is_a_peer_again) {
+  World world;
+  world.period();
+  world.leave(3);
+  world.relocation.comes_back(peer(3), {0, 0, 0, true, 1, kTerm}, world.now);
+  BOOST_TEST(world.relocation.left_by(peer(3)) == 1u);
+  world.relocation.comes_back(peer(3), {}, world.now);
+  BOOST_TEST(world.relocation.left_by(peer(3)) == 0u);
+  BOOST_TEST(world.noted<MoveGivenUp>().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(who_takes_another_state_does_not_leave) {
+  World world;
+  world.period();
+  world.facts(3).serving = false;
+  BOOST_TEST((world.ask(3).kind == Kind::kLater));
+  BOOST_TEST(world.tell(3, 1).number == 1u);
+  world.facts(3).state_bytes = 10;  // it learns
+  BOOST_TEST(world.tell(3, 1).number == 0u);
+  BOOST_TEST(world.noted<MoveGivenUp>().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_leaves_for_those_that_may_be_gone) {
+  World world;
+  world.period();
+  for (uint32_t n : {4u, 5u}) world.facts(n).commit_pending = true;
+  BOOST_TEST((world.ask(3).kind == Kind::kLater));
+  world.facts(5).commit_pending = false;
+  BOOST_TEST((world.ask(3).kind == Kind::kYes));
+  World silent;
+  silent.period();
+  silent.now += 4s;
+  BOOST_TEST((silent.ask(3).kind == Kind::kLater));
+  for (uint32_t n : {5u, 6u}) silent.tell(n);
+  BOOST_TEST((silent.ask(3).kind == Kind::kYes));
+}
+
+BOOST_AUTO_TEST_CASE(after_a_loss_those_that_may_come_back_are_waited_for) {
+  World world;
+  world.now += 59s;
+  for (uint32_t n = 1; n <= 6; ++n) world.tell(n);
+  world.lose(2);
+  world.relocation.lost(node(2), world.now);
+  for (int second = 0; second < 9; ++second) world.relocation.look(true, world.now += 1s);
+  BOOST_TEST(world.noted<MoveOrdered>().empty());
+  world.relocation.look(true, world.now += 1s);
+  const auto orders = world.noted<MoveOrdered>();
+  BOOST_REQUIRE(!orders.empty());
+  BOOST_TEST((orders[0].order.why == PlacementOrder::Why::kFloor));
+}
+
+BOOST_AUTO_TEST_CASE(a_stage_that_nobody_serves_waits_for_nobody) {
+  World world;
+  world.now += 30s;
+  for (uint32_t n = 1; n <= 6; ++n) world.tell(n);
+  world.relocation.look(true, world.now);
+  for (uint32_t n : {1u, 2u}) {
+    world.roster.remove(peer(n));
+    world.relocation.lost(node(n), world.now);
+  }
+  world.relocation.look(true, world.now += 1s);
+  BOOST_TEST(world.noted<MoveOrdered>().size() >= 1u);
+}
+
+// It may have trained since: the round that it waited for has not all of that.
+BOOST_AUTO_TEST_CASE(asynchronously_who_did_not_show_its_order_waits_for_another_round) {
+  ScheduleWorld<AsyncSchedule> world;
+  for (uint32_t n : {5u, 6u}) world.add(n);
+  Relocation relocation(2, true, {}, world.roster);
+  relocation.begin(kTerm, world.now);
+  world.open(0);
+  relocation.look(true, world.now);
+  const auto tell = [&](uint32_t n, uint64_t moves_by = 0) {
+    relocation.registered(peer(n), {1, 0, 1, true, moves_by, kTerm}, world.now);
+  };
+  for (uint32_t n = 1; n <= 6; ++n) tell(n);
+  BOOST_REQUIRE(relocation.send("n3", Stage(0), world.now).ok());
+  const auto ask = [&] {
+    return relocation.may_leave(peer(3), 1, kTerm, world.schedule, world.now).kind;
+  };
+  const auto round = [&] {
+    for (const auto& end : all_of<orders::EndPeriod>(world.carry_all()))
+      for (const PeerId& id : end.members)
+        world.schedule.period_answered({end.stage, end.round, end.period, id},
+                                       PeriodAnswer{5, 1, 0, {}}, world.now);
+  };
+  tell(3, 1);
+  BOOST_TEST((ask() == Kind::kLater));
+  round();
+  tell(3);  // it served on
+  tell(3, 1);
+  BOOST_TEST((ask() == Kind::kLater));
+  round();
+  BOOST_TEST((ask() == Kind::kYes));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
