@@ -265,7 +265,8 @@ BOOST_AUTO_TEST_CASE(an_operator_moves_a_peer) {
 
 BOOST_AUTO_TEST_CASE(a_newcomer_is_told_where_it_is_needed_most) {
   peers["f"] = {add_node("f"), 0};
-  BOOST_TEST(tell("f", /*wants_stage=*/true).verdict() == Reply::VERDICT_MOVE);
+  const auto told = [this] { return tell("f", /*wants_stage=*/true).verdict(); };
+  BOOST_TEST(system.advance_until([&] { return told() == Reply::VERDICT_MOVE; }, 5s, 100ms));
   BOOST_TEST(peers["f"].told.move_to() == 0u);
   BOOST_TEST(events->count("peer_moves") == 1u);
 }
