@@ -155,8 +155,7 @@ Result<proto::DhtFindReply> DhtNode::find(const Mail& mail) {
   if (!key.ok()) return Error{ErrorCode::kInvalidArgument, "dht_find: key: " + key.error().detail};
   auto sender = parse_contact(request.sender());
   if (auto own = speaks_for(mail, sender); !own) return own.error();
-  const uint64_t reads = request.contacts_only() ? 0 : records_.bytes(*key);
-  if (auto may = charge(askers_, mail, reads, now_s()); !may) return may.error();
+  if (auto may = charge(askers_, mail, 0, now_s()); !may) return may.error();
   proto::DhtFindReply reply;
   if (!request.records_only()) add_nearest(reply, *key, sender.ok() ? sender->id : NodeId());
   if (sender.ok()) heard_from(*sender);
@@ -166,6 +165,8 @@ Result<proto::DhtFindReply> DhtNode::find(const Mail& mail) {
   if (sender.ok())
     records = routing::sample_for(sender->id, std::move(records), request.max_records());
   for (auto& record : fitting(records, now)) *reply.add_records() = std::move(record);
+  // What is sent, not what others have filled the key with: who reads little has to be able to.
+  (void)charge(askers_, mail, reply.ByteSizeLong(), now);
   return reply;
 }
 
