@@ -165,8 +165,7 @@ Result<proto::DhtFindReply> DhtNode::find(const Mail& mail) {
   if (sender.ok())
     records = routing::sample_for(sender->id, std::move(records), request.max_records());
   for (auto& record : fitting(records, now)) *reply.add_records() = std::move(record);
-  // What is sent, not what others have filled the key with: who reads little has to be able to.
-  (void)charge(askers_, mail, reply.ByteSizeLong(), now);
+  (void)charge(askers_, mail, reply.ByteSizeLong(), now);  // not what others filled the key with
   return reply;
 }
 
