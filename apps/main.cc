@@ -6,7 +6,7 @@
 int main(int argc, char** argv) {
   // Links fill and free buffers of up to a megabyte all the time. By default each goes back to the
   // system at once and is faulted in anew, a third of the time of a large transfer (`swarm bench
-  // transport`). In `swarm-compute` LibTorch's own blocks raise these limits by themselves.
+  // transport`). `swarm-compute` has limits of its own.
   ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
   ::mallopt(M_TRIM_THRESHOLD, 8 << 20);
   return swarm::apps::run_program({argv, /*compute=*/nullptr}, argc);

@@ -1,4 +1,5 @@
 // `swarm-compute`: all commands of `swarm`, and LibTorch for those that compute.
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -29,11 +30,20 @@ actors::NodeDeps node_deps() {
   return deps;
 }
 
+/// A pass frees as much as it takes, hundreds of megabytes of activations, and glibc gave them back
+/// to the system each time: 8,600 faults a second for a small model, a twelfth of its peer's time.
+/// Up to 256 MiB of free memory stay with the process; 32 MiB is the most that glibc's heaps take.
+void keep_freed_memory() {
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
+}
+
 }  // namespace
 }  // namespace swarm::apps
 
 int main(int argc, char** argv) {
   using namespace swarm::apps;
+  keep_freed_memory();
   const Compute compute{sample,
                         verify,
                         bench_overhead,
