@@ -17,7 +17,6 @@
 #include "actors/net/requests.h"
 #include "common/backoff.h"
 #include "common/names.h"
-#include "routing/dht/record_sample.h"
 #include "routing/dht/record_store.h"
 #include "routing/dht/replica_map.h"
 #include "routing/dht/routing_table.h"
@@ -161,9 +160,8 @@ Result<proto::DhtFindReply> DhtNode::find(const Mail& mail) {
   if (sender.ok()) heard_from(*sender);
   if (request.contacts_only()) return reply;
   const double now = now_s();
-  auto records = records_.find(*key, now);
-  if (sender.ok())
-    records = routing::sample_for(sender->id, std::move(records), request.max_records());
+  const NodeId reader = sender.ok() ? sender->id : NodeId();
+  const auto records = reads_->chosen(reader, records_.find(*key, now), request.max_records());
   for (auto& record : fitting(records, now)) *reply.add_records() = std::move(record);
   (void)charge(askers_, mail, reply.ByteSizeLong(), now);  // not what others filled the key with
   return reply;
@@ -286,7 +284,7 @@ Mail DhtNode::store_mail(const DhtKey& key, const std::vector<StoredRecord>& rec
   proto::DhtStore store;
   *store.mutable_sender() = to_proto(Contact{deps_.self, deps_.endpoint});
   store.set_key(key.raw());
-  for (auto& record : fitting(records, now_s(), kMaxRecordsPerStore))
+  for (auto& record : fitting(reads_->chosen(deps_.self, records, kMaxRecordsPerStore), now_s()))
     *store.add_records() = std::move(record);
   return make_mail(std::move(store), {}, deps_.options.request_timeout);
 }

@@ -38,8 +38,15 @@ const routing::Replicas* DhtReads::sources(const DhtKey& key) const {
   return sources_.find(key, now_s(), max_age.count());
 }
 
+std::vector<routing::StoredRecord> DhtReads::chosen(const NodeId& reader,
+                                                    std::vector<routing::StoredRecord> records,
+                                                    size_t most) const {
+  const std::chrono::duration<double> silent = deps_.options.silent_after();
+  return routing::sample_for(reader, std::move(records), most, now_s() - silent.count());
+}
+
 void DhtReads::add_own(FoundRecords& into, const DhtKey& key, uint32_t most) const {
-  for (auto& record : routing::sample_for(deps_.self, own_.find(key, now_s()), most))
+  for (auto& record : chosen(deps_.self, own_.find(key, now_s()), most))
     merge(into, std::move(record));
 }
 

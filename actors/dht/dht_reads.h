@@ -36,6 +36,11 @@ class DhtReads {
   /// ones every time as long as they live (routing/dht/record_sample.h).
   void some(const routing::DhtKey& key, uint32_t most, Done done);
 
+  /// Which of `records` that are kept here `reader` gets, if so many at most: routing/dht/record_sample.h.
+  std::vector<routing::StoredRecord> chosen(const NodeId& reader,
+                                            std::vector<routing::StoredRecord> records,
+                                            size_t most) const;
+
   /// Ends all that do not look anything up: those end with the lookups.
   void abort_all();
 

@@ -1,7 +1,9 @@
 #include "routing/dht/record_sample.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "common/mix.h"
@@ -9,17 +11,25 @@
 namespace swarm::routing {
 
 std::vector<StoredRecord> sample_for(const NodeId& reader, std::vector<StoredRecord> records,
-                                     size_t most) {
+                                     size_t most, double since_s) {
   if (most == 0 || records.size() <= most) return records;
   const std::string_view bytes(reinterpret_cast<const char*>(reader.bytes.data()),
                                reader.bytes.size());
   const uint64_t start = fnv1a(bytes);
-  std::vector<std::pair<uint64_t, size_t>> drawn;
-  for (size_t i = 0; i < records.size(); ++i)
-    drawn.emplace_back(mix(fnv1a(records[i].subkey, start)), i);
-  std::nth_element(drawn.begin(), drawn.begin() + static_cast<std::ptrdiff_t>(most), drawn.end());
+  std::vector<std::tuple<bool, uint64_t, size_t>> places;  // of the rest, drawn, which record
+  std::map<NodeId, size_t> own_of;                         // by giver: the first drawn
+  for (size_t i = 0; i < records.size(); ++i) {
+    const uint64_t drawn = mix(fnv1a(records[i].subkey, start));
+    places.emplace_back(true, drawn, i);
+    if (!records[i].first_hand || records[i].given_s < since_s) continue;
+    const auto [own, fresh] = own_of.emplace(records[i].giver, i);
+    if (!fresh && drawn < std::get<1>(places[own->second])) own->second = i;
+  }
+  for (const auto& [giver, i] : own_of) std::get<0>(places[i]) = false;
+  std::nth_element(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(most),
+                   places.end());
   std::vector<StoredRecord> chosen;
-  for (size_t i = 0; i < most; ++i) chosen.push_back(std::move(records[drawn[i].second]));
+  for (size_t i = 0; i < most; ++i) chosen.push_back(std::move(records[std::get<2>(places[i])]));
   return chosen;
 }
 

@@ -37,6 +37,7 @@ bool RecordStore::store(const DhtKey& key, const StoredRecord& record, double no
   if (record.subkey.size() > options_.max_subkey_bytes) return false;
   if (!(record.expires_s > now_s)) return false;
   StoredRecord kept = record;
+  kept.given_s = now_s;
   kept.expires_s = std::min(record.expires_s, now_s + options_.max_ttl_s);
   std::optional<StoredRecord> before;
   if (const auto group = groups_.find(key); group != groups_.end())
@@ -62,12 +63,12 @@ bool RecordStore::store(const DhtKey& key, const StoredRecord& record, double no
 void RecordStore::add(const DhtKey& key, StoredRecord record) {
   ++count_;
   bytes_ += bytes_of(record);
-  Giver& giver = givers_[record.giver];
+  Giver& giver = givers_[source_of(record)];
   giver.bytes += bytes_of(record);
   ++giver.keys[key];
   Group& group = groups_[key];
   group.bytes += said_bytes(record);
-  group.given[record.giver] += said_bytes(record);
+  group.given[source_of(record)] += said_bytes(record);
   std::string subkey = record.subkey;
   group.records.emplace(std::move(subkey), std::move(record));
 }
@@ -80,12 +81,12 @@ void RecordStore::remove(const DhtKey& key, const std::string& subkey) {
   group.records.erase(found);
   --count_;
   bytes_ -= bytes_of(record);
-  const auto giver = givers_.find(record.giver);
+  const auto giver = givers_.find(source_of(record));
   giver->second.bytes -= bytes_of(record);
   take_off(giver->second.keys, key, size_t{1});
   if (giver->second.keys.empty()) givers_.erase(giver);
   group.bytes -= said_bytes(record);
-  take_off(group.given, record.giver, said_bytes(record));
+  take_off(group.given, source_of(record), said_bytes(record));
   if (group.records.empty()) groups_.erase(in);
 }
 
@@ -104,14 +105,14 @@ bool RecordStore::make_room_in(const DhtKey& key, const StoredRecord& record) {
   const uint64_t more = said_bytes(record);
   while (bytes(key) + more > options_.max_key_bytes) {
     const auto& given = groups_.at(key).given;
-    const auto own = given.find(record.giver);
+    const auto own = given.find(source_of(record));
     const uint64_t after = (own == given.end() ? 0 : own->second) + more;
     if (after * given.size() > options_.max_key_bytes) return false;  // more than a fair part
     const auto most =
         std::max_element(given.begin(), given.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
     if (most->second <= after) return false;
-    remove_one(key, NodeId(most->first));
+    remove_one(key, Source(most->first));
   }
   return true;
 }
@@ -119,23 +120,23 @@ bool RecordStore::make_room_in(const DhtKey& key, const StoredRecord& record) {
 bool RecordStore::make_room_in_all(const StoredRecord& record) {
   const uint64_t more = bytes_of(record);
   while (count_ >= options_.max_records || bytes_ + more > options_.max_bytes) {
-    const auto own = givers_.find(record.giver);
+    const auto own = givers_.find(source_of(record));
     const uint64_t after = (own == givers_.end() ? 0 : own->second.bytes) + more;
     if (after * givers_.size() > options_.max_bytes) return false;
     const auto most = std::max_element(
         givers_.begin(), givers_.end(),
         [](const auto& a, const auto& b) { return a.second.bytes < b.second.bytes; });
     if (most == givers_.end() || most->second.bytes <= after) return false;
-    remove_one(DhtKey(most->second.keys.begin()->first), NodeId(most->first));
+    remove_one(DhtKey(most->second.keys.begin()->first), Source(most->first));
   }
   return true;
 }
 
-/// Requires that `giver` has one there.
-void RecordStore::remove_one(const DhtKey& key, const NodeId& giver) {
+/// Requires that one is there.
+void RecordStore::remove_one(const DhtKey& key, const Source& source) {
   const Records& records = groups_.at(key).records;
   const auto found = std::find_if(records.begin(), records.end(),
-                                  [&](const auto& one) { return one.second.giver == giver; });
+                                  [&](const auto& one) { return source_of(one.second) == source; });
   remove(key, std::string(found->first));
 }
 

@@ -1,7 +1,8 @@
 /// The records a DHT node keeps for others, with limits. Pure: time is an argument; one owner.
 ///
 /// A full store, or a key that is full, is shared by those who give records: who has less there than the one
-/// who has most takes a place of that one's. So whoever gives much keeps nobody out who gives little.
+/// who has most takes a place of that one's. So whoever gives much keeps nobody out who gives little. What a
+/// node gives of itself and what it passes on count apart: no junk that it was left costs it its own place.
 #pragma once
 
 #include <functional>
@@ -22,7 +23,8 @@ struct StoredRecord {
   double expires_s = 0;
   /// It came from the node that it is of, not from one that passes on what it holds.
   bool first_hand = false;
-  NodeId giver{};  ///< The node that it came from; zero: this one.
+  NodeId giver{};      ///< The node that it came from; zero: this one.
+  double given_s = 0;  ///< When it came last; store() sets it.
 };
 
 class RecordStore {
@@ -64,26 +66,28 @@ class RecordStore {
 
  private:
   using Records = std::map<std::string, StoredRecord>;
+  using Source = std::pair<NodeId, bool>;  // the giver, and whether these are its own
   struct Group {
     Records records;
     uint64_t bytes = 0;
-    std::map<NodeId, uint64_t> given;  // of these, by whom
+    std::map<Source, uint64_t> given;  // of these, by whom
   };
   struct Giver {
     uint64_t bytes = 0;
     std::map<DhtKey, size_t> keys;  // where its records are, and how many
   };
+  static Source source_of(const StoredRecord& record) { return {record.giver, record.first_hand}; }
   void add(const DhtKey& key, StoredRecord record);
   void remove(const DhtKey& key, const std::string& subkey);
   /// Whether `record` may be added; others may have made room for it.
   bool make_room(const DhtKey& key, const StoredRecord& record, double now_s);
   bool make_room_in(const DhtKey& key, const StoredRecord& record);
   bool make_room_in_all(const StoredRecord& record);
-  void remove_one(const DhtKey& key, const NodeId& giver);
+  void remove_one(const DhtKey& key, const Source& source);
 
   Options options_;
   std::map<DhtKey, Group> groups_;
-  std::map<NodeId, Giver> givers_;
+  std::map<Source, Giver> givers_;
   size_t count_ = 0;
   uint64_t bytes_ = 0;
   double cleared_s_ = -1e300;  // when a full store last looked for the dead

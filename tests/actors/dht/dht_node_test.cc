@@ -418,6 +418,44 @@ BOOST_AUTO_TEST_CASE(many_records_of_strangers_make_no_node_send_without_end) {
   BOOST_TEST(stores <= 3 * 256u);
 }
 
+// Their records live an hour: training stood still until then.
+BOOST_AUTO_TEST_CASE(a_sample_of_a_key_that_strangers_filled_has_the_peers_in_it) {
+  Swarm swarm;
+  swarm.add_many(12);
+  for (size_t i = 0; i < 600; ++i) {
+    proto::DhtStore store;
+    store.set_key(routing::dht_key("run/stage/0").raw());
+    auto& record = *store.add_records();
+    const NodeId from = id_of(1'000 + i % 200);
+    record.set_subkey(i < 200 ? subkey_of(from) : "junk " + std::to_string(i));
+    record.set_version(1);
+    record.set_ttl_ms(3'600'000);
+    Mail mail = make_mail(store);
+    mail.from = from;
+    for (uint64_t n = 0; n < 12; ++n) caf::anon_send(swarm.nodes[n], mail);
+  }
+  swarm.system.run();
+  const auto announce = [&](uint64_t version) {
+    for (uint64_t n : {1, 2, 3})
+      swarm.store(n, "stage/0", {subkey_of(id_of(n)), "peer", version, 4'000ms});
+  };
+  announce(1);
+  swarm.kill(0);
+  for (uint64_t version = 2; version < 20; ++version) {
+    announce(version);
+    swarm.system.advance(940ms);
+  }
+  for (uint64_t n = 1; n < 12; ++n) {
+    const auto records =
+        swarm.ask<DhtRecords>(n, 500ms, dht_sample_atom::value, std::string("stage/0"), 32u);
+    BOOST_REQUIRE(records.has_value());
+    const auto peers = std::count_if(records->begin(), records->end(),
+                                     [](const auto& one) { return one.value == "peer"; });
+    BOOST_TEST(peers == 3);
+    announce(20 + n);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(who_reads_much_again_and_again_is_told_to_wait) {
   Swarm swarm;
   swarm.add_many(2);

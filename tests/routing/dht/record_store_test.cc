@@ -143,6 +143,28 @@ BOOST_AUTO_TEST_CASE(all_that_is_kept_of_a_key_fits_one_answer_and_nobody_is_pus
   BOOST_TEST(found.back().subkey == "z");
 }
 
+// A member that handed on a key full of junk could not announce itself there any more.
+BOOST_AUTO_TEST_CASE(what_a_node_passes_on_keeps_its_own_record_out_of_no_key) {
+  RecordStore store;
+  for (uint32_t i = 0; i < 1'000; ++i)
+    for (uint32_t giver : {1, 2})
+      store.store(node(1), given_by(giver, std::to_string(giver) + " " + std::to_string(i), 4'096),
+                  0);
+  StoredRecord own = given_by(1, "own", 200);
+  own.first_hand = true;
+  for (int second = 1; second < 10; ++second) {
+    own.expires_s = second + 4;
+    ++own.version;
+    BOOST_TEST(store.store(node(1), own, second));
+  }
+  const auto found = store.find(node(1), 12);
+  const auto kept =
+      std::find_if(found.begin(), found.end(), [](auto& one) { return one.subkey == "own"; });
+  BOOST_REQUIRE((kept != found.end()));
+  BOOST_TEST(kept->given_s == 9);
+  BOOST_TEST(store.bytes(node(1)) <= 512u << 10);
+}
+
 BOOST_AUTO_TEST_CASE(a_page_is_bounded_and_pages_lead_round_all_keys) {
   RecordStore store;
   for (uint32_t i = 1; i <= 1'000; ++i) store.store(node(i), given_by(1, "a", 100), 0);
