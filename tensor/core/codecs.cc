@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "common/check.h"
+#include "tensor/core/block_codecs.h"
 #include "tensor/core/clones.h"
 #include "tensor/core/codec.h"
 
@@ -86,6 +87,9 @@ const CodecInfo kRows[] = {
     {"bf16", proto::CODEC_BF16, two_bytes,
      [](const float* in, uint64_t n, uint8_t* out) { encode_bfloat16(bits(in), halves(out), n); },
      [](const uint8_t* in, uint64_t n, float* out) { decode_bfloat16(halves(in), bits(out), n); }},
+    {"int8", proto::CODEC_INT8, int8_bytes, encode_int8, decode_int8},
+    {"int8_linear", proto::CODEC_INT8_LINEAR, int8_bytes, encode_int8_linear, decode_int8_linear},
+    {"int4", proto::CODEC_INT4, int4_bytes, encode_int4, decode_int4},
 };
 
 }  // namespace

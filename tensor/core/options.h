@@ -20,7 +20,7 @@ enum class ModelKind : uint8_t { kGpt };
 std::vector<std::string> model_names();
 
 /// Rows: tensor/core/codecs.cc. kNone is float32 as it is.
-enum class Codec : uint8_t { kNone, kFp16, kBf16 };
+enum class Codec : uint8_t { kNone, kFp16, kBf16, kInt8, kInt8Linear, kInt4 };
 std::vector<std::string> codec_names();
 
 /// Rows: tensor/optimizers.cc.

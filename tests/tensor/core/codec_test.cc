@@ -154,6 +154,9 @@ BOOST_AUTO_TEST_CASE(rows_stand_where_their_names_say) {
   BOOST_TEST(codec_info(Codec::kNone).name == "none");
   BOOST_TEST(codec_info(Codec::kFp16).name == "fp16");
   BOOST_TEST(codec_info(Codec::kBf16).name == "bf16");
+  BOOST_TEST(codec_info(Codec::kInt8).name == "int8");
+  BOOST_TEST(codec_info(Codec::kInt8Linear).name == "int8_linear");
+  BOOST_TEST(codec_info(Codec::kInt4).name == "int4");
 }
 
 /// Whatever rows the table has.
@@ -172,7 +175,7 @@ BOOST_AUTO_TEST_CASE(every_row_reads_what_it_writes_under_its_own_number) {
     for (size_t i = 0; i < 7; ++i) {
       float value;
       std::memcpy(&value, decoded->data() + i * sizeof value, sizeof value);
-      BOOST_TEST(std::abs(value - values[i]) <= 0.05f);
+      BOOST_TEST(std::abs(value - values[i]) <= (codec == Codec::kInt4 ? 3.01f / 14 : 0.05f));
     }
   }
 }
