@@ -146,9 +146,9 @@ BOOST_AUTO_TEST_CASE(all_that_is_kept_of_a_key_fits_one_answer_and_nobody_is_pus
 // A member that handed on a key full of junk could not announce itself there any more.
 BOOST_AUTO_TEST_CASE(what_a_node_passes_on_keeps_its_own_record_out_of_no_key) {
   RecordStore store;
-  for (uint32_t i = 0; i < 1'000; ++i)
+  for (uint32_t i = 0; i < 3'000; ++i)
     for (uint32_t giver : {1, 2})
-      store.store(node(1), given_by(giver, std::to_string(giver) + " " + std::to_string(i), 4'096),
+      store.store(node(1), given_by(giver, std::to_string(giver) + " " + std::to_string(i), 200),
                   0);
   StoredRecord own = given_by(1, "own", 200);
   own.first_hand = true;
