@@ -64,12 +64,12 @@ bool storable(const DhtRecordLocal& record) {
 }
 
 std::vector<proto::DhtRecord> fitting(const std::vector<routing::StoredRecord>& records,
-                                      double now_s, size_t max_records) {
+                                      double now_s) {
   std::vector<proto::DhtRecord> out;
   size_t bytes = 0;
   for (const auto& record : records) {
     bytes += record.subkey.size() + record.value.size() + 32;
-    if (out.size() == max_records || bytes > kMaxBytes) break;
+    if (bytes > kMaxBytes) break;
     out.push_back(to_proto(record, now_s));
   }
   return out;

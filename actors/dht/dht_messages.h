@@ -47,8 +47,8 @@ caf::result<Mail> answer_of(Result<Reply> reply) {
   return make_mail(std::move(*reply));
 }
 
-/// As many of `records` as fit one message, `max_records` at most, in order.
+/// As many of `records` as fit one message, in order.
 std::vector<proto::DhtRecord> fitting(const std::vector<routing::StoredRecord>& records,
-                                      double now_s, size_t max_records = SIZE_MAX);
+                                      double now_s);
 
 }  // namespace swarm::actors

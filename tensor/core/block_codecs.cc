@@ -6,22 +6,12 @@
 #include <limits>
 
 #include "tensor/core/clones.h"
+#include "tensor/core/float_bits.h"
 
 namespace swarm::tensor {
 namespace {
 
 constexpr uint32_t kInfinity = 0x7f800000;
-
-inline uint32_t bits_of(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-inline float float_of(uint32_t bits) {
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
 
 uint64_t blocks(uint64_t n) { return n / kCodecBlock + (n % kCodecBlock != 0 ? 1 : 0); }
 uint64_t scale_bytes(uint64_t n) { return blocks(n) * sizeof(float); }

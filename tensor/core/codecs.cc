@@ -6,20 +6,10 @@
 #include "tensor/core/block_codecs.h"
 #include "tensor/core/clones.h"
 #include "tensor/core/codec.h"
+#include "tensor/core/float_bits.h"
 
 namespace swarm::tensor {
 namespace {
-
-inline uint32_t bits_of(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-inline float float_of(uint32_t bits) {
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
 
 // All cases are computed and one is selected, so that the loops below become vector code.
 inline uint16_t to_half(uint32_t bits) {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include "tensor/core/bit_fault_options.h"
+#include "tensor/core/float_bits.h"
 
 namespace swarm::tensor {
 
@@ -20,12 +20,7 @@ class StageMemory {
 
  protected:
   /// 2^-13 of the value: more than rounding, and little while it lasts.
-  static void flip_low_bit(float& value) {
-    uint32_t bits = 0;
-    std::memcpy(&bits, &value, sizeof bits);
-    bits ^= 1u << 10;
-    std::memcpy(&value, &bits, sizeof bits);
-  }
+  static void flip_low_bit(float& value) { value = float_of(bits_of(value) ^ (1u << 10)); }
 };
 
 }  // namespace swarm::tensor
