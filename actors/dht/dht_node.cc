@@ -68,7 +68,7 @@ class DhtNode {
 
   // Local interface.
   caf::response_promise put(const std::string& name, const DhtRecordLocal& record);
-  void put_at(const DhtKey& key, const routing::Replicas& replicas, const StoredRecord& record,
+  void put_at(const DhtKey& key, const routing::KeyReplicas& replicas, const StoredRecord& record,
               caf::response_promise promise);
   caf::result<DhtRecords> get(const std::string& name);
   caf::result<DhtRecords> sample(const std::string& name, uint32_t most);
@@ -303,7 +303,7 @@ caf::response_promise DhtNode::put(const std::string& name, const DhtRecordLocal
   const auto key = key_of(name);
   const double max_age_s = Seconds(deps_.options.refresh_every).count();
   if (const auto* known = replicas_->find(key, now_s(), max_age_s)) {
-    put_at(key, routing::Replicas(*known), stored, promise);
+    put_at(key, routing::KeyReplicas(*known), stored, promise);
     return promise;
   }
   lookups_->lookup(key, {}, [this, stored, promise](Running& found) mutable {
@@ -320,7 +320,7 @@ caf::response_promise DhtNode::put(const std::string& name, const DhtRecordLocal
 }
 
 /// Acknowledged by the first success.
-void DhtNode::put_at(const DhtKey& key, const routing::Replicas& replicas,
+void DhtNode::put_at(const DhtKey& key, const routing::KeyReplicas& replicas,
                      const StoredRecord& record, caf::response_promise promise) {
   struct Progress {
     size_t waiting = 0;

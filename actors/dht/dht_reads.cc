@@ -33,7 +33,7 @@ double DhtReads::now_s() const {
   return std::chrono::duration<double>(self_->clock().now().time_since_epoch()).count();
 }
 
-const routing::Replicas* DhtReads::sources(const DhtKey& key) const {
+const routing::KeyReplicas* DhtReads::sources(const DhtKey& key) const {
   const std::chrono::duration<double> max_age = deps_.options.refresh_every;
   return sources_.find(key, now_s(), max_age.count());
 }
@@ -71,13 +71,13 @@ void DhtReads::look_up(const DhtKey& key, uint32_t most, FoundRecords before, Do
 }
 
 void DhtReads::all(const DhtKey& key, Done done) {
-  const Replicas* known = sources(key);
+  const KeyReplicas* known = sources(key);
   if (known == nullptr) return look_up(key, 0, {}, std::move(done));
   ask(key, 0, known->others, std::move(done));
 }
 
 void DhtReads::some(const DhtKey& key, uint32_t most, Done done) {
-  const Replicas* known = sources(key);
+  const KeyReplicas* known = sources(key);
   if (known == nullptr) return look_up(key, most, {}, std::move(done));
   FoundRecords own;
   if (known->mine) add_own(own, key, most);

@@ -48,7 +48,7 @@ class DhtReads {
   void lost(const NodeId& id) { sources_.lost(id); }
 
  private:
-  using Replicas = routing::Replicas;
+  using KeyReplicas = routing::KeyReplicas;
   struct Reading {
     routing::DhtKey key;
     uint32_t most = 0;
@@ -59,7 +59,7 @@ class DhtReads {
   };
   double now_s() const;
   /// Null: they must be looked up.
-  const Replicas* sources(const routing::DhtKey& key) const;
+  const KeyReplicas* sources(const routing::DhtKey& key) const;
   void look_up(const routing::DhtKey& key, uint32_t most, FoundRecords before, Done done);
   void add_own(FoundRecords& into, const routing::DhtKey& key, uint32_t most) const;
   void learn(FoundRecords& into, const Mail& reply) const;

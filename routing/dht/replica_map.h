@@ -9,22 +9,22 @@
 
 namespace swarm::routing {
 
-struct Replicas {
+struct KeyReplicas {
   std::vector<Contact> others;  ///< Nearest to the key first.
   bool mine = false;            ///< The writer is among the nearest itself.
 };
 
 /// The k nearest of `answered` (nearest to `key` first) and the writer.
-Replicas choose_replicas(const DhtKey& key, const NodeId& self, size_t k,
-                         std::vector<Contact> answered);
+KeyReplicas choose_replicas(const DhtKey& key, const NodeId& self, size_t k,
+                            std::vector<Contact> answered);
 
 class ReplicaMap {
  public:
   explicit ReplicaMap(size_t k) : k_(k) {}
 
-  void set(const DhtKey& key, Replicas replicas, double now_s);
+  void set(const DhtKey& key, KeyReplicas replicas, double now_s);
   /// Null: look up. Valid until the next call of another function.
-  const Replicas* find(const DhtKey& key, double now_s, double max_age_s) const;
+  const KeyReplicas* find(const DhtKey& key, double now_s, double max_age_s) const;
   /// The contact is alive; keys that it is nearer to than one of their replicas are forgotten.
   void heard_from(const Contact& contact);
   /// The contact failed: the keys that it holds are forgotten.
@@ -32,7 +32,7 @@ class ReplicaMap {
 
  private:
   struct Entry {
-    Replicas replicas;
+    KeyReplicas replicas;
     double since_s = 0;
   };
   size_t k_;

@@ -13,7 +13,6 @@ namespace swarm::routing {
 namespace {
 
 using Hold = PlacementHold;
-using Order = PlacementOrder;
 using Standing = PlacedPeer::Standing;
 
 /// A move is given up when it takes this much longer than it should, and a minute.
@@ -55,15 +54,15 @@ struct Offer {
 
 }  // namespace
 
-const char* to_string(Order::Why why) {
+const char* to_string(PlacementOrder::Why why) {
   switch (why) {
-    case Order::Why::kFloor:
+    case PlacementOrder::Why::kFloor:
       return "floor";
-    case Order::Why::kLoad:
+    case PlacementOrder::Why::kLoad:
       return "load";
-    case Order::Why::kNewcomer:
+    case PlacementOrder::Why::kNewcomer:
       return "newcomer";
-    case Order::Why::kOperator:
+    case PlacementOrder::Why::kOperator:
       return "operator";
   }
   return "unknown";
@@ -222,7 +221,7 @@ void Placement::settle(const Look& look, Time now) {
     it = it->second <= now ? rests_.erase(it) : std::next(it);
 }
 
-void Placement::order(Look& look, Order order, const PlacedPeer* mover,
+void Placement::order(Look& look, PlacementOrder order, const PlacedPeer* mover,
                       PlacementDecision& decision) {
   StageLoads& loads = look.loads;
   const double speed = mover != nullptr ? loads.speed(*mover) : 1;
@@ -249,10 +248,10 @@ void Placement::place_newcomers(Look& look, Scope scope, PlacementDecision& deci
     const bool enough = look.loads[look.neediest()].peers >= options_.min_peers_per_stage &&
                         look.loads.peers() >= options_.min_peers;
     if (scope == Scope::kToBegin && enough) return;
-    Order one;
+    PlacementOrder one;
     one.peer = newcomer.id;
     one.to = look.neediest();
-    one.why = Order::Why::kNewcomer;
+    one.why = PlacementOrder::Why::kNewcomer;
     one.cost_s = look.cost_s(newcomer.bytes_per_s, one.to);
     order(look, std::move(one), nullptr, decision);
   }
@@ -275,7 +274,8 @@ void Placement::fill_floors(Look& look, Scope scope, PlacementDecision& decision
     }
     const double takes_s = look.cost_s(best.peer->bytes_per_s, to);
     order(look,
-          {best.peer->id, best.peer->stage, to, Order::Why::kFloor, 0, 0, 0, 0, 0, 0, takes_s, 0},
+          {best.peer->id, best.peer->stage, to, PlacementOrder::Why::kFloor, 0, 0, 0, 0, 0, 0,
+           takes_s, 0},
           best.peer, decision);
   }
 }
@@ -302,8 +302,8 @@ Hold Placement::balance(Look& look, PlacementDecision& decision) {
     if (best.peer == nullptr) return hold;
     const double takes_s = look.cost_s(best.peer->bytes_per_s, to);
     order(look,
-          {best.peer->id, best.peer->stage, to, Order::Why::kLoad, 0, 0, 0, 0, 0, 0, takes_s,
-           best.gain_s},
+          {best.peer->id, best.peer->stage, to, PlacementOrder::Why::kLoad, 0, 0, 0, 0, 0, 0,
+           takes_s, best.gain_s},
           best.peer, decision);
   }
   return Hold::kNone;
@@ -324,7 +324,8 @@ PlacementDecision Placement::decide(const PlacementView& view, Time now, Scope s
   return decision;
 }
 
-Result<Order> Placement::send(const PeerId& peer, Stage to, const PlacementView& view, Time now) {
+Result<PlacementOrder> Placement::send(const PeerId& peer, Stage to, const PlacementView& view,
+                                       Time now) {
   Look look(*this, view, now);
   const PlacedPeer* mover = look.find(peer);
   if (mover == nullptr) return Error{ErrorCode::kNotFound, "it serves no stage"};
@@ -339,11 +340,11 @@ Result<Order> Placement::send(const PeerId& peer, Stage to, const PlacementView&
   if (look.loads[mover->stage].sure < 2)
     return Error{ErrorCode::kRefused, "it is the last of its stage"};
   PlacementDecision decision;
-  Order one;
+  PlacementOrder one;
   one.peer = peer;
   one.from = mover->stage;
   one.to = to;
-  one.why = Order::Why::kOperator;
+  one.why = PlacementOrder::Why::kOperator;
   one.cost_s = look.cost_s(mover->bytes_per_s, to);
   order(look, std::move(one), mover, decision);
   return decision.orders.front();
@@ -354,9 +355,9 @@ bool Placement::may_leave(const PeerId& peer, const PlacementView& view, Time no
   if (move == under_way_.end() || !move->second.from) return false;
   const Look look(*this, view, now);  // it counts as gone there
   const auto why = move->second.why;
-  const uint32_t floor = why == Order::Why::kOperator ? 1
-                         : why == Order::Why::kLoad   ? look.keeps
-                                                      : look.floor;
+  const uint32_t floor = why == PlacementOrder::Why::kOperator ? 1
+                         : why == PlacementOrder::Why::kLoad   ? look.keeps
+                                                               : look.floor;
   return look.loads[*move->second.from].sure >= floor;
 }
 

@@ -29,7 +29,7 @@ inline std::vector<float> floats_of(const Buffer& buffer) {
 }
 
 /// Random sums, one for each member that has samples.
-struct Stage {
+struct StageMembers {
   uint64_t n = 0;
   std::vector<uint64_t> samples;
   std::vector<uint32_t> weights;             ///< Of parts; empty: all 1.
@@ -169,7 +169,7 @@ class Exchange {
   uint64_t messages_ = 0;
 };
 
-inline Exchange exchange_of(const Stage& stage, const actors::AllReduceSetup& setup,
+inline Exchange exchange_of(const StageMembers& stage, const actors::AllReduceSetup& setup,
                             uint64_t seed = 1, size_t window = 2) {
   std::vector<std::unique_ptr<actors::AllReduce>> sides;
   for (uint32_t i = 0; i < stage.samples.size(); ++i) {

@@ -24,7 +24,7 @@ constexpr uint8_t kMembers = 20;
 
 /// Twenty averagers; everybody's groups are those of equal weights.
 struct Twenty : World {
-  testing::Stage stage;
+  testing::StageMembers stage;
   routing::Groups groups = routing::plan_groups(std::vector<uint32_t>(kMembers, 1));
   google::protobuf::RepeatedPtrField<proto::PartRelay> relays;
 

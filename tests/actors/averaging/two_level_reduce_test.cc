@@ -16,14 +16,14 @@ namespace {
 using testing::Exchange;
 using testing::exchange_of;
 using testing::floats_of;
-using testing::Stage;
+using testing::StageMembers;
 
 AllReduceSetup setup_of(tensor::Codec codec = tensor::Codec::kNone) {
   return {Topology::kTwoLevel, codec, /*chunk_elements=*/64, /*min_part_elements=*/4};
 }
 
-Stage equal_stage(size_t members, uint64_t n) {
-  Stage stage;
+StageMembers equal_stage(size_t members, uint64_t n) {
+  StageMembers stage;
   stage.n = n;
   stage.samples.assign(members, 3);
   stage.draw(members);
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(members_of_any_number_and_codec_end_with_the_same_bits_of_t
   for (size_t codec = 0; codec < tensor::codec_names().size(); ++codec)
     for (size_t members = 1; members <= 40; ++members)
       for (const uint64_t n : {uint64_t{1}, uint64_t{13}, 40 + 17 * members}) {
-        Stage stage;
+        StageMembers stage;
         stage.n = n;
         for (size_t i = 0; i < members; ++i) stage.samples.push_back((i * 7 + members) % 4);
         stage.samples[members / 2] = 5;
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(members_of_any_number_and_codec_end_with_the_same_bits_of_t
 BOOST_AUTO_TEST_CASE(parts_are_by_weight_and_who_has_none_gets_the_mean) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     std::mt19937_64 random(seed);
-    Stage stage;
+    StageMembers stage;
     stage.n = 1 + random() % 3'000;
     stage.round = Round(1 + random() % 1'000);
     for (size_t i = 0, members = 2 + random() % 39; i < members; ++i) {
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(parts_are_by_weight_and_who_has_none_gets_the_mean) {
 }
 
 BOOST_AUTO_TEST_CASE(nobody_with_samples_gives_zeros) {
-  Stage stage;
+  StageMembers stage;
   stage.n = 100;
   stage.samples.assign(20, 0);
   stage.sums.resize(20);
@@ -140,8 +140,8 @@ BOOST_AUTO_TEST_CASE(beyond_16_members_it_is_chosen) {
 
 // ---- vectors that count by samples ----------------------------------------------------------
 
-Stage trained_stage(size_t members, const std::vector<TrainedOn>& trained) {
-  Stage stage;
+StageMembers trained_stage(size_t members, const std::vector<TrainedOn>& trained) {
+  StageMembers stage;
   stage.n = 300;
   stage.samples.assign(members, 1);
   stage.trained = trained;
