@@ -66,6 +66,7 @@ void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
       [this](const PeerId& id, const std::string& reason) { peer_gone(id, reason); });
   leases_ = std::make_unique<LeaseCounter>(self_);
   mail_ = std::make_unique<StepMail>(self_, book_, training.microbatch, mail_hooks());
+  saves_ = std::make_unique<SaveOrders>(*mail_, *roster_, *schedule_);
   office_ = std::make_unique<OfficeMail>(
       self_, deps_,
       OfficeMail::Hooks{[this] { return schedule_->frame().over; }, [this] { take_over(); },
@@ -136,6 +137,7 @@ void CoordinatorState::on_tick() {
   else
     office_->office().opened();
   carry_out(schedule_->tick(now()));
+  saves_->look(now());
   moves_->look();
 }
 
@@ -188,6 +190,7 @@ void CoordinatorState::step_down(const std::string& reason) {
   log_warn(fmt::format("event=steps_down term={} reason={}", office_->office().term(), reason));
   records_->record(step(), records::SteppedDown{reason});
   leases_->refuse_all({ErrorCode::kNotReady, reason});
+  saves_->refuse_all({ErrorCode::kNotReady, reason});
   office_->office().step_down();
   schedule_->close();
   gathering_->stop();
@@ -267,25 +270,15 @@ void CoordinatorState::serve_leases() {
 // -- snapshots
 
 caf::result<Mail> CoordinatorState::on_save() {
-  if (roster_->serving_in_all() == 0)
-    return to_caf(ErrorCode::kNotReady, "no peer serves: there is nothing to save");
-  auto left = std::make_shared<size_t>(1);
-  auto failure = std::make_shared<std::optional<Error>>();
   auto promise = self_->make_response_promise();
-  auto one_done = [promise, left, failure](Result<Mail> reply) mutable {
-    if (!reply) *failure = reply.error();
-    if (--*left > 0) return;
-    if (*failure)
-      promise.deliver(to_caf(**failure));
-    else
-      promise.deliver(make_mail(proto::Ack()));
-  };
-  for (const auto& [id, peer] : roster_->peers()) {
-    if (!peer.serving || !peer.reachable) continue;
-    ++*left;
-    mail_->save(id, peer.saves.limit, schedule_->frame().keep_step(), one_done);
-  }
-  one_done(make_mail(proto::Ack()));
+  saves_->ask(
+      [promise](const Status& status) mutable {
+        if (status.ok())
+          promise.deliver(make_mail(proto::Ack()));
+        else
+          promise.deliver(to_caf(status.error()));
+      },
+      now());
   return promise;
 }
 

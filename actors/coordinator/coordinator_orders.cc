@@ -73,12 +73,7 @@ void CoordinatorState::resume_later(const orders::Later& later) {
 }
 
 void CoordinatorState::save_all() {
-  self_
-      ->request(caf::actor_cast<caf::actor>(self_), save_budget(roster_->save_limit()),
-                make_mail(proto::SaveCheckpoint()))
-      .then(
-          [this](const Mail&) { carry_out(schedule_->saved({}, now())); },
-          [this](const caf::error& error) { carry_out(schedule_->saved(from_caf(error), now())); });
+  saves_->save_all([this](const Status& status) { carry_out(schedule_->saved(status, now())); });
 }
 
 StepMailHooks CoordinatorState::mail_hooks() {

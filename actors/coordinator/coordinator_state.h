@@ -10,6 +10,7 @@
 ///     consent_   -> QuorumMail          whether more than half agree
 ///     leases_    -> routing LeaseDesk   who gets slots next
 ///     moves_     -> routing Relocation  who serves another stage
+///     saves_     -> routing SavePolicy  snapshots that somebody orders
 ///     mail_, records_                   carry out
 #pragma once
 
@@ -25,6 +26,7 @@
 #include "actors/coordinator/peer_book.h"
 #include "actors/coordinator/quorum_mail.h"
 #include "actors/coordinator/relocation_mail.h"
+#include "actors/coordinator/save_orders.h"
 #include "actors/coordinator/step_mail.h"
 #include "actors/net/links/links.h"
 #include "common/strong_id.h"
@@ -102,6 +104,7 @@ class CoordinatorState {
   std::unique_ptr<LeaseCounter> leases_;
   std::unique_ptr<CoordinatorRecords> records_;
   std::unique_ptr<StepMail> mail_;
+  std::unique_ptr<SaveOrders> saves_;
   std::unique_ptr<RelocationMail> moves_;
 };
 

@@ -111,13 +111,6 @@ std::vector<PeerId> Roster::newcomers(Step applied) const {
   return found;
 }
 
-Time Roster::save_limit() const {
-  Time longest{};
-  for (const auto& [id, peer] : peers_)
-    if (peer.serving) longest = std::max(longest, peer.saves.limit);
-  return longest;
-}
-
 uint32_t Roster::reported() const {
   return static_cast<uint32_t>(std::count_if(peers_.begin(), peers_.end(),
                                              [](const auto& one) { return one.second.reported; }));

@@ -142,8 +142,6 @@ class Roster {
   std::optional<Stage> silent_stage() const;
   /// Who does not serve and needs a moment to come in: so many updates are applied.
   std::vector<PeerId> newcomers(Step applied) const;
-  /// The longest that a serving peer's snapshot may take.
-  Time save_limit() const;
   uint32_t reported() const;
   /// Every stage has a serving peer with a durable snapshot of this step or a later one.
   bool everywhere(Step step) const;

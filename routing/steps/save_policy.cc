@@ -15,7 +15,13 @@ bool SavePolicy::decide(Step next, const Roster& roster, Time now) {
 }
 
 bool SavePolicy::may_save(const Roster& roster, Time now) const {
-  return last_ == Step() || now - last_at_ >= options_.patience || roster.everywhere(last_);
+  if ((last_ == Step() && !ordered_) || now - last_at_ >= options_.patience) return true;
+  return !ordered_ && roster.everywhere(last_);
+}
+
+void SavePolicy::order_begins(Time now) {
+  ordered_ = true;
+  last_at_ = now;
 }
 
 void SavePolicy::asked(Step step, Time now) {
@@ -40,7 +46,7 @@ void SavePolicy::gone_back(Step step) {
 }
 
 bool SavePolicy::try_again() {
-  forget();  // the next try is for the same step
+  last_ = Step();  // the next try is for the same step
   return ++tries_ <= options_.final_tries;
 }
 

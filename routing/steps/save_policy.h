@@ -32,12 +32,19 @@ class SavePolicy {
   /// The swarm goes on to step `next`: whether the peers are to save it. If it is due and may not
   /// be yet, it is asked for with one of the next steps.
   bool decide(Step next, const Roster& roster, Time now);
+  /// Somebody orders snapshots of whatever step the peers are at: begun, and all have answered. Another one meanwhile
+  /// would have some peers prune what the others are about to make the newest of all stages.
+  void order_begins(Time now);
+  void order_ends() { ordered_ = false; }
   /// The one before is durable in every stage, or was waited for long enough.
   bool may_save(const Roster& roster, Time now) const;
   /// Snapshots of this step were asked for.
   void asked(Step step, Time now);
   /// What was asked for may never come.
-  void forget() { last_ = Step(); }
+  void forget() {
+    last_ = Step();
+    ordered_ = false;
+  }
   /// The newest step that is durable in every stage: no store may prune it. While a stage has nobody
   /// who serves, the last one that was.
   std::optional<KeepStep> keep(const Roster& roster) const;
@@ -59,6 +66,7 @@ class SavePolicy {
   SavePolicyOptions options_;
   Step last_;  ///< Asked for last; 0: none by this coordinator.
   bool overdue_ = false;
+  bool ordered_ = false;  ///< By somebody, and not all have answered.
   // What was said last, and how many words there were: each gets a number of its own.
   mutable std::optional<KeepStep> kept_;
   mutable uint64_t words_ = 0;

@@ -81,6 +81,7 @@ class Schedule {
 
   // -- questions; answers are valid until the next call
   const Frame& frame() const { return frame_; }
+  SavePolicy& saves() { return frame_.saves; }
   /// Updates that peers have.
   virtual Step applied() const { return frame_.open.step; }
   /// A round that is not yet forgotten, or null.

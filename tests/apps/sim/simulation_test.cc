@@ -195,6 +195,8 @@ BOOST_AUTO_TEST_CASE(seeds_with_delayed_updates_that_once_found_something_hold) 
   // step was done again.
   // -> a_step_done_again_after_a_failed_round_is_closed_as_in_synchronous_training
   check_seeds(FaultProfile::kKills, 951008, 951008, /*delayed=*/true);
+  // Checkpoints ordered one upon the other: a fast stage pruned what the others were about to have.
+  check_seeds(FaultProfile::kOrders, 1020782076, 1020782076, /*delayed=*/true);
 }
 
 // A coordinator that had been asleep named the newest durable step to a peer, and then the one before

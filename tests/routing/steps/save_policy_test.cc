@@ -53,6 +53,29 @@ BOOST_AUTO_TEST_CASE(a_fast_disk_does_not_drop_what_a_slow_one_has_not_yet_match
   BOOST_TEST(world.policy.decide(Step(5), world.roster, 3s));
 }
 
+BOOST_AUTO_TEST_CASE(nothing_is_saved_while_what_somebody_ordered_is_written) {
+  // With one snapshot kept, a fast stage that is asked again prunes the step that a slow one is about to
+  // make the newest of all stages.
+  World world;
+  world.policy.order_begins(1s);
+  BOOST_TEST(!world.policy.may_save(world.roster, 2s));
+  BOOST_TEST(!world.policy.decide(Step(2), world.roster, 2s));
+  world.policy.order_ends();
+  BOOST_TEST(world.policy.decide(Step(3), world.roster, 3s));  // overdue
+
+  BOOST_TEST(!world.policy.may_save(world.roster, 4s));  // nor does an order begin before that is there
+  world.durable(0, 3);
+  world.durable(1, 3);
+  BOOST_TEST(world.policy.may_save(world.roster, 5s));
+}
+
+BOOST_AUTO_TEST_CASE(an_order_that_nobody_answers_does_not_end_all_snapshots_for_ever) {
+  World world;
+  world.policy.order_begins(1s);
+  BOOST_TEST(!world.policy.may_save(world.roster, 120s));
+  BOOST_TEST(world.policy.may_save(world.roster, 121s));
+}
+
 BOOST_AUTO_TEST_CASE(a_stage_whose_disk_fails_does_not_end_all_snapshots_for_ever) {
   World world;
   BOOST_TEST(world.policy.decide(Step(2), world.roster, 1s));
