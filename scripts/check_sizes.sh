@@ -8,6 +8,8 @@
 # the class (X&, const X&, X*) or its CAF actor counts as a member: a class taken apart into free
 # functions is as large as before.
 #
+# And no two files have a class of one name in one namespace: each would be taken for the other (ODR).
+#
 # Exempt: tests; structs that nothing changes by a function of their own, such as options and
 # messages; and rows of tables, which grow with the project. Such a table, a function or an array,
 # says so in the line above it:
@@ -130,6 +132,8 @@ FILENAME != tags {
 pass == 1 && (kind == "class" || kind == "struct") {
   full = (scope == "" ? name : scope "::" name)
   if (!(full in class_file)) { ++classes; class_of[classes] = full }
+  else if (class_file[full] != file && full !~ /__anon|^std::/)
+    breach(file, line, name, "another " full " is in " class_file[full], "rename one: the linker takes either for both")
   class_file[full] = file; class_line[full] = line; class_end[full] = end; class_name[full] = name
   in_folder[folder(file)] = in_folder[folder(file)] " " full
 }

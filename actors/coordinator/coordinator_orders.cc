@@ -44,7 +44,7 @@ void CoordinatorState::obey(const Order& order) {
   else if constexpr (std::is_same_v<Order, orders::SaveLate>) {
     const auto* late = roster_->find(order.peer);
     mail_->save(order.peer, late ? late->saves.limit : routing::Time(),
-                schedule_->frame().keep_step(), [this, id = order.peer](Result<Mail> reply) {
+                schedule_->saves().keep(*roster_), [this, id = order.peer](Result<Mail> reply) {
                   auto* peer = roster_->find(id);
                   if (!reply && peer != nullptr) peer->late_save = false;
                 });

@@ -37,7 +37,7 @@ void SaveOrders::save_all(Done done) {
   for (const auto& [id, peer] : roster_.peers()) {
     if (!peer.serving || !peer.reachable) continue;
     ++open->left;
-    mail_.save(id, peer.saves.limit, schedule_.frame().keep_step(), one_done);
+    mail_.save(id, peer.saves.limit, schedule_.saves().keep(roster_), one_done);
   }
   one_done(make_mail(proto::Ack()));
 }

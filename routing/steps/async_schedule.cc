@@ -151,7 +151,7 @@ void AsyncSchedule::end_period(Stage stage, Step period, bool average, bool save
   }
   message.members = frame_.roster.serving(stage);
   message.save = save;
-  message.keep = frame_.keep_step();
+  message.keep = frame_.saves.keep(frame_.roster);
   message.blocking =
       !frame_.options.background_averaging || period + 1 == Step(frame_.options.steps);
   if (average && busy)
@@ -289,7 +289,7 @@ void AsyncSchedule::round_due(const orders::Later& later) {
 // -- peers
 
 Admission AsyncSchedule::judge_admission(const PeerId& id) const {
-  Whereabouts where = whereabouts();
+  Whereabouts where = frame_.whereabouts(applied());
   where.finished = frame_.nothing_to_train();  // replicas are equal from the last averaging on
   return admit_at_period(id, frame_.roster, where);
 }

@@ -223,6 +223,15 @@ void Frame::finish() {
   save_final();
 }
 
+Whereabouts Frame::whereabouts(Step applied) const {
+  return {open.step,
+          applied,
+          phase == Phase::kFinished,
+          options.ahead_patience,
+          history,
+          agreement.consent == nullptr};
+}
+
 void Frame::save_final() {
   using Later = orders::Later;
   if (phase != Phase::kFinished) return;

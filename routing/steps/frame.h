@@ -93,8 +93,8 @@ struct Frame {
   /// Gives up what is open; the swarm is to gather.
   void gather(const std::string& reason);
   void close();
-  /// The snapshot that no peer may prune, if one is known.
-  std::optional<KeepStep> keep_step() const { return saves.keep(roster); }
+  /// Of a swarm whose peers have `applied` updates.
+  Whereabouts whereabouts(Step applied) const;
   Round next_round() { return round_of(reign.term, ++rounds); }
   std::unique_ptr<StepLedger> make_ledger(Step step) const;
   /// Begins `step`, without a ledger.

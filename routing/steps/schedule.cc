@@ -78,15 +78,6 @@ void Schedule::start(Time now) {
 
 Orders Schedule::done() { return std::move(frame_.orders); }
 
-Whereabouts Schedule::whereabouts() const {
-  return {frame_.open.step,
-          applied(),
-          frame_.phase == Frame::Phase::kFinished,
-          frame_.options.ahead_patience,
-          frame_.history,
-          frame_.agreement.consent == nullptr};
-}
-
 Orders Schedule::open(Step step, History history, const Reign& reign, Time now) {
   start(now);
   frame_.history = history;
@@ -206,7 +197,7 @@ Verdict Schedule::admit(const PeerId& id, Orders& out, Time now) {
   frame_.save_late(id);
   PeerFacts& peer = frame_.roster.peers().at(id);
   if (frame_.repairs.hangs(id, frame_)) member_lost(id, peer.stage);
-  if (const auto refused = refuse(id, frame_, whereabouts())) {
+  if (const auto refused = refuse(id, frame_, frame_.whereabouts(applied()))) {
     out = done();
     return *refused;
   }

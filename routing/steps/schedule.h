@@ -109,7 +109,6 @@ class Schedule {
 
   void start(Time now);
   Orders done();
-  Whereabouts whereabouts() const;
 
   Frame frame_;
 };

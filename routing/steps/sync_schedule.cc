@@ -117,7 +117,7 @@ orders::CommitStep SyncSchedule::decide_commit(const OpenStep& closing) {
   line.after = commit.after;
   frame_.order(std::move(line));  // whatever is committed has its line in the audit before
   commit.save = frame_.saves.decide(closing.step + 1, frame_.roster, frame_.now);
-  commit.keep = frame_.keep_step();
+  commit.keep = frame_.saves.keep(frame_.roster);
   frame_.agreement.committed(commit.after, frame_.now);
   return commit;
 }
@@ -335,7 +335,7 @@ bool SyncSchedule::counts(const PeerId& id) const {
 }
 
 Admission SyncSchedule::judge_admission(const PeerId& id) const {
-  return admit_at_step(id, frame_.roster, whereabouts(), frame_.now);
+  return admit_at_step(id, frame_.roster, frame_.whereabouts(applied()), frame_.now);
 }
 
 bool SyncSchedule::enter(const PeerId& id) {

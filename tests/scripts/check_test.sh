@@ -13,6 +13,7 @@ reset_tree() {
   mkdir -p "$tree"/{common,routing,storage,tensor/{core,torch},actors/{net,node},config,apps,tests/actors}
   printf '#pragma once\n\n#include <string>\n' >"$tree/common/ids.h"
   printf '#pragma once\n\n#include "common/ids.h"\n' >"$tree/routing/estimates.h"
+  printf '#pragma once\n\nnamespace swarm {\nstruct Once {\n  int x = 0;\n};\n}  // namespace swarm\n' >"$tree/common/once.h"
   printf '#include <rocksdb/db.h>\n\n#include "common/ids.h"\n' >"$tree/storage/rocksdb_store.cc"
   printf '#pragma once\n\n#include "swarm/tensor.pb.h"\n' >"$tree/tensor/core/stage.h"
   printf '#pragma once\n\n#include <torch/nn/module.h>\n' >"$tree/tensor/torch/block.h"
@@ -167,6 +168,20 @@ void act() {
   if (true) call();
 }" 'control flow among rows'
 expect_size tests/a_test.cc "$long_function"
+once='struct Once {
+  int y = 0;
+};'
+expect_size common/z.h "namespace swarm {
+$once
+}" 'another swarm::Once is in common/once.h'
+expect_size common/z.cc "namespace swarm {
+namespace {
+$once
+}
+}"
+expect_size common/z.h "namespace swarm::routing {
+$once
+}"
 
 # excepting PATH...: a copy of the script that excepts these files.
 excepting() {

@@ -63,7 +63,8 @@ BOOST_AUTO_TEST_CASE(nothing_is_saved_while_what_somebody_ordered_is_written) {
   world.policy.order_ends();
   BOOST_TEST(world.policy.decide(Step(3), world.roster, 3s));  // overdue
 
-  BOOST_TEST(!world.policy.may_save(world.roster, 4s));  // nor does an order begin before that is there
+  BOOST_TEST(
+      !world.policy.may_save(world.roster, 4s));  // nor does an order begin before that is there
   world.durable(0, 3);
   world.durable(1, 3);
   BOOST_TEST(world.policy.may_save(world.roster, 5s));
