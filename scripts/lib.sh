@@ -11,7 +11,8 @@ compile_jobs() {
   echo "${SWARM_JOBS:-$((jobs < 1 ? 1 : jobs < cores ? jobs : cores))}"
 }
 
-# build PRESET [TARGET...]: configures once, then builds; ninja itself notices what changed.
+# build PRESET [TARGET...]: configures, then builds; ninja itself notices what changed, but not that the
+# files of a batch (cmake/UnityBatches.cmake) no longer go together.
 build() {
   local preset=$1
   shift
@@ -20,6 +21,9 @@ build() {
     mkdir -p "build/$preset"
     rm -f "build/$preset/CMakeCache.txt"   # of a configure run that failed half-way
     cmake --preset "$preset" ${CI:+-DSWARM_WERROR=ON} >"build/$preset/configure.log" 2>&1 ||
+      { cat "build/$preset/configure.log" >&2; exit 1; }
+  else
+    cmake "build/$preset" >"build/$preset/configure.log" 2>&1 ||
       { cat "build/$preset/configure.log" >&2; exit 1; }
   fi
   say "build $preset ${*:-(everything)}"
