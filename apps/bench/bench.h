@@ -26,6 +26,14 @@ int bench_links(const LinksBenchOptions& options);
 /// (which `swarm bench memory --baseline` prints about its own process [MB]).
 int bench_memory();
 
+/// Every codec of the table: rates of one core, beside its memory's, and errors.
+struct CodecBenchOptions {
+  uint64_t values = 16u << 20;  ///< Encoded at a time; 64 MiB, more than caches hold.
+  int rounds = 11;
+  bool json = false;
+};
+int bench_codec(const CodecBenchOptions& options);
+
 /// How long `swarm --help`, `--version` and one console command take from fork to exit, and the
 /// resident memory of a seed and a trainer node without work.
 struct StartupBenchOptions {

@@ -170,6 +170,20 @@ void add_churn(CLI::App& bench, int& exit_code) {
   command->callback([&exit_code, arguments] { exit_code = bench_churn(*arguments); });
 }
 
+void add_codec(CLI::App& bench, int& exit_code) {
+  auto options = std::make_shared<CodecBenchOptions>();  // shared with the callback
+  auto* command = bench.add_subcommand(
+      "codec", "What encoding tensors costs a core, beside its memory, and what it loses");
+  command->add_option("--values", options->values, "Encoded at a time [floats]")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{250'000'000}))
+      ->capture_default_str();
+  command->add_option("--rounds", options->rounds, "Measured rounds of each codec")
+      ->check(CLI::Range(1, 1'000))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Prints JSON with every round");
+  command->callback([&exit_code, options] { exit_code = bench_codec(*options); });
+}
+
 void add_startup(CLI::App& bench, int& exit_code) {
   auto options = std::make_shared<StartupBenchOptions>();  // shared with the callback
   auto* command = bench.add_subcommand(
@@ -279,6 +293,7 @@ void add_bench(CLI::App& app, Program& program) {
   });
   add_averaging(*command, program);
   add_churn(*command, program.exit_code);
+  add_codec(*command, program.exit_code);
   add_device_bench(*command, program);
   add_failover(*command, program.exit_code);
   add_links(*command, program.exit_code);

@@ -20,7 +20,7 @@ struct VerifyArguments {
   uint32_t steps = 20;
   std::string drop_slot;
   double tolerance = 1e-3;
-  bool steps_given = false, from_start = false;
+  bool steps_given = false, tolerance_given = false, from_start = false;
   int threads = 0;  ///< 0: as node.threads.
 };
 

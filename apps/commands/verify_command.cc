@@ -20,9 +20,12 @@ void add_verify(CLI::App& app, Program& program) {
       "--drop-slot", a->drop_slot,
       "For a FILE: the swarm loses the gradient of one microbatch on purpose, STEP:SLOT, "
       "numbers from 0");
-  command->add_option("--tolerance", a->tolerance, "Largest relative difference of a tensor")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
+  auto* tolerance = command
+                        ->add_option("--tolerance", a->tolerance,
+                                     "Largest relative difference of a tensor; swarms whose codecs "
+                                     "round are judged only if it is given")
+                        ->check(CLI::Range(0.0, 1.0))
+                        ->capture_default_str();
   command->add_flag(
       "--from-start", a->from_start,
       "For a folder: replays all steps in one go, not from each snapshot to the next");
@@ -31,8 +34,9 @@ void add_verify(CLI::App& app, Program& program) {
                    "For a folder: number of LibTorch threads; 0: as node.threads")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  command->callback([a, steps, &program] {
+  command->callback([a, steps, tolerance, &program] {
     a->steps_given = steps->count() > 0;
+    a->tolerance_given = tolerance->count() > 0;
     program.compute_here([a](const Compute& compute) { return compute.verify(*a); });
   });
 }

@@ -92,6 +92,18 @@ Result<std::map<std::string, Difference>> compare_states(
   return out;
 }
 
+Verdict verdict_of(bool beyond, bool wrong, bool judged) {
+  if (wrong || (beyond && judged)) return {"NOT EQUAL", 1};
+  if (beyond) return {"NOT JUDGED", 2};
+  return {"equal", 0};
+}
+
+std::string why_not_judged(const std::string& rounding) {
+  return "not judged: the swarm rounds what one process does not (" + rounding +
+         "), and the default tolerance is for swarms that do not. --tolerance judges such a one as "
+         "well; swarm audit, checksums and replicas are exact with any codec";
+}
+
 tensor::NamedValues initial_parameters(const tensor::ModelOptions& model) {
   tensor::NamedValues out;
   for (const auto& parameter : tensor::model_layout(model)) {

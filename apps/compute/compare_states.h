@@ -28,6 +28,17 @@ Result<std::map<std::string, Difference>> compare_states(
     const std::vector<storage::StageSnapshot>& snapshots, const tensor::ReferenceState& reference,
     const tensor::NamedValues& origin);
 
+/// What a comparison ends with.
+struct Verdict {
+  const char* word;
+  int exit_code;
+};
+/// `beyond`: a tensor is farther away than the tolerance. `wrong`: replicas differ, or a snapshot is
+/// not what the audit says. `judged`: the tolerance holds for what was compared.
+Verdict verdict_of(bool beyond, bool wrong, bool judged);
+/// What people are told with a verdict that is none, because of `rounding` (rounding_left_out()).
+std::string why_not_judged(const std::string& rounding);
+
 /// The parameters of an untrained model.
 tensor::NamedValues initial_parameters(const tensor::ModelOptions& model);
 

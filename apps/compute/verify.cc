@@ -32,7 +32,9 @@ int fail(const Error& error) {
   return kBadConfig;
 }
 
-int judge(const std::map<std::string, Difference>& differences, double tolerance) {
+/// `rounding`: what makes the tolerance mean nothing; "": nothing does.
+int judge(const std::map<std::string, Difference>& differences, double tolerance,
+          const std::string& rounding) {
   std::printf("%-48s %12s %12s %12s\n", "tensor", "|difference|", "|measure|", "relative");
   int beyond = 0;
   double worst = 0;
@@ -44,9 +46,11 @@ int judge(const std::map<std::string, Difference>& differences, double tolerance
     std::printf("%-48s %12.3e %12.3e %12.3e%s\n", name.c_str(), difference.away, difference.scale,
                 relative, bad ? "  BEYOND" : "");
   }
+  const Verdict verdict = verdict_of(beyond > 0, /*wrong=*/false, /*judged=*/rounding.empty());
+  if (verdict.exit_code == kBadConfig) std::printf("%s\n", why_not_judged(rounding).c_str());
   std::printf("%zu tensors, worst relative difference %.3e, tolerance %.3e: %s\n",
-              differences.size(), worst, tolerance, beyond == 0 ? "equal" : "NOT EQUAL");
-  return beyond == 0 ? 0 : 1;
+              differences.size(), worst, tolerance, verdict.word);
+  return verdict.exit_code;
 }
 
 Result<std::string> train_swarm(config::Experiment experiment) {
@@ -109,7 +113,8 @@ int verify_file(const VerifyArguments& a) {
       "%u steps, %zu snapshots of %d stages; relative: L2 of the difference against the way from "
       "the initial weights, of moments against their size\n",
       a.steps, snapshots->found.size(), options.num_stages);
-  return judge(*differences, a.tolerance);
+  return judge(*differences, a.tolerance,
+               a.tolerance_given ? std::string() : rounding_left_out(options));
 }
 
 }  // namespace
@@ -124,6 +129,7 @@ int verify(const VerifyArguments& a) {
   VerifyRunOptions options;
   options.folder = a.config.file;
   options.tolerance = a.tolerance;
+  options.tolerance_given = a.tolerance_given;
   options.from_start = a.from_start;
   options.threads = a.threads;
   return verify_run(options);

@@ -61,12 +61,15 @@ class Verifier {
       std::printf("no snapshot of the run's history is left to compare with\n");
       return 1;
     }
-    const bool equal = beyond_ == 0 && wrong_ == 0;
+    const std::string rounding = rounding_left_out(node_);
+    const bool judged = options_.tolerance_given || rounding.empty();
+    const Verdict verdict = verdict_of(beyond_ > 0, wrong_ > 0, judged);
+    if (verdict.exit_code == kBadConfig) std::printf("%s\n", why_not_judged(rounding).c_str());
     std::printf(
         "%llu intervals, %llu snapshots, worst relative difference %.3e, tolerance %.3e: %s\n",
         static_cast<Ull>(intervals_), static_cast<Ull>(compared_), worst_, options_.tolerance,
-        equal ? "equal" : "NOT EQUAL");
-    return equal ? 0 : 1;
+        verdict.word);
+    return verdict.exit_code;
   }
 
  private:

@@ -7,8 +7,9 @@
 namespace swarm::apps {
 
 struct VerifyRunOptions {
-  std::string folder;       ///< A run whose nodes have ended.
-  double tolerance = 1e-3;  ///< Largest relative difference of a tensor.
+  std::string folder;            ///< A run whose nodes have ended.
+  double tolerance = 1e-3;       ///< Largest relative difference of a tensor.
+  bool tolerance_given = false;  ///< Then swarms that round are judged by it, too.
   /// One replay through all steps, instead of one from each snapshot to the next: float noise then
   /// piles up, but nothing is taken from the swarm.
   bool from_start = false;
@@ -16,7 +17,8 @@ struct VerifyRunOptions {
 };
 
 /// Prints a line for each snapshot's step and the verdict. Returns the exit code: 0 equal, 1 beyond
-/// the tolerance, replicas differ or the files cannot be used, 2 no run folder.
+/// the tolerance, replicas differ or the files cannot be used, 2 no run folder, or beyond the tolerance
+/// where codecs round and none was given (rounding_left_out()).
 int verify_run(const VerifyRunOptions& options);
 
 }  // namespace swarm::apps

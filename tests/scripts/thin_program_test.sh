@@ -22,7 +22,8 @@ expect "swarm loads at most 30 libraries" test "$(wc -l <"$folder/libraries")" -
 cp "$swarm" "$folder/swarm"
 "$folder/swarm" --version >"$folder/version"
 expect "--version names the program and its version" grep -qE '^swarm [0-9]+\.[0-9]+\.[0-9]+$' "$folder/version"
-for command in --help "sample --help" "node --help" "config reference"; do
+for command in --help "sample --help" "node --help" "config reference" \
+               "bench codec --values 1000 --rounds 1"; do
   # shellcheck disable=SC2086
   expect "$command needs no second executable" test -n "$("$folder/swarm" $command)"
 done

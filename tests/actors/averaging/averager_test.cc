@@ -10,6 +10,7 @@
 #include "tensor/core/codec.h"
 #include "tensor/core/flat.h"
 #include "tests/support/averagers.h"
+#include "tests/support/codecs.h"
 
 namespace swarm::actors {
 namespace {
@@ -90,10 +91,7 @@ struct RandomRound {
 BOOST_AUTO_TEST_SUITE(averager)
 
 BOOST_AUTO_TEST_CASE(members_of_any_number_and_codec_get_the_same_bits_of_the_mean) {
-  for (const auto& [codec, tolerance] :
-       std::vector<std::pair<tensor::Codec, double>>{{tensor::Codec::kNone, 1e-5},
-                                                     {tensor::Codec::kFp16, 1e-2},
-                                                     {tensor::Codec::kBf16, 1e-1}})
+  for (const auto codec : testing::all_codecs())
     for (auto samples : std::vector<std::vector<uint64_t>>{
              {5}, {3, 9}, {1, 2, 3}, {0, 4, 7}, {8, 0}, {0, 0, 6}, {2, 5, 1, 9}, {0, 3, 0, 3}}) {
       World world;
@@ -104,7 +102,7 @@ BOOST_AUTO_TEST_CASE(members_of_any_number_and_codec_get_the_same_bits_of_the_me
       auto outcomes = round.run();
       BOOST_REQUIRE(outcomes[0].value);
       auto& first = *outcomes[0].value;
-      BOOST_TEST(round.worst_error(first.mean) < tolerance);
+      BOOST_TEST(round.worst_error(first.mean) < testing::mean_tolerance(codec));
       BOOST_TEST(first.digest == tensor::digest(first.mean.data(), first.mean.size()));
       BOOST_TEST(first.squared_norm > 0);
       for (auto& outcome : outcomes) {
@@ -184,7 +182,7 @@ std::vector<Outcome<AverageResult>> run_relayed(World& world, const RandomRound&
 }
 
 BOOST_AUTO_TEST_CASE(a_relay_changes_no_bit_of_the_mean) {
-  for (auto codec : {tensor::Codec::kNone, tensor::Codec::kBf16})
+  for (auto codec : testing::all_codecs())
     for (auto samples : std::vector<std::vector<uint64_t>>{{1, 2, 3}, {0, 4, 7}, {2, 5, 1, 9}}) {
       auto options = World::small_chunks();
       options.codec = codec;

@@ -8,6 +8,7 @@
 
 #include "routing/averaging/two_level_plan.h"
 #include "tests/support/averagers.h"
+#include "tests/support/codecs.h"
 #include "tests/support/member_rounds.h"
 
 namespace swarm::actors {
@@ -78,13 +79,13 @@ struct Twenty : World {
 BOOST_FIXTURE_TEST_SUITE(AveragerTwoLevel, Twenty)
 
 BOOST_AUTO_TEST_CASE(twenty_members_get_the_same_bits_in_every_codec_and_repetition) {
-  for (const auto codec : {tensor::Codec::kNone, tensor::Codec::kFp16, tensor::Codec::kBf16}) {
+  for (const auto codec : testing::all_codecs()) {
     Twenty world;
     auto options = World::small_chunks();
     options.codec = codec;
     world.add_many(kMembers, options);
     const Buffer mean = world.mean_of(world.start_but());
-    BOOST_TEST(world.stage.worst_error(mean) < (codec == tensor::Codec::kNone ? 1e-5 : 1e-1));
+    BOOST_TEST(world.stage.worst_error(mean) < testing::mean_tolerance(codec));
     BOOST_TEST((world.mean_of(world.start_but()).size() == mean.size()));
     Twenty again;
     again.add_many(kMembers, options);

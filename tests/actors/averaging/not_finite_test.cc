@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "tests/support/averagers.h"
+#include "tests/support/codecs.h"
 
 namespace swarm::actors {
 namespace {
@@ -65,7 +66,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 BOOST_AUTO_TEST_SUITE(averages_that_are_not_finite)
 
 BOOST_AUTO_TEST_CASE(the_member_that_brought_them_is_named_whoever_adds_them_up) {
-  for (const auto codec : {tensor::Codec::kNone, tensor::Codec::kFp16, tensor::Codec::kBf16})
+  for (const auto codec : testing::all_codecs())
     for (const float value : {kInf, kNan, -kInf})
       for (uint32_t wrong = 0; wrong < 3; ++wrong)
         for (const uint64_t element : {0, 101, 202}) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "routing/averaging/two_level_plan.h"
+#include "tests/support/codecs.h"
 #include "tests/support/member_rounds.h"
 
 namespace swarm::actors {
@@ -42,17 +43,10 @@ Buffer the_mean(Exchange& exchange) {
   return mean;
 }
 
-double tolerance(tensor::Codec codec) {
-  return codec == tensor::Codec::kNone   ? 1e-5
-         : codec == tensor::Codec::kFp16 ? 1e-2
-         : codec == tensor::Codec::kInt4 ? 1.0
-                                         : 1e-1;
-}
-
 BOOST_AUTO_TEST_SUITE(TwoLevelReduceTest)
 
 BOOST_AUTO_TEST_CASE(members_of_any_number_and_codec_end_with_the_same_bits_of_the_mean) {
-  for (size_t codec = 0; codec < tensor::codec_names().size(); ++codec)
+  for (const auto codec : testing::all_codecs())
     for (size_t members = 1; members <= 40; ++members)
       for (const uint64_t n : {uint64_t{1}, uint64_t{13}, 40 + 17 * members}) {
         StageMembers stage;
@@ -61,12 +55,12 @@ BOOST_AUTO_TEST_CASE(members_of_any_number_and_codec_end_with_the_same_bits_of_t
         stage.samples[members / 2] = 5;
         stage.round = Round(members + n);
         stage.draw(members);
-        const auto how = static_cast<tensor::Codec>(codec);
-        BOOST_TEST_CONTEXT(members << " members, " << n << " elements, codec " << codec) {
-          auto first = exchange_of(stage, setup_of(how), /*seed=*/1);
+        BOOST_TEST_CONTEXT(members << " members, " << n << " elements, codec "
+                                   << tensor::codec_info(codec).name) {
+          auto first = exchange_of(stage, setup_of(codec), /*seed=*/1);
           const Buffer mean = the_mean(first);
-          BOOST_TEST(stage.worst_error(mean) < tolerance(how));
-          auto again = exchange_of(stage, setup_of(how), /*seed=*/2, /*window=*/1);
+          BOOST_TEST(stage.worst_error(mean) < testing::mean_tolerance(codec));
+          auto again = exchange_of(stage, setup_of(codec), /*seed=*/2, /*window=*/1);
           BOOST_TEST((the_mean(again).view() == mean.view()));  // whatever comes first
         }
       }
