@@ -131,18 +131,20 @@ void add_training(ExperimentBuilder& b) {
   b.section("optimizer", true);
   b.add("kind", AT(base.optimizer.kind), one_of(tensor::optimizer_names()),
         "nag: Nesterov's look-ahead on Adam's preconditioner, made for the stale gradients of "
-        "asynchronous training; give it beta1 = 0.99 and beta2 = 0.999.")
+        "asynchronous training; give it beta1 = 0.99 and beta2 = 0.999. lamb: each matrix moves by "
+        "a part of its own norm, made for large batches; give it beta2 = 0.999 and epsilon = 1e-6.")
       .later = true;
   b.add("learning_rate", AT(base.optimizer.learning_rate), in(1e-12, 1e3),
         "Learning rate after the warm-up.");
   b.add("min_learning_rate", AT(base.optimizer.min_learning_rate), in(0, 1e3),
-        "Learning rate at the end of the cosine schedule.");
+        "Learning rate at the end of the cosine or linear schedule.");
   b.add("warmup_steps", AT(base.optimizer.warmup_steps), in(0, 1e12),
         "Steps over which the learning rate rises linearly.");
   b.add(
       "total_steps", AT(base.optimizer.total_steps), in(0, 1e12),
-      "Steps that the cosine schedule lasts; 0: training.steps. Unused with a constant schedule.");
-  b.add("schedule", AT(base.optimizer.schedule), one_of({"constant", "cosine"}),
+      "Step at which the cosine or linear schedule ends; 0: training.steps. Unused with a constant "
+      "schedule.");
+  b.add("schedule", AT(base.optimizer.schedule), one_of({"constant", "cosine", "linear"}),
         "Course of the learning rate after the warm-up.");
   b.add("beta1", AT(base.optimizer.beta1), in(0, 0.999999), "Decay of the first moment.");
   b.add("beta2", AT(base.optimizer.beta2), in(0, 0.99999999), "Decay of the second moment.");

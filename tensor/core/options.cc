@@ -101,10 +101,11 @@ std::vector<Error> OptimizerOptions::validate() const {
                "between 0 and optimizer.learning_rate");
   rules.require(warmup_steps >= 0,
                 fmt::format("optimizer.warmup_steps: must not be negative (got {})", warmup_steps));
-  rules.require(schedule != Schedule::kCosine || total_steps > std::max<int64_t>(warmup_steps, 0),
-                fmt::format("optimizer.total_steps: the cosine schedule needs more than "
-                            "optimizer.warmup_steps (got {} and {})",
-                            total_steps, warmup_steps));
+  rules.require(
+      schedule == Schedule::kConstant || total_steps > std::max<int64_t>(warmup_steps, 0),
+      fmt::format("optimizer.total_steps: the {} schedule needs more than optimizer.warmup_steps "
+                  "(got {} and {})",
+                  schedule == Schedule::kLinear ? "linear" : "cosine", total_steps, warmup_steps));
   rules.number("optimizer.beta1", beta1, beta1 >= 0 && beta1 < 1, "in [0, 1)");
   rules.number("optimizer.beta2", beta2, beta2 >= 0 && beta2 < 1, "in [0, 1)");
   rules.number("optimizer.epsilon", epsilon, finite(epsilon) && epsilon > 0, "a positive number");
@@ -127,6 +128,7 @@ double learning_rate(const OptimizerOptions& options, int64_t step) {
   double done = static_cast<double>(step - options.warmup_steps) /
                 static_cast<double>(options.total_steps - options.warmup_steps);
   double height = options.learning_rate - options.min_learning_rate;
+  if (options.schedule == Schedule::kLinear) return options.min_learning_rate + height * (1 - done);
   return options.min_learning_rate + height * 0.5 * (1 + std::cos(M_PI * done));
 }
 

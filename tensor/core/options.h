@@ -27,6 +27,7 @@ std::vector<std::string> codec_names();
 enum class OptimizerKind : uint8_t {
   kAdamw,  ///< Loshchilov & Hutter 2019.
   kNag,    ///< Nesterov's look-ahead with Adam's preconditioner, for stale gradients.
+  kLamb,   ///< You et al. 2020: Adam's direction, as long as a part of each matrix's own norm.
 };
 std::vector<std::string> optimizer_names();
 
@@ -60,19 +61,20 @@ struct LayerRange {
 };
 LayerRange stage_layers(const ModelOptions& model, int32_t stage, int32_t num_stages);
 
-enum class Schedule : uint8_t { kConstant, kCosine };
+/// The learning rate's course after the warm-up, up to total_steps.
+enum class Schedule : uint8_t { kConstant, kCosine, kLinear };
 
 /// What tensor/core/optimizer.h builds from; weight decay is decoupled, warm-up linear. For kNag give
 /// beta1 0.99, beta2 0.999 (the defaults are AdamW's).
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::kAdamw;
   double learning_rate = 1e-3;
-  double min_learning_rate = 0;  ///< End of the cosine.
+  double min_learning_rate = 0;  ///< At total_steps and from there on; unused with kConstant.
   int64_t warmup_steps = 0;
-  int64_t total_steps = 0;  ///< Length of the cosine; unused with kConstant.
+  int64_t total_steps = 0;  ///< Where the decay ends; unused with kConstant.
   Schedule schedule = Schedule::kConstant;
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
-  /// psi of kNag: its momentum rises as beta1 * (1 - 0.5 * 0.96^(t * psi)). Unused by kAdamw.
+  /// psi of kNag: its momentum rises as beta1 * (1 - 0.5 * 0.96^(t * psi)). Unused by the others.
   double momentum_decay = 0.004;
   /// On matrices only (not on norms, biases and embeddings' positions).
   double weight_decay = 0.1;

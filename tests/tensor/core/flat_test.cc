@@ -111,6 +111,30 @@ BOOST_AUTO_TEST_CASE(learning_rate_warms_up_then_falls_as_a_cosine) {
   BOOST_TEST(learning_rate(o, 1000) == 0.1, tolerance);
 }
 
+BOOST_AUTO_TEST_CASE(learning_rate_warms_up_then_falls_in_a_straight_line) {
+  OptimizerOptions o;
+  o.learning_rate = 1;
+  o.min_learning_rate = 0.1;
+  o.warmup_steps = 4;
+  o.total_steps = 14;
+  o.schedule = Schedule::kLinear;
+  auto tolerance = boost::test_tools::tolerance(1e-12);
+  BOOST_TEST(learning_rate(o, 0) == 0.25, tolerance);
+  BOOST_TEST(learning_rate(o, 3) == 1.0, tolerance);
+  BOOST_TEST(learning_rate(o, 4) == 1.0, tolerance);
+  BOOST_TEST(learning_rate(o, 6) == 0.82, tolerance);
+  BOOST_TEST(learning_rate(o, 9) == 0.55, tolerance);
+  BOOST_TEST(learning_rate(o, 13) == 0.19, tolerance);
+  BOOST_TEST(learning_rate(o, 14) == 0.1, tolerance);
+  BOOST_TEST(learning_rate(o, 1000) == 0.1, tolerance);
+  BOOST_TEST(o.validate().empty());
+  o.total_steps = 4;
+  BOOST_REQUIRE(o.validate().size() == 1);
+  BOOST_TEST(o.validate()[0].detail ==
+             "optimizer.total_steps: the linear schedule needs more than optimizer.warmup_steps "
+             "(got 4 and 4)");
+}
+
 BOOST_AUTO_TEST_CASE(clipping_shortens_only_long_gradients) {
   OptimizerOptions o;
   BOOST_TEST(clip_scale(o, 0.5) == 1.0);
