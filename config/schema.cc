@@ -53,6 +53,16 @@ void add_model(ExperimentBuilder& b) {
   b.add("layers_per_stage", AT(base.model.layers_per_stage), in(1, 4096),
         "Blocks of each stage, first stage first. Empty: as even as possible, earlier stages get "
         "the remainder.");
+  b.add(
+       "boundary", AT(base.model.boundary), one_of({"none", "bottleneck", "maxout"}),
+       "What a stage makes of its activations before it sends them: layer norm, then width becomes "
+       "width / boundary_factor by a linear layer (bottleneck) or as the largest of each "
+       "boundary_factor neighbours (maxout), layer norm; the next stage begins with a linear layer "
+       "back to width. Another cut into stages is then another model.")
+      .later = true;
+  b.add("boundary_factor", AT(base.model.boundary_factor), in(2, 4),
+        "By how much a boundary is narrower than the model: 2 or 4.")
+      .later = true;
   b.section("pipeline", true);
   b.add("stages", AT(base.num_stages), in(1, 64), "Number of parts that the model is cut into.");
   b.add("backward", AT(base.backward), one_of({"keep", "recompute"}),

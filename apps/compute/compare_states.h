@@ -28,7 +28,7 @@ Result<std::map<std::string, Difference>> compare_states(
     const std::vector<storage::StageSnapshot>& snapshots, const tensor::ReferenceState& reference,
     const tensor::NamedValues& origin);
 
-/// The parameters of an untrained model.
+/// The parameters of an untrained model, and of the boundaries that its layers_per_stage names.
 tensor::NamedValues initial_parameters(const tensor::ModelOptions& model);
 
 }  // namespace swarm::apps

@@ -49,6 +49,17 @@ void check_split(const ModelOptions& model, Rules& rules) {
                             sum, model.layers));
 }
 
+void check_boundary(const ModelOptions& model, Rules& rules) {
+  if (model.boundary == Boundary::kNone) return;
+  const int32_t factor = model.boundary_factor;
+  const bool good = factor == 2 || factor == 4;
+  rules.require(good, fmt::format("model.boundary_factor: must be 2 or 4 (got {})", factor));
+  rules.require(
+      !good || model.width < 1 || model.width % factor == 0,
+      fmt::format("model.width: must be divisible by model.boundary_factor (got {} and {})",
+                  model.width, factor));
+}
+
 }  // namespace
 
 std::vector<Error> ModelOptions::validate() const {
@@ -61,6 +72,7 @@ std::vector<Error> ModelOptions::validate() const {
   rules.in_range("model.vocabulary", vocabulary, 256, 1 << 20);
   for (const Error& error : architecture(kind).check(*this)) rules.require(false, error.detail);
   check_split(*this, rules);
+  check_boundary(*this, rules);
   return rules.take();
 }
 
@@ -89,6 +101,18 @@ LayerRange stage_layers(const ModelOptions& model, int32_t stage, int32_t num_st
   int32_t base = model.layers / num_stages;
   int32_t rest = model.layers % num_stages;
   return {stage * base + std::min(stage, rest), base + (stage < rest ? 1 : 0)};
+}
+
+ModelOptions with_split(const ModelOptions& model, int32_t num_stages) {
+  ModelOptions split = model;
+  split.layers_per_stage.clear();
+  for (int32_t stage = 0; stage < num_stages; ++stage)
+    split.layers_per_stage.push_back(stage_layers(model, stage, num_stages).count);
+  return split;
+}
+
+int32_t boundary_width(const ModelOptions& model) {
+  return model.boundary == Boundary::kNone ? model.width : model.width / model.boundary_factor;
 }
 
 std::vector<Error> OptimizerOptions::validate() const {

@@ -31,11 +31,20 @@ enum class OptimizerKind : uint8_t {
 };
 std::vector<std::string> optimizer_names();
 
+/// What a stage makes of its activations before it sends them (the paper's compression-aware layers):
+/// layer norm, then D numbers become D / boundary_factor, then layer norm again. The next stage
+/// begins with a linear layer back to D; nothing goes round it. Not in a model of one stage.
+enum class Boundary : uint8_t {
+  kNone,        ///< They are sent as they are.
+  kBottleneck,  ///< By a linear layer.
+  kMaxout,      ///< The largest of each boundary_factor neighbours.
+};
+
 /// What models have. kGpt, a decoder with pre-norm blocks and learned positions, uses all of it;
 /// another model may ignore some of the numbers.
 struct ModelOptions {
   ModelKind kind = ModelKind::kGpt;
-  int32_t layers = 8;   ///< L: transformer blocks of the whole model.
+  int32_t layers = 8;  ///< L: transformer blocks of the whole model.
   int32_t width = 256;  ///< D: hidden size; divisible by heads.
   int32_t heads = 4;
   int32_t ffn = 1024;        ///< Hidden size of the feed-forward part.
@@ -43,7 +52,9 @@ struct ModelOptions {
   int32_t vocabulary = 256;  ///< 256 for the byte tokenizer.
   /// Blocks of each stage; empty: as even as possible, earlier stages get the remainder.
   std::vector<int32_t> layers_per_stage;
-  uint64_t seed = 1;  ///< Seeds the initial weights.
+  Boundary boundary = Boundary::kNone;
+  int32_t boundary_factor = 2;  ///< f: 2 or 4; divides width. Unused with Boundary::kNone.
+  uint64_t seed = 1;            ///< Seeds the initial weights.
   std::vector<Error> validate() const;
 };
 
@@ -52,7 +63,8 @@ struct ModelOptions {
 uint64_t most_samples(const ModelOptions& model, uint64_t sequence);
 
 /// What a stage keeps of a sample between forward and backward where its graph is kept: the tensors of
-/// `blocks` blocks, in float32. An estimate, about right for a GPT. Requires a valid model.
+/// `blocks` blocks, in float32. An estimate, about right for a GPT. Requires a
+/// valid model.
 uint64_t graph_bytes_per_sample(const ModelOptions& model, int32_t blocks);
 
 /// Blocks [first, first + count) belong to `stage`. Requires valid arguments, num_stages <= layers.
@@ -60,6 +72,13 @@ struct LayerRange {
   int32_t first = 0, count = 0;
 };
 LayerRange stage_layers(const ModelOptions& model, int32_t stage, int32_t num_stages);
+
+/// The same model with layers_per_stage filled in, so that it says itself where its boundaries lie.
+/// Requires valid arguments, num_stages <= layers.
+ModelOptions with_split(const ModelOptions& model, int32_t num_stages);
+
+/// Numbers per token that travel between two stages. Requires a valid model.
+int32_t boundary_width(const ModelOptions& model);
 
 /// The learning rate's course after the warm-up, up to total_steps.
 enum class Schedule : uint8_t { kConstant, kCosine, kLinear };

@@ -52,6 +52,17 @@ void add_block(const ModelOptions& model, LayoutBuilder& builder) {
   builder.vector("mlp.down.bias", width, 0);
 }
 
+/// What a stage that is not the last ends with.
+void add_narrowing(const ModelOptions& model, LayoutBuilder& builder) {
+  const int64_t width = model.width, narrow = boundary_width(model);
+  add_norm("norm1", width, builder);
+  if (model.boundary == Boundary::kBottleneck) {
+    builder.matrix("reduce.weight", narrow, width, kDeviation);
+    builder.vector("reduce.bias", narrow, 0);
+  }
+  add_norm("norm2", narrow, builder);
+}
+
 std::vector<ParameterInfo> layout(const ModelOptions& model, const StagePart& part) {
   LayoutBuilder builder;
   if (part.first) {
@@ -62,9 +73,19 @@ std::vector<ParameterInfo> layout(const ModelOptions& model, const StagePart& pa
     positions.decayed = false;
     positions.always_fp32 = true;
   }
+  const bool boundaries = model.boundary != Boundary::kNone;
+  if (boundaries && !part.first) {
+    builder.prefix("boundary.", fmt::format("boundaries.{}.", part.stage - 1));
+    builder.matrix("expand.weight", model.width, boundary_width(model), kDeviation);
+    builder.vector("expand.bias", model.width, 0);
+  }
   for (int32_t i = 0; i < part.layers.count; ++i) {
     builder.prefix(fmt::format("blocks.{}.", i), fmt::format("layers.{}.", part.layers.first + i));
     add_block(model, builder);
+  }
+  if (boundaries && !part.last) {
+    builder.prefix("boundary.", fmt::format("boundaries.{}.", part.stage));
+    add_narrowing(model, builder);
   }
   builder.prefix("", "");
   if (part.last) {

@@ -30,7 +30,7 @@ struct SlotToLose {
 };
 
 struct ReferenceOptions {
-  ModelOptions model;
+  ModelOptions model;  ///< With the boundaries of the stages that layers_per_stage names.
   OptimizerOptions optimizer;
   uint32_t batch = 0;       ///< Samples per step; a multiple of microbatch.
   uint32_t microbatch = 0;  ///< Samples per slot.

@@ -69,8 +69,10 @@ BOOST_AUTO_TEST_CASE(layers_are_split_evenly_with_the_rest_in_front) {
     BOOST_TEST(range.count == (stage == 0 ? 3 : 2));
     next += range.count;
   }
+  BOOST_TEST((with_split(model, 3).layers_per_stage == std::vector<int32_t>{3, 2, 2}));
   model.layers_per_stage = {1, 5, 1};
   BOOST_TEST(stage_layers(model, 2, 3).first == 6);
+  BOOST_TEST((with_split(model, 3).layers_per_stage == model.layers_per_stage));
 }
 
 BOOST_AUTO_TEST_CASE(every_broken_rule_is_reported_with_its_key) {
