@@ -44,6 +44,10 @@ void add_model(ExperimentBuilder& b) {
         "The architecture. gpt: a decoder with pre-norm blocks and learned positions.")
       .later = true;
   b.add("layers", AT(base.model.layers), in(1, 4096), "Transformer blocks of the whole model.");
+  b.add("repeats", AT(base.model.repeats), in(1, 4096),
+        "Times that each block is applied in a row, always with the same parameters (layer "
+        "sharing).")
+      .later = true;
   b.add("width", AT(base.model.width), in(1, 1 << 16), "Hidden size; divisible by heads.");
   b.add("heads", AT(base.model.heads), in(1, 4096), "Attention heads.");
   b.add("ffn", AT(base.model.ffn), in(1, 1 << 20), "Hidden size of the feed-forward part.");

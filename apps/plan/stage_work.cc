@@ -33,7 +33,7 @@ double block_flops(const tensor::ModelOptions& model) {
 }
 
 double flops_per_token(const tensor::ModelOptions& model) {
-  return 3 * (model.layers * block_flops(model) + head_flops(model));
+  return 3 * (double(model.layers) * model.repeats * block_flops(model) + head_flops(model));
 }
 
 std::vector<uint64_t> parameters(const tensor::ModelOptions& model, int32_t stages) {
@@ -61,7 +61,7 @@ std::vector<StageWork> stage_work(const Job& job, const std::vector<uint64_t>& p
     const auto kept =
         double(tensor::kept_bytes_per_sample(model, stage, stages, job.backward)) * microbatch;
     StageWork work;
-    const double once = blocks * block_flops(model) +
+    const double once = double(blocks) * model.repeats * block_flops(model) +
                         (stages > 1 ? boundary_flops(model, first, last) : 0);
     work.flops = tokens * once * (again && !last ? 4 : 3);
     if (last) work.flops += tokens * head_flops(model) * 3;

@@ -29,7 +29,7 @@ StagePart stage_part(const ModelOptions& model, int32_t stage, int32_t num_stage
 struct Architecture {
   const char* name;  ///< model.kind
   /// The rules that only this model has, beyond the ranges of single keys. Each text begins with the
-  /// key that breaks it. A model that knows no boundaries refuses them here.
+  /// key that breaks it. A model that knows no boundaries or no repeats refuses them here.
   std::vector<Error> (*check)(const ModelOptions& model);
   /// Elements per token of the largest tensor of a pass over `sequence` tokens.
   uint64_t (*widest)(const ModelOptions& model, uint64_t sequence);

@@ -65,6 +65,7 @@ void check_boundary(const ModelOptions& model, Rules& rules) {
 std::vector<Error> ModelOptions::validate() const {
   Rules rules;
   rules.in_range("model.layers", layers, 1, 4096);
+  rules.in_range("model.repeats", repeats, 1, 4096);
   rules.in_range("model.width", width, 1, 65536);
   rules.in_range("model.heads", heads, 1, 4096);
   rules.in_range("model.ffn", ffn, 1, 1 << 20);
@@ -87,7 +88,8 @@ uint64_t graph_bytes_per_sample(const ModelOptions& model, int32_t blocks) {
   // Inputs of both norms and of the four matrices, queries, keys and values; both sides of the GELU;
   // the attention's weights.
   const uint64_t per_token = 8 * width + 2 * ffn + static_cast<uint64_t>(model.heads) * sequence;
-  return static_cast<uint64_t>(blocks) * sequence * per_token * sizeof(float);
+  const auto applied = static_cast<uint64_t>(blocks) * static_cast<uint64_t>(model.repeats);
+  return applied * sequence * per_token * sizeof(float);
 }
 
 LayerRange stage_layers(const ModelOptions& model, int32_t stage, int32_t num_stages) {

@@ -44,7 +44,9 @@ enum class Boundary : uint8_t {
 /// another model may ignore some of the numbers.
 struct ModelOptions {
   ModelKind kind = ModelKind::kGpt;
-  int32_t layers = 8;  ///< L: transformer blocks of the whole model.
+  int32_t layers = 8;  ///< L: transformer blocks of the whole model, each with its own parameters.
+  /// So often in a row is each block applied, with the same parameters (layer sharing, as ALBERT's).
+  int32_t repeats = 1;
   int32_t width = 256;  ///< D: hidden size; divisible by heads.
   int32_t heads = 4;
   int32_t ffn = 1024;        ///< Hidden size of the feed-forward part.
@@ -63,7 +65,7 @@ struct ModelOptions {
 uint64_t most_samples(const ModelOptions& model, uint64_t sequence);
 
 /// What a stage keeps of a sample between forward and backward where its graph is kept: the tensors of
-/// `blocks` blocks, in float32. An estimate, about right for a GPT. Requires a
+/// `blocks` blocks and their repeats, in float32. An estimate, about right for a GPT. Requires a
 /// valid model.
 uint64_t graph_bytes_per_sample(const ModelOptions& model, int32_t blocks);
 

@@ -36,7 +36,8 @@ void add_norm(const std::string& name, int64_t width, LayoutBuilder& builder) {
 void add_block(const ModelOptions& model, LayoutBuilder& builder) {
   const int64_t width = model.width, ffn = model.ffn;
   // Each block adds twice to the residual stream: smaller there, so that its scale stays put.
-  const float residual = kDeviation / std::sqrt(2.0f * static_cast<float>(model.layers));
+  const float blocks = static_cast<float>(model.layers) * static_cast<float>(model.repeats);
+  const float residual = kDeviation / std::sqrt(2.0f * blocks);
   add_norm("norm1", width, builder);
   builder.matrix("attention.qkv.weight", 3 * width, width, kDeviation);
   // The keys' biases add q.b to all scores of a query alike, which softmax takes away again.

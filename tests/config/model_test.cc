@@ -1,7 +1,11 @@
-// Boundaries of the section [model].
+// Boundaries and repeats of the section [model], and the large model that both are for.
 #include <boost/test/unit_test.hpp>
+#include <fstream>
+#include <iterator>
 
 #include "config/experiment.h"
+#include "tensor/core/architecture.h"
+#include "tensor/core/memory_options.h"
 
 namespace swarm::config {
 namespace {
@@ -26,12 +30,14 @@ ConfigError only(const std::vector<std::string>& overrides) {
 
 BOOST_AUTO_TEST_SUITE(ModelSection)
 
-BOOST_AUTO_TEST_CASE(boundaries_can_be_set) {
+BOOST_AUTO_TEST_CASE(boundaries_and_repeats_can_be_set) {
   const auto plain = good({}).base.model;
   BOOST_TEST((plain.boundary == tensor::Boundary::kNone));
-  const auto model = good({"model.boundary=maxout", "model.boundary_factor=4"});
+  BOOST_TEST(plain.repeats == 1);
+  const auto model = good({"model.boundary=maxout", "model.boundary_factor=4", "model.repeats=16"});
   BOOST_TEST((model.base.model.boundary == tensor::Boundary::kMaxout));
   BOOST_TEST(model.base.model.boundary_factor == 4);
+  BOOST_TEST(model.base.model.repeats == 16);
   BOOST_TEST(to_toml(model).find("boundary = \"maxout\"\n") != std::string::npos);
   BOOST_TEST(
       (good({"model.boundary=bottleneck"}).base.model.boundary == tensor::Boundary::kBottleneck));
@@ -40,6 +46,7 @@ BOOST_AUTO_TEST_CASE(boundaries_can_be_set) {
 BOOST_AUTO_TEST_CASE(what_does_not_go_together_is_one_error_with_its_key) {
   BOOST_TEST(only({"model.boundary=narrow"}).key == "model.boundary");
   BOOST_TEST(only({"model.boundary_factor=8"}).key == "model.boundary_factor");
+  BOOST_TEST(only({"model.repeats=0"}).key == "model.repeats");
   const auto three = only({"model.boundary=maxout", "model.boundary_factor=3"});
   BOOST_TEST(three.key == "model.boundary_factor");
   BOOST_TEST(three.message == "must be 2 or 4 (got 3)");
@@ -53,10 +60,10 @@ BOOST_AUTO_TEST_CASE(what_does_not_go_together_is_one_error_with_its_key) {
 BOOST_AUTO_TEST_CASE(they_are_of_the_fingerprint_where_they_are_not_the_defaults) {
   const std::string old = "e487647df82ac4ccb2bfbef3c51eb6ba";  // as in optimizer_test.cc
   BOOST_TEST(older_fingerprint(good({})) == old);
-  BOOST_TEST(older_fingerprint(good({"model.boundary=none"})) == old);
+  BOOST_TEST(older_fingerprint(good({"model.boundary=none", "model.repeats=1"})) == old);
   const std::string base = fingerprint(good({}));
   for (const char* other : {"model.boundary=maxout", "model.boundary=bottleneck",
-                            "model.boundary_factor=4"})
+                            "model.boundary_factor=4", "model.repeats=2"})
     BOOST_TEST(fingerprint(good({other})) != base, other);
 }
 
@@ -81,6 +88,31 @@ BOOST_AUTO_TEST_CASE(limits_follow_the_bytes_of_the_boundary) {
   good(with({"model.boundary=maxout", "model.boundary_factor=4"}));
   BOOST_TEST(only(with({"model.boundary=maxout", "model.boundary_factor=2"})).key ==
              "links.receive_budget_bytes");
+}
+
+BOOST_AUTO_TEST_CASE(the_shared_model_has_a_billion_parameters_and_does_the_work_of_13) {
+  std::string text;
+  for (std::string prefix; text.empty() && prefix.size() < 40; prefix += "../") {
+    std::ifstream file(prefix + "config/shared_1b.toml");
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  auto loaded = parse_experiment(text, "shared_1b.toml", {});
+  BOOST_REQUIRE_MESSAGE(loaded.ok(), loaded.text());
+  const auto& base = loaded.experiment->base;
+  BOOST_TEST(base.model.width == 4096);
+  BOOST_TEST(base.model.ffn == 16384);
+  BOOST_TEST(base.model.repeats == 16);
+  BOOST_TEST((base.optimizer.kind == tensor::OptimizerKind::kLamb));
+  BOOST_TEST((base.optimizer.schedule == tensor::Schedule::kLinear));
+  uint64_t parameters = 0;
+  for (int32_t stage = 0; stage < 4; ++stage)
+    parameters += tensor::stage_parameters(base.model, stage, base.num_stages);
+  BOOST_TEST(double(parameters) == 1.01e9, boost::test_tools::tolerance(0.005));
+  auto unshared = base.model;
+  unshared.layers *= unshared.repeats;
+  unshared.repeats = 1;
+  BOOST_TEST(double(tensor::layout_size(tensor::model_layout(unshared))) == 13.1e9,
+             boost::test_tools::tolerance(0.005));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

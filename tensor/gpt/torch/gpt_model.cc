@@ -1,5 +1,6 @@
 // The GPT's forward pass: token and position embedding in the first stage; pre-norm blocks (layer
-// norm, causal multi-head attention with one fused qkv matrix, GELU feed-forward); final norm and untied head in the last (paper, Sec. 3.2; design Sec.
+// norm, causal multi-head attention with one fused qkv matrix, GELU feed-forward), each applied
+// model.repeats times in a row; final norm and untied head in the last (paper, Sec. 3.2; design Sec.
 // 10). What lies between two stages: Boundary in tensor/core/options.h.
 
 #include <torch/torch.h>
@@ -116,7 +117,8 @@ torch::Tensor GptModel::blocks(const std::vector<torch::Tensor>& weights,
     next = 2;
   }
   for (int32_t i = 0; i < part_.layers.count; ++i, next += kWeightsPerBlock) {
-    x = block(&weights[next], x, batch, sequence);
+    for (int32_t repeat = 0; repeat < model_.repeats; ++repeat)
+      x = block(&weights[next], x, batch, sequence);
   }
   return boundaries && !part_.last ? narrowed(&weights[next], x) : x;
 }

@@ -66,7 +66,7 @@ struct NarrowPlaceImpl : nn::Module {
 TORCH_MODULE(NarrowPlace);
 
 struct GptImpl : nn::Module {
-  explicit GptImpl(const ModelOptions& m) {
+  explicit GptImpl(const ModelOptions& m) : repeats(m.repeats) {
     tokens = register_module("embedding_tokens", nn::Embedding(m.vocabulary, m.width));
     positions = register_module("embedding_positions", nn::Embedding(m.sequence, m.width));
     for (int32_t i = 0; i < m.layers; ++i) {
@@ -92,7 +92,7 @@ struct GptImpl : nn::Module {
     Tensor x = tokens(window.narrow(1, 0, sequence)) + positions(torch::arange(sequence));
     Tensor mask = future.narrow(0, 0, sequence).narrow(1, 0, sequence);
     for (size_t i = 0; i < blocks.size(); ++i) {
-      x = blocks[i](x, mask);
+      for (int32_t repeat = 0; repeat < repeats; ++repeat) x = blocks[i](x, mask);
       const auto found = boundaries.find(i + 1);
       if (found != boundaries.end()) x = found->second(x);
     }
@@ -102,6 +102,7 @@ struct GptImpl : nn::Module {
     return nn::functional::cross_entropy(logits, targets, sum) / static_cast<double>(sequence);
   }
 
+  const int32_t repeats;
   nn::Embedding tokens{nullptr}, positions{nullptr};
   std::vector<Block> blocks;
   std::map<size_t, NarrowPlace> boundaries;  ///< By the number of blocks in front of them.

@@ -86,6 +86,18 @@ BOOST_AUTO_TEST_CASE(boundaries_send_less_and_cost_their_linear_layers) {
              one[0].flops);
 }
 
+BOOST_AUTO_TEST_CASE(repeats_cost_work_and_no_parameters) {
+  Job job = small(1).job;
+  const auto plain = stage_work(job, parameters(job.model, 4), 2, tensor::Codec::kNone);
+  job.model.repeats = 16;
+  const auto shared = stage_work(job, parameters(job.model, 4), 2, tensor::Codec::kNone);
+  BOOST_TEST(shared[1].flops == 16 * plain[1].flops, kClose);
+  BOOST_TEST(shared[1].averaged_bytes == plain[1].averaged_bytes);
+  BOOST_TEST(shared[1].up_bytes == plain[1].up_bytes);
+  BOOST_TEST(flops_per_token(job.model) == 3 * (8 * 16 * block_flops(job.model) + 2 * 256 * 256),
+             kClose);
+}
+
 BOOST_AUTO_TEST_CASE(machines_are_dealt_out_so_that_sums_are_even) {
   const Rates rates = {{4, 1}, {4, 1}};
   const Deal dealt = deal(rates, {1, 4}, {0, 1});

@@ -49,6 +49,13 @@ BOOST_AUTO_TEST_CASE(a_narrow_boundary_sends_less_and_keeps_its_own_inputs) {
              plain + tokens * (2 * width + width / 4) * 4);
 }
 
+BOOST_AUTO_TEST_CASE(every_repeat_of_a_block_is_kept) {
+  ModelOptions model;
+  const uint64_t once = kept_bytes_per_sample(model, 1, 4, BackwardPolicy::kKeep);
+  model.repeats = 5;
+  BOOST_TEST(kept_bytes_per_sample(model, 1, 4, BackwardPolicy::kKeep) == 5 * once);
+}
+
 BOOST_AUTO_TEST_CASE(parameters_of_stages_add_up_to_the_models) {
   ModelOptions model;
   uint64_t sum = 0;

@@ -129,6 +129,7 @@ BOOST_AUTO_TEST_CASE(the_blocks_begin_as_those_of_the_model_without_boundaries) 
 BOOST_AUTO_TEST_CASE(training_in_stages_equals_the_one_process_trainer) {
   for (Boundary boundary : kKinds) {
     StageOptions options = narrow(boundary, 2, {3, 3, 2});
+    options.model.repeats = 2;
     options.backward = BackwardPolicy::kRecompute;
     options.optimizer.learning_rate = 0.01;
     options.optimizer.clip_norm = 0;
