@@ -121,7 +121,7 @@ class Checker {
     const auto& model = e_.base.model;
     const uint64_t samples = e_.base.training.microbatch;
     const auto sequence = static_cast<uint64_t>(model.sequence);
-    const auto width = static_cast<uint64_t>(model.width);
+    const auto width = static_cast<uint64_t>(tensor::boundary_width(model));
     const uint64_t most = tensor::most_samples(model, sequence);
     if (samples > most)
       error("training.microbatch",

@@ -258,7 +258,7 @@ void resolve(Experiment& e) {
   e.base.trainer_options.estimates = e.base.stage_server.estimates = e.estimates;
   for (auto& event : e.timeline) event.link.node = event.node;
   e.base.trainer_options.wiring = e.base.stage_server.wiring = e.wiring;
-  if (e.base.optimizer.schedule == tensor::Schedule::kCosine && e.base.optimizer.total_steps == 0)
+  if (e.base.optimizer.schedule != tensor::Schedule::kConstant && e.base.optimizer.total_steps == 0)
     e.base.optimizer.total_steps = e.base.training.steps;
   e.base.config_fingerprint = fingerprint(e);
   e.base.older_fingerprint = older_fingerprint(e);

@@ -13,7 +13,7 @@ namespace {
 uint64_t body_bytes(const actors::NodeOptions& options) {
   const auto& model = options.model;
   return options.training.microbatch * static_cast<uint64_t>(model.sequence) *
-         static_cast<uint64_t>(model.width) * sizeof(float);
+         static_cast<uint64_t>(tensor::boundary_width(model)) * sizeof(float);
 }
 
 /// What the stage that keeps most keeps of a microbatch: as a stage server books it.

@@ -44,6 +44,10 @@ void add_model(ExperimentBuilder& b) {
         "The architecture. gpt: a decoder with pre-norm blocks and learned positions.")
       .later = true;
   b.add("layers", AT(base.model.layers), in(1, 4096), "Transformer blocks of the whole model.");
+  b.add("repeats", AT(base.model.repeats), in(1, 4096),
+        "Times that each block is applied in a row, always with the same parameters (layer "
+        "sharing).")
+      .later = true;
   b.add("width", AT(base.model.width), in(1, 1 << 16), "Hidden size; divisible by heads.");
   b.add("heads", AT(base.model.heads), in(1, 4096), "Attention heads.");
   b.add("ffn", AT(base.model.ffn), in(1, 1 << 20), "Hidden size of the feed-forward part.");
@@ -53,6 +57,16 @@ void add_model(ExperimentBuilder& b) {
   b.add("layers_per_stage", AT(base.model.layers_per_stage), in(1, 4096),
         "Blocks of each stage, first stage first. Empty: as even as possible, earlier stages get "
         "the remainder.");
+  b.add(
+       "boundary", AT(base.model.boundary), one_of({"none", "bottleneck", "maxout"}),
+       "What a stage makes of its activations before it sends them: layer norm, then width becomes "
+       "width / boundary_factor by a linear layer (bottleneck) or as the largest of each "
+       "boundary_factor neighbours (maxout), layer norm; the next stage begins with a linear layer "
+       "back to width. Another cut into stages is then another model.")
+      .later = true;
+  b.add("boundary_factor", AT(base.model.boundary_factor), in(2, 4),
+        "By how much a boundary is narrower than the model: 2 or 4.")
+      .later = true;
   b.section("pipeline", true);
   b.add("stages", AT(base.num_stages), in(1, 64), "Number of parts that the model is cut into.");
   b.add("backward", AT(base.backward), one_of({"keep", "recompute"}),
@@ -131,18 +145,20 @@ void add_training(ExperimentBuilder& b) {
   b.section("optimizer", true);
   b.add("kind", AT(base.optimizer.kind), one_of(tensor::optimizer_names()),
         "nag: Nesterov's look-ahead on Adam's preconditioner, made for the stale gradients of "
-        "asynchronous training; give it beta1 = 0.99 and beta2 = 0.999.")
+        "asynchronous training; give it beta1 = 0.99 and beta2 = 0.999. lamb: each matrix moves by "
+        "a part of its own norm, made for large batches; give it beta2 = 0.999 and epsilon = 1e-6.")
       .later = true;
   b.add("learning_rate", AT(base.optimizer.learning_rate), in(1e-12, 1e3),
         "Learning rate after the warm-up.");
   b.add("min_learning_rate", AT(base.optimizer.min_learning_rate), in(0, 1e3),
-        "Learning rate at the end of the cosine schedule.");
+        "Learning rate at the end of the cosine or linear schedule.");
   b.add("warmup_steps", AT(base.optimizer.warmup_steps), in(0, 1e12),
         "Steps over which the learning rate rises linearly.");
   b.add(
       "total_steps", AT(base.optimizer.total_steps), in(0, 1e12),
-      "Steps that the cosine schedule lasts; 0: training.steps. Unused with a constant schedule.");
-  b.add("schedule", AT(base.optimizer.schedule), one_of({"constant", "cosine"}),
+      "Step at which the cosine or linear schedule ends; 0: training.steps. Unused with a constant "
+      "schedule.");
+  b.add("schedule", AT(base.optimizer.schedule), one_of({"constant", "cosine", "linear"}),
         "Course of the learning rate after the warm-up.");
   b.add("beta1", AT(base.optimizer.beta1), in(0, 0.999999), "Decay of the first moment.");
   b.add("beta2", AT(base.optimizer.beta2), in(0, 0.99999999), "Decay of the second moment.");

@@ -6,6 +6,7 @@ namespace swarm::tensor {
 
 const OptimizerInfo& adamw_info();  // tensor/optimizers/adamw.cc
 const OptimizerInfo& nag_info();    // tensor/optimizers/nag.cc
+const OptimizerInfo& lamb_info();   // tensor/optimizers/lamb.cc
 
 namespace {
 
@@ -13,6 +14,7 @@ const std::vector<const OptimizerInfo*>& optimizer_rows() {
   static const std::vector<const OptimizerInfo*> all = {
       &adamw_info(),
       &nag_info(),
+      &lamb_info(),
   };
   return all;
 }

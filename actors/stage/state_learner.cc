@@ -10,13 +10,13 @@
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
 #include "actors/state/options.h"
+#include "actors/state/range_reply.h"
 #include "routing/state/donors.h"
 #include "routing/state/recent_means.h"
 #include "tensor/core/flat.h"
 
 namespace swarm::actors {
 
-using routing::History;
 using routing::LearnAnswer;
 using routing::LearnRead;
 using routing::StateLabel;
@@ -36,15 +36,6 @@ constexpr auto kRest = std::chrono::seconds(30);
 
 uint64_t vectors_of(const StageContext& context) {
   return 1 + tensor::optimizer_info(context.deps.optimizer.kind).moments.size();
-}
-
-StateLabel label_of(const proto::StateRangeReply& head) {
-  return {Step(head.step()), head.checksum(), History(head.history())};
-}
-
-/// Of the source's own state.
-StateLabel newest_of(const proto::StateRangeReply& head) {
-  return {Step(head.newest_step()), head.newest_checksum(), History(head.newest_history())};
 }
 
 }  // namespace
@@ -287,11 +278,10 @@ void StateLearner::take(const Ptr& learning, const LearnRead& read, const Mail& 
   tensor::OptimizerCounters counters{head.updates(), head.momentum_product()};
   if (mean) counters = learning->counters[read.range];
   context_.device.run<tensor::OptimizerCounters>(
-      [read, mean, counters, mail,
-       clip_scale = head.clip_scale()](tensor::Stage& stage) -> Result<tensor::OptimizerCounters> {
+      [read, mean, counters, mail](tensor::Stage& stage) -> Result<tensor::OptimizerCounters> {
         if (mean)
           return stage.update_range(read.first, read.count, read.label->step.value(), counters,
-                                    mail.body, clip_scale);
+                                    mail.body, scales_of(mail.as<proto::StateRangeReply>()));
         if (auto loaded = stage.load_range(read.first, read.count, mail.body); !loaded)
           return loaded.error();
         return counters;

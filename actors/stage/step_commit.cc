@@ -20,19 +20,21 @@ UpdateJob update_job(const Buffer& mean, double clip_scale, routing::History aft
   return [=](tensor::Stage& stage) -> Result<AppliedUpdate> {
     AppliedUpdate update;
     update.changed_at_rest = of_two && before != 0 && stage.state_checksum() != before;
-    if (auto applied = stage.apply(mean, clip_scale); !applied) return applied.error();
+    const auto scales = stage.apply(mean, clip_scale);
+    if (!scales) return scales.error();
     stage.set_history(after.value());
     update.checksum = stage.state_checksum();
+    update.scales = *scales;
     return update;
   };
 }
 
-routing::AppliedMean mean_of(const StepCommit& commit, uint64_t checksum,
-                             const tensor::OptimizerOptions& optimizer) {
+routing::AppliedMean mean_of(const StepCommit& commit, const AppliedUpdate& update) {
   routing::AppliedMean mean;
-  mean.after = {commit.step + 1, checksum, commit.after};
+  mean.after = {commit.step + 1, update.checksum, commit.after};
   mean.round = commit.round;
-  mean.clip_scale = tensor::clip_scale(optimizer, commit.gradient_norm);
+  mean.clip_scale = update.scales.clip_scale;
+  mean.factors = update.scales.factors;
   return mean;
 }
 

@@ -30,6 +30,7 @@ struct StepCommit {
 struct AppliedUpdate {  ///< What the compute job of an update gives.
   uint64_t checksum = 0;
   bool changed_at_rest = false;
+  tensor::UpdateScales scales{};
 };
 using UpdateJob = std::function<Result<AppliedUpdate>(tensor::Stage&)>;
 /// Applies `mean`. Of two peers no majority says whose state is wrong: each looks whether its own is still
@@ -41,8 +42,7 @@ UpdateJob update_job(const Buffer& mean, double clip_scale, routing::History aft
 StepCommit read_commit(const proto::CommitStep& message);
 
 /// What `commit` led to; from which state, and by which average, is for the caller to say.
-routing::AppliedMean mean_of(const StepCommit& commit, uint64_t checksum,
-                             const tensor::OptimizerOptions& optimizer);
+routing::AppliedMean mean_of(const StepCommit& commit, const AppliedUpdate& update);
 
 /// The line of the audit about an update that was made, without who made it: `digest` of its average,
 /// `checksum` of the state afterwards, `held` in the peer's sum.

@@ -291,7 +291,7 @@ void StepUpdates::applied(const Commit& commit, const RoundState& round,
   line.held.peer = context_.deps.id;
   line.held.node_name = context_.deps.node_name;
   context_.deps.events->committed(line);
-  routing::AppliedMean mean = mean_of(commit, checksum, context_.deps.optimizer);
+  routing::AppliedMean mean = mean_of(commit, update);
   mean.before = {commit.step, context_.checksum, context_.history};
   mean.digest = round.result->digest;
   mean.mean = round.result->mean;

@@ -73,6 +73,7 @@ void RangeUpload::range(const proto::StateRange& request, Promise promise) {
   bring.set_clip_scale(mean->clip_scale);
   bring.set_round(mean->round.value());
   bring.set_digest(mean->digest);
+  for (float factor : mean->factors) bring.add_factors(factor);
   // A copy: what waits in a slow link's queue must not keep the whole mean.
   const auto part =
       mean->mean.view().substr(request.first() * sizeof(float), request.count() * sizeof(float));

@@ -19,12 +19,14 @@ using Clock = std::chrono::steady_clock;
 constexpr int kLeastPasses = 5;
 constexpr auto kMeasured = std::chrono::seconds(3);
 
-/// One block of the model, without embedding and head.
+/// One block of the model, applied once, without embedding, head and boundaries.
 tensor::StageOptions block_of(const actors::NodeOptions& options) {
   tensor::StageOptions block;
   block.model = options.model;
   block.model.layers = block.num_stages = 3;
   block.model.layers_per_stage.clear();
+  block.model.repeats = 1;
+  block.model.boundary = tensor::Boundary::kNone;
   block.stage = 1;
   block.optimizer = options.optimizer;
   block.compute = options.compute;

@@ -39,7 +39,7 @@ Verdict verdict_of(bool beyond, bool wrong, bool judged);
 /// What people are told with a verdict that is none, because of `rounding` (rounding_left_out()).
 std::string why_not_judged(const std::string& rounding);
 
-/// The parameters of an untrained model.
+/// The parameters of an untrained model, and of the boundaries that its layers_per_stage names.
 tensor::NamedValues initial_parameters(const tensor::ModelOptions& model);
 
 }  // namespace swarm::apps

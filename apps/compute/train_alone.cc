@@ -7,7 +7,7 @@ namespace swarm::apps {
 
 tensor::ReferenceOptions reference_options(const actors::NodeOptions& options) {
   tensor::ReferenceOptions reference;
-  reference.model = options.model;
+  reference.model = tensor::with_split(options.model, options.num_stages);
   reference.optimizer = options.optimizer;
   reference.batch = options.training.batch;
   reference.microbatch = options.training.microbatch;

@@ -107,7 +107,7 @@ int verify_file(const VerifyArguments& a) {
   auto snapshots = storage::read_snapshots(*folder, options.num_stages, a.steps);
   if (!snapshots) return fail(snapshots.error());
   auto differences = compare_states(options.model, options.num_stages, snapshots->found,
-                                    (*trainer)->state(), initial_parameters(options.model));
+                                    (*trainer)->state(), initial_parameters(schedule.model));
   if (!differences) return fail(differences.error());
   std::printf(
       "%u steps, %zu snapshots of %d stages; relative: L2 of the difference against the way from "

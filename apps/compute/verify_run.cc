@@ -44,7 +44,7 @@ class Verifier {
     auto trainer = tensor::ReferenceTrainer::make(reference, **data);
     if (!trainer) return trainer.error();
     trainer_ = std::move(*trainer);
-    origin_ = initial_parameters(node_.model);
+    origin_ = initial_parameters(reference.model);
     for (const uint64_t step : snapshots->steps()) {
       if (step < audit_.totals.folded) continue;
       const auto snapshots_of_step = snapshots->read(step);

@@ -17,6 +17,14 @@ double head_flops(const tensor::ModelOptions& model) {
   return 2.0 * model.width * model.vocabulary;
 }
 
+/// Of a stage's narrowing and widening, forward.
+double boundary_flops(const tensor::ModelOptions& model, bool first, bool last) {
+  if (model.boundary == tensor::Boundary::kNone) return 0;
+  const double linear = 2.0 * model.width * tensor::boundary_width(model);
+  const bool narrows = !last && model.boundary == tensor::Boundary::kBottleneck;
+  return linear * ((narrows ? 1 : 0) + (first ? 0 : 1));
+}
+
 }  // namespace
 
 double block_flops(const tensor::ModelOptions& model) {
@@ -25,7 +33,7 @@ double block_flops(const tensor::ModelOptions& model) {
 }
 
 double flops_per_token(const tensor::ModelOptions& model) {
-  return 3 * (model.layers * block_flops(model) + head_flops(model));
+  return 3 * (double(model.layers) * model.repeats * block_flops(model) + head_flops(model));
 }
 
 std::vector<uint64_t> parameters(const tensor::ModelOptions& model, int32_t stages) {
@@ -53,7 +61,9 @@ std::vector<StageWork> stage_work(const Job& job, const std::vector<uint64_t>& p
     const auto kept =
         double(tensor::kept_bytes_per_sample(model, stage, stages, job.backward)) * microbatch;
     StageWork work;
-    work.flops = tokens * blocks * block_flops(model) * (again && !last ? 4 : 3);
+    const double once = double(blocks) * model.repeats * block_flops(model) +
+                        (stages > 1 ? boundary_flops(model, first, last) : 0);
+    work.flops = tokens * once * (again && !last ? 4 : 3);
     if (last) work.flops += tokens * head_flops(model) * 3;
     work.up_bytes = work.down_bytes = body * ((first ? 0 : 1) + (last ? 0 : 1));
     work.averaged_bytes = double(tensor::codec_info(job.averaging).bytes(uint64_t(count)));

@@ -254,13 +254,13 @@ class ArithmeticStage : public tensor::Stage {
   Buffer gradient_sum() const override { return copy_of(sum_); }
   void clear_gradients() override { sum_.assign(sum_.size(), 0.0f); }
 
-  Status apply(const Buffer& gradient, double clip_scale) override {
+  Result<tensor::UpdateScales> apply(const Buffer& gradient, double clip_scale) override {
     if (!state_.update(0, state_.size(), step_, gradient, clip_scale))
       return Error{ErrorCode::kShapeMismatch, "gradient"};
     clear_gradients();
     ++step_;
     if (changed_) changed_(*this, "updated");
-    return {};
+    return tensor::UpdateScales{clip_scale};
   }
 
   uint64_t step() const override { return step_; }
@@ -344,8 +344,8 @@ class ArithmeticStage : public tensor::Stage {
   Result<tensor::OptimizerCounters> update_range(uint64_t first, uint64_t count, uint64_t,
                                                  const tensor::OptimizerCounters& before,
                                                  const Buffer& gradient,
-                                                 double clip_scale) override {
-    if (!state_.update(first, count, before.updates, gradient, clip_scale))
+                                                 const tensor::UpdateScales& scales) override {
+    if (!state_.update(first, count, before.updates, gradient, scales.clip_scale))
       return Error{ErrorCode::kShapeMismatch, "range"};
     return tensor::OptimizerCounters{before.updates + 1, 1};
   }

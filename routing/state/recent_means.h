@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <vector>
 
 #include "common/buffer.h"
 #include "common/strong_id.h"
@@ -21,7 +22,9 @@ struct AppliedMean {
   Round round;
   uint64_t digest = 0;    ///< Of `mean`.
   double clip_scale = 1;  ///< What the mean was multiplied by.
-  Buffer mean;            ///< float32 [parameters]
+  /// What a layer-wise optimizer multiplied each matrix's update by; none of others.
+  std::vector<float> factors{};
+  Buffer mean;  ///< float32 [parameters]
 };
 
 class RecentMeans {

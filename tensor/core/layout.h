@@ -1,7 +1,8 @@
 /// The parameters of one stage: which ones, in which order, with which initial values. No LibTorch.
 ///
 /// Pure. The flat vectors of a stage (parameters, gradients, moments) follow its layout; the layouts
-/// of all stages of any split, one behind the other, are the layout of the unsplit model.
+/// of all stages of any split, one behind the other, are the layout of the unsplit model, but for the
+/// parameters of the boundaries between them, if it has any.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,14 @@ uint64_t stage_parameters(const ModelOptions& model, int32_t stage, int32_t num_
 uint64_t kept_bytes_per_sample(const ModelOptions& model, int32_t stage, int32_t num_stages,
                                BackwardPolicy backward) {
   if (backward != BackwardPolicy::kKeep || stage == num_stages - 1) return 0;
-  return graph_bytes_per_sample(model, stage_layers(model, stage, num_stages).count);
+  const uint64_t blocks =
+      graph_bytes_per_sample(model, stage_layers(model, stage, num_stages).count);
+  if (model.boundary == Boundary::kNone) return blocks;
+  // Inputs of both norms and, in a bottleneck, of the matrix that narrows; what was received.
+  const auto width = static_cast<uint64_t>(model.width);
+  const auto narrow = static_cast<uint64_t>(boundary_width(model));
+  const uint64_t per_token = 2 * width + narrow + (stage > 0 ? narrow : 0);
+  return blocks + static_cast<uint64_t>(model.sequence) * per_token * sizeof(float);
 }
 
 uint64_t version_bytes_per_parameter(ComputeType compute, const Device& device) {
@@ -24,7 +31,8 @@ uint64_t version_bytes_per_parameter(ComputeType compute, const Device& device) 
 }
 
 uint64_t boundary_bytes_per_sample(const ModelOptions& model, Codec activations, Codec gradients) {
-  const auto n = static_cast<uint64_t>(model.sequence) * static_cast<uint64_t>(model.width);
+  const auto n =
+      static_cast<uint64_t>(model.sequence) * static_cast<uint64_t>(boundary_width(model));
   return std::max(codec_info(activations).bytes(n), codec_info(gradients).bytes(n));
 }
 

@@ -6,6 +6,10 @@
 /// The learning rate's position in its schedule is the caller's: the step in synchronous training,
 /// the averaging period in asynchronous. t and P are the optimizer's own: a peer counts its own
 /// updates. The same calls give the same bits on every machine and for every split into threads.
+///
+/// A layer-wise optimizer (LAMB) multiplies each matrix's update by a factor that depends on all
+/// elements of that matrix. step() works the factors out; whoever makes the update range by range has
+/// to be told them.
 /// Thread: one at a time.
 #pragma once
 
@@ -51,12 +55,19 @@ class Optimizer {
             float* to);
 
   /// The update that step() makes of elements [first, first + count), for an optimizer that has
-  /// counted `before` so far. `gradient`: float32 [count]; `values`: float32 [size()]. Where all
-  /// ranges have been updated the bits are those of one step(), whatever the order. Moves
-  /// counters() on from `before`.
-  void step_range(uint64_t first, uint64_t count, const OptimizerCounters& before,
-                  const float* gradient, uint64_t lr_position, double gradient_scale,
-                  float* values);
+  /// counted `before` so far. `gradient`: float32 [count]; `values`: float32 [size()]; `factors`: what
+  /// factors() is where step() made the update. Where all ranges have been updated the bits are those
+  /// of one step(), whatever the order. Moves counters() on from `before`; factors() stay. Errors:
+  /// as check_factors(); then nothing has changed.
+  Status step_range(uint64_t first, uint64_t count, const OptimizerCounters& before,
+                    const std::vector<float>& factors, const float* gradient, uint64_t lr_position,
+                    double gradient_scale, float* values);
+
+  /// Of the last step(), of a layer-wise optimizer: one for each matrix, in the order of the layout.
+  /// Else empty.
+  const std::vector<float>& factors() const { return factors_; }
+  /// No step() of this optimizer has these. Errors: kShapeMismatch, kNonFinite.
+  Status check_factors(const std::vector<float>& factors) const;
 
   OptimizerKind kind() const { return options_.kind; }
   uint64_t size() const { return size_; }  ///< Parameters.
@@ -82,9 +93,13 @@ class Optimizer {
 
   /// Counts the update and works out its rates, equal for all parameters.
   virtual void begin(double learning_rate, double gradient_scale) = 0;
-  /// Updates n elements, whose gradients, values and moments begin where the pointers point.
-  virtual void run(float weight_decay, const float* gradient, const float* from, float* to,
-                   float* const* moments, size_t n) const = 0;
+  /// Updates n elements, whose gradients, values and moments begin where the pointers point. `factor`
+  /// is 1 unless the optimizer is layer-wise.
+  virtual void run(float weight_decay, float factor, const float* gradient, const float* from,
+                   float* to, float* const* moments, size_t n) const = 0;
+  /// Layer-wise: the update that run() would make of them with a factor and a learning rate of 1.
+  virtual void measure(float weight_decay, const float* gradient, const float* from,
+                       const float* const* moments, float* update, size_t n) const;
 
   const OptimizerOptions options_;
   OptimizerCounters counters_;
@@ -93,12 +108,20 @@ class Optimizer {
   struct Range {
     uint64_t offset = 0, size = 0;
     bool decayed = false;
+    size_t factor = 0;  // its place in factors_, if it has one
   };
+  bool has_factor(const Range& range) const { return layer_wise_ && range.decayed; }
+  float decay_of(const Range& range) const {
+    return range.decayed ? static_cast<float>(options_.weight_decay) : 0;
+  }
+  float factor_of(const Range& range, const float* gradient, const float* from) const;
   /// The elements of [first, first + count); pointers to element 0, gradient to element `first`.
-  void run_ranges(uint64_t first, uint64_t count, const float* gradient, const float* from,
-                  float* to);
+  void run_ranges(uint64_t first, uint64_t count, const std::vector<float>& factors,
+                  const float* gradient, const float* from, float* to);
 
+  const bool layer_wise_;
   std::vector<Range> ranges_;  // neighbours that are treated alike, joined
+  std::vector<float> factors_;
   uint64_t size_ = 0;
   size_t num_moments_ = 0;
   MutableBuffer moments_;
@@ -116,6 +139,7 @@ struct OptimizerInfo {
   const char* name;  ///< In the configuration and in snapshots.
   std::vector<MomentInfo> moments;
   bool has_momentum_product;  ///< OptimizerCounters::momentum_product is its own, below 1.
+  bool layer_wise;            ///< It has factors().
   std::unique_ptr<Optimizer> (*make)(const OptimizerOptions& options,
                                      const std::vector<ParameterInfo>& layout,
                                      ParallelFor parallel);

@@ -49,11 +49,23 @@ void check_split(const ModelOptions& model, Rules& rules) {
                             sum, model.layers));
 }
 
+void check_boundary(const ModelOptions& model, Rules& rules) {
+  if (model.boundary == Boundary::kNone) return;
+  const int32_t factor = model.boundary_factor;
+  const bool good = factor == 2 || factor == 4;
+  rules.require(good, fmt::format("model.boundary_factor: must be 2 or 4 (got {})", factor));
+  rules.require(
+      !good || model.width < 1 || model.width % factor == 0,
+      fmt::format("model.width: must be divisible by model.boundary_factor (got {} and {})",
+                  model.width, factor));
+}
+
 }  // namespace
 
 std::vector<Error> ModelOptions::validate() const {
   Rules rules;
   rules.in_range("model.layers", layers, 1, 4096);
+  rules.in_range("model.repeats", repeats, 1, 4096);
   rules.in_range("model.width", width, 1, 65536);
   rules.in_range("model.heads", heads, 1, 4096);
   rules.in_range("model.ffn", ffn, 1, 1 << 20);
@@ -61,6 +73,7 @@ std::vector<Error> ModelOptions::validate() const {
   rules.in_range("model.vocabulary", vocabulary, 256, 1 << 20);
   for (const Error& error : architecture(kind).check(*this)) rules.require(false, error.detail);
   check_split(*this, rules);
+  check_boundary(*this, rules);
   return rules.take();
 }
 
@@ -75,7 +88,8 @@ uint64_t graph_bytes_per_sample(const ModelOptions& model, int32_t blocks) {
   // Inputs of both norms and of the four matrices, queries, keys and values; both sides of the GELU;
   // the attention's weights.
   const uint64_t per_token = 8 * width + 2 * ffn + static_cast<uint64_t>(model.heads) * sequence;
-  return static_cast<uint64_t>(blocks) * sequence * per_token * sizeof(float);
+  const auto applied = static_cast<uint64_t>(blocks) * static_cast<uint64_t>(model.repeats);
+  return applied * sequence * per_token * sizeof(float);
 }
 
 LayerRange stage_layers(const ModelOptions& model, int32_t stage, int32_t num_stages) {
@@ -91,6 +105,18 @@ LayerRange stage_layers(const ModelOptions& model, int32_t stage, int32_t num_st
   return {stage * base + std::min(stage, rest), base + (stage < rest ? 1 : 0)};
 }
 
+ModelOptions with_split(const ModelOptions& model, int32_t num_stages) {
+  ModelOptions split = model;
+  split.layers_per_stage.clear();
+  for (int32_t stage = 0; stage < num_stages; ++stage)
+    split.layers_per_stage.push_back(stage_layers(model, stage, num_stages).count);
+  return split;
+}
+
+int32_t boundary_width(const ModelOptions& model) {
+  return model.boundary == Boundary::kNone ? model.width : model.width / model.boundary_factor;
+}
+
 std::vector<Error> OptimizerOptions::validate() const {
   Rules rules;
   auto finite = [](double x) { return std::isfinite(x); };
@@ -101,10 +127,11 @@ std::vector<Error> OptimizerOptions::validate() const {
                "between 0 and optimizer.learning_rate");
   rules.require(warmup_steps >= 0,
                 fmt::format("optimizer.warmup_steps: must not be negative (got {})", warmup_steps));
-  rules.require(schedule != Schedule::kCosine || total_steps > std::max<int64_t>(warmup_steps, 0),
-                fmt::format("optimizer.total_steps: the cosine schedule needs more than "
-                            "optimizer.warmup_steps (got {} and {})",
-                            total_steps, warmup_steps));
+  rules.require(
+      schedule == Schedule::kConstant || total_steps > std::max<int64_t>(warmup_steps, 0),
+      fmt::format("optimizer.total_steps: the {} schedule needs more than optimizer.warmup_steps "
+                  "(got {} and {})",
+                  schedule == Schedule::kLinear ? "linear" : "cosine", total_steps, warmup_steps));
   rules.number("optimizer.beta1", beta1, beta1 >= 0 && beta1 < 1, "in [0, 1)");
   rules.number("optimizer.beta2", beta2, beta2 >= 0 && beta2 < 1, "in [0, 1)");
   rules.number("optimizer.epsilon", epsilon, finite(epsilon) && epsilon > 0, "a positive number");
@@ -127,6 +154,7 @@ double learning_rate(const OptimizerOptions& options, int64_t step) {
   double done = static_cast<double>(step - options.warmup_steps) /
                 static_cast<double>(options.total_steps - options.warmup_steps);
   double height = options.learning_rate - options.min_learning_rate;
+  if (options.schedule == Schedule::kLinear) return options.min_learning_rate + height * (1 - done);
   return options.min_learning_rate + height * 0.5 * (1 + std::cos(M_PI * done));
 }
 

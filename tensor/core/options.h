@@ -27,14 +27,26 @@ std::vector<std::string> codec_names();
 enum class OptimizerKind : uint8_t {
   kAdamw,  ///< Loshchilov & Hutter 2019.
   kNag,    ///< Nesterov's look-ahead with Adam's preconditioner, for stale gradients.
+  kLamb,   ///< You et al. 2020: Adam's direction, as long as a part of each matrix's own norm.
 };
 std::vector<std::string> optimizer_names();
+
+/// What a stage makes of its activations before it sends them (the paper's compression-aware layers):
+/// layer norm, then D numbers become D / boundary_factor, then layer norm again. The next stage
+/// begins with a linear layer back to D; nothing goes round it. Not in a model of one stage.
+enum class Boundary : uint8_t {
+  kNone,        ///< They are sent as they are.
+  kBottleneck,  ///< By a linear layer.
+  kMaxout,      ///< The largest of each boundary_factor neighbours.
+};
 
 /// What models have. kGpt, a decoder with pre-norm blocks and learned positions, uses all of it;
 /// another model may ignore some of the numbers.
 struct ModelOptions {
   ModelKind kind = ModelKind::kGpt;
-  int32_t layers = 8;   ///< L: transformer blocks of the whole model.
+  int32_t layers = 8;  ///< L: transformer blocks of the whole model, each with its own parameters.
+  /// So often in a row is each block applied, with the same parameters (layer sharing, as ALBERT's).
+  int32_t repeats = 1;
   int32_t width = 256;  ///< D: hidden size; divisible by heads.
   int32_t heads = 4;
   int32_t ffn = 1024;        ///< Hidden size of the feed-forward part.
@@ -42,7 +54,9 @@ struct ModelOptions {
   int32_t vocabulary = 256;  ///< 256 for the byte tokenizer.
   /// Blocks of each stage; empty: as even as possible, earlier stages get the remainder.
   std::vector<int32_t> layers_per_stage;
-  uint64_t seed = 1;  ///< Seeds the initial weights.
+  Boundary boundary = Boundary::kNone;
+  int32_t boundary_factor = 2;  ///< f: 2 or 4; divides width. Unused with Boundary::kNone.
+  uint64_t seed = 1;            ///< Seeds the initial weights.
   std::vector<Error> validate() const;
 };
 
@@ -51,7 +65,8 @@ struct ModelOptions {
 uint64_t most_samples(const ModelOptions& model, uint64_t sequence);
 
 /// What a stage keeps of a sample between forward and backward where its graph is kept: the tensors of
-/// `blocks` blocks, in float32. An estimate, about right for a GPT. Requires a valid model.
+/// `blocks` blocks and their repeats, in float32. An estimate, about right for a GPT. Requires a
+/// valid model.
 uint64_t graph_bytes_per_sample(const ModelOptions& model, int32_t blocks);
 
 /// Blocks [first, first + count) belong to `stage`. Requires valid arguments, num_stages <= layers.
@@ -60,19 +75,27 @@ struct LayerRange {
 };
 LayerRange stage_layers(const ModelOptions& model, int32_t stage, int32_t num_stages);
 
-enum class Schedule : uint8_t { kConstant, kCosine };
+/// The same model with layers_per_stage filled in, so that it says itself where its boundaries lie.
+/// Requires valid arguments, num_stages <= layers.
+ModelOptions with_split(const ModelOptions& model, int32_t num_stages);
+
+/// Numbers per token that travel between two stages. Requires a valid model.
+int32_t boundary_width(const ModelOptions& model);
+
+/// The learning rate's course after the warm-up, up to total_steps.
+enum class Schedule : uint8_t { kConstant, kCosine, kLinear };
 
 /// What tensor/core/optimizer.h builds from; weight decay is decoupled, warm-up linear. For kNag give
 /// beta1 0.99, beta2 0.999 (the defaults are AdamW's).
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::kAdamw;
   double learning_rate = 1e-3;
-  double min_learning_rate = 0;  ///< End of the cosine.
+  double min_learning_rate = 0;  ///< At total_steps and from there on; unused with kConstant.
   int64_t warmup_steps = 0;
-  int64_t total_steps = 0;  ///< Length of the cosine; unused with kConstant.
+  int64_t total_steps = 0;  ///< Where the decay ends; unused with kConstant.
   Schedule schedule = Schedule::kConstant;
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
-  /// psi of kNag: its momentum rises as beta1 * (1 - 0.5 * 0.96^(t * psi)). Unused by kAdamw.
+  /// psi of kNag: its momentum rises as beta1 * (1 - 0.5 * 0.96^(t * psi)). Unused by the others.
   double momentum_decay = 0.004;
   /// On matrices only (not on norms, biases and embeddings' positions).
   double weight_decay = 0.1;

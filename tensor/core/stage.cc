@@ -23,7 +23,8 @@ Status Stage::take_average(AveragedPart, const Buffer&, const Buffer&) {
 Result<Buffer> Stage::save_range(uint64_t, uint64_t) const { return no_ranges(); }
 Status Stage::load_range(uint64_t, uint64_t, const Buffer&) { return no_ranges(); }
 Result<OptimizerCounters> Stage::update_range(uint64_t, uint64_t, uint64_t,
-                                              const OptimizerCounters&, const Buffer&, double) {
+                                              const OptimizerCounters&, const Buffer&,
+                                              const UpdateScales&) {
   return no_ranges();
 }
 Status Stage::settle(uint64_t, const OptimizerCounters&) { return no_ranges(); }

@@ -36,12 +36,19 @@ struct StageInput {
   uint32_t samples = 0;       ///< B
   uint32_t sequence = 0;      ///< T
   Buffer tokens;              ///< int32 LE [B, T + 1]; inputs are [:, :T], targets [:, 1:].
-  EncodedTensor activations;  ///< [B, T, D]; empty at the first stage.
+  EncodedTensor activations;  ///< [B, T, boundary_width()]; empty at the first stage.
 };
 
 struct LossResult {
   double loss_sum = 0;  ///< Sum over samples of the mean over tokens of the cross-entropy [nats].
   EncodedTensor gradient;  ///< d loss_sum / d input activations; empty at the first stage.
+};
+
+/// What an update multiplies the mean gradient by, and then, if the optimizer is layer-wise, what
+/// comes of it.
+struct UpdateScales {
+  double clip_scale = 1;
+  std::vector<float> factors{};  ///< Optimizer::factors() of a stage that has made it.
 };
 
 /// What an update of apply_local() was.
@@ -84,9 +91,9 @@ class Stage {
   virtual void clear_gradients() = 0;
 
   /// One optimizer update of all parameters with `gradient` (float32 [num_parameters], the mean
-  /// over the step's samples) times `clip_scale`. Clears the gradient sum; step() rises by 1.
-  /// Errors: kShapeMismatch.
-  virtual Status apply(const Buffer& gradient, double clip_scale) = 0;
+  /// over the step's samples) times `clip_scale`. Clears the gradient sum; step() rises by 1. Returns
+  /// what others need for update_range(). Errors: kShapeMismatch.
+  virtual Result<UpdateScales> apply(const Buffer& gradient, double clip_scale) = 0;
 
   /// Parameters in memory are those at the start of this step.
   virtual uint64_t step() const = 0;
@@ -150,7 +157,8 @@ class Stage {
   /// kNonFinite, kCorruptCheckpoint (counters); then nothing has changed.
   virtual Result<OptimizerCounters> update_range(uint64_t first, uint64_t count, uint64_t step,
                                                  const OptimizerCounters& before,
-                                                 const Buffer& gradient, double clip_scale);
+                                                 const Buffer& gradient,
+                                                 const UpdateScales& scales);
   /// All elements are of `step` now. Errors: kCorruptCheckpoint, kInvalidArgument.
   virtual Status settle(uint64_t step, const OptimizerCounters& counters);
 

@@ -36,7 +36,8 @@ void add_norm(const std::string& name, int64_t width, LayoutBuilder& builder) {
 void add_block(const ModelOptions& model, LayoutBuilder& builder) {
   const int64_t width = model.width, ffn = model.ffn;
   // Each block adds twice to the residual stream: smaller there, so that its scale stays put.
-  const float residual = kDeviation / std::sqrt(2.0f * static_cast<float>(model.layers));
+  const float blocks = static_cast<float>(model.layers) * static_cast<float>(model.repeats);
+  const float residual = kDeviation / std::sqrt(2.0f * blocks);
   add_norm("norm1", width, builder);
   builder.matrix("attention.qkv.weight", 3 * width, width, kDeviation);
   // The keys' biases add q.b to all scores of a query alike, which softmax takes away again.
@@ -52,6 +53,17 @@ void add_block(const ModelOptions& model, LayoutBuilder& builder) {
   builder.vector("mlp.down.bias", width, 0);
 }
 
+/// What a stage that is not the last ends with.
+void add_narrowing(const ModelOptions& model, LayoutBuilder& builder) {
+  const int64_t width = model.width, narrow = boundary_width(model);
+  add_norm("norm1", width, builder);
+  if (model.boundary == Boundary::kBottleneck) {
+    builder.matrix("reduce.weight", narrow, width, kDeviation);
+    builder.vector("reduce.bias", narrow, 0);
+  }
+  add_norm("norm2", narrow, builder);
+}
+
 std::vector<ParameterInfo> layout(const ModelOptions& model, const StagePart& part) {
   LayoutBuilder builder;
   if (part.first) {
@@ -62,9 +74,19 @@ std::vector<ParameterInfo> layout(const ModelOptions& model, const StagePart& pa
     positions.decayed = false;
     positions.always_fp32 = true;
   }
+  const bool boundaries = model.boundary != Boundary::kNone;
+  if (boundaries && !part.first) {
+    builder.prefix("boundary.", fmt::format("boundaries.{}.", part.stage - 1));
+    builder.matrix("expand.weight", model.width, boundary_width(model), kDeviation);
+    builder.vector("expand.bias", model.width, 0);
+  }
   for (int32_t i = 0; i < part.layers.count; ++i) {
     builder.prefix(fmt::format("blocks.{}.", i), fmt::format("layers.{}.", part.layers.first + i));
     add_block(model, builder);
+  }
+  if (boundaries && !part.last) {
+    builder.prefix("boundary.", fmt::format("boundaries.{}.", part.stage));
+    add_narrowing(model, builder);
   }
   builder.prefix("", "");
   if (part.last) {

@@ -59,7 +59,7 @@ class Adamw final : public Optimizer {
     rates_.correction1 = static_cast<float>(1 / (1 - std::pow(options_.beta1, t)));
     rates_.correction2 = static_cast<float>(1 / (1 - std::pow(options_.beta2, t)));
   }
-  void run(float weight_decay, const float* gradient, const float* from, float* to,
+  void run(float weight_decay, float, const float* gradient, const float* from, float* to,
            float* const* moments, size_t n) const override {
     Rates rates = rates_;
     rates.weight_decay = weight_decay;
@@ -80,6 +80,7 @@ const OptimizerInfo& adamw_info() {
   static const OptimizerInfo row = {"adamw",
                                     {{"first_moments", false}, {"second_moments", true}},
                                     /*has_momentum_product=*/false,
+                                    /*layer_wise=*/false,
                                     make};
   return row;
 }

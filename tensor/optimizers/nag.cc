@@ -74,7 +74,7 @@ class Nesterov final : public Optimizer {
     rates_.momentum_rate = static_cast<float>(learning_rate * next / (1 - product * next));
     rates_.correction2 = static_cast<float>(1 / (1 - std::pow(options_.beta2, t)));
   }
-  void run(float weight_decay, const float* gradient, const float* from, float* to,
+  void run(float weight_decay, float, const float* gradient, const float* from, float* to,
            float* const* moments, size_t n) const override {
     Rates rates = rates_;
     rates.weight_decay = weight_decay;
@@ -95,6 +95,7 @@ const OptimizerInfo& nag_info() {
   static const OptimizerInfo row = {"nag",
                                     {{"first_moments", false}, {"second_moments", true}},
                                     /*has_momentum_product=*/true,
+                                    /*layer_wise=*/false,
                                     make};
   return row;
 }

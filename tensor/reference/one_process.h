@@ -2,8 +2,9 @@
 /// verify` compares a swarm with, and the plain loop of `swarm bench overhead`.
 ///
 /// Shares with the stages only the names and initial values of the parameters (tensor/core/layout.h)
-/// and the data order; modules, autograd and AdamW are LibTorch's own, NAG is written in LibTorch's
-/// operations. Computes in float32 on the calling thread's LibTorch threads (tensor/torch/threads.h).
+/// and the data order; modules, autograd and AdamW are LibTorch's own, NAG and LAMB are written in
+/// LibTorch's operations. Computes in float32 on the calling thread's LibTorch threads
+/// (tensor/torch/threads.h).
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ struct SlotToLose {
 };
 
 struct ReferenceOptions {
-  ModelOptions model;
+  ModelOptions model;  ///< With the boundaries of the stages that layers_per_stage names.
   OptimizerOptions optimizer;
   uint32_t batch = 0;       ///< Samples per step; a multiple of microbatch.
   uint32_t microbatch = 0;  ///< Samples per slot.

@@ -85,13 +85,14 @@ class ReferenceAdamw final : public ReferenceOptimizer {
   torch::optim::AdamW optimizer_;
 };
 
-class ReferenceNag final : public ReferenceOptimizer {
+/// What LibTorch has not: an optimizer of two moments, in operations on whole tensors.
+class InOperations : public ReferenceOptimizer {
  public:
-  ReferenceNag(const OptimizerOptions& options, const std::vector<Tensor>& decayed,
+  InOperations(const OptimizerOptions& options, const std::vector<Tensor>& decayed,
                const std::vector<Tensor>& plain)
       : options_(options) {
-    for (const Tensor& parameter : decayed) add(parameter, options.weight_decay);
-    for (const Tensor& parameter : plain) add(parameter, 0);
+    for (const Tensor& parameter : decayed) add(parameter, true);
+    for (const Tensor& parameter : plain) add(parameter, false);
   }
 
   void step(double learning_rate) override {
@@ -109,43 +110,79 @@ class ReferenceNag final : public ReferenceOptimizer {
     for (Tensor& value : own.values) value = value.clone();
   }
 
- private:
+ protected:
   struct Item {
     Tensor parameter;
+    bool decayed = false;
     double decay = 0;
     ReferenceMoments moments;
   };
+  virtual void step_one(double rate, Item& item) const = 0;
 
-  void add(const Tensor& parameter, double decay) {
-    Item item{parameter, decay, {}};
+  /// The means of gradients and of their squares, as Adam has them.
+  void average(ReferenceMoments& moments, const Tensor& gradient) const {
+    Tensor &first = moments.values[0], &second = moments.values[1];
+    first = first * options_.beta1 + gradient * (1 - options_.beta1);
+    second = second * options_.beta2 + gradient.square() * (1 - options_.beta2);
+  }
+  Tensor denominator(const ReferenceMoments& moments) const {
+    const double bias = 1 - std::pow(options_.beta2, static_cast<double>(moments.updates));
+    return (moments.values[1] / bias).sqrt() + options_.epsilon;
+  }
+
+  const OptimizerOptions options_;
+
+ private:
+  void add(const Tensor& parameter, bool decayed) {
+    Item item{parameter, decayed, decayed ? options_.weight_decay : 0, {}};
     for (int i = 0; i < 2; ++i) item.moments.values.push_back(torch::zeros(parameter.sizes()));
     items_.emplace(parameter.unsafeGetTensorImpl(), std::move(item));
   }
 
+  std::map<const void*, Item> items_;
+};
+
+class ReferenceNag final : public InOperations {
+ public:
+  using InOperations::InOperations;
+
+ private:
   double mu(uint64_t t) const {
     const double exponent = static_cast<double>(t) * options_.momentum_decay;
     return options_.beta1 * (1 - 0.5 * std::pow(0.96, exponent));
   }
 
-  void step_one(double rate, Item& item) const {
+  void step_one(double rate, Item& item) const override {
     ReferenceMoments& s = item.moments;
     const Tensor gradient = item.parameter.grad();
     const uint64_t t = ++s.updates;
     s.momentum_product *= mu(t);
-    Tensor &first = s.values[0], &second = s.values[1];
-    first = first * options_.beta1 + gradient * (1 - options_.beta1);
-    second = second * options_.beta2 + gradient.square() * (1 - options_.beta2);
-    const double bias = 1 - std::pow(options_.beta2, static_cast<double>(t));
-    const Tensor denominator = (second / bias).sqrt() + options_.epsilon;
+    average(s, gradient);
+    const Tensor size = denominator(s);
     const double discount = (1 - mu(t)) / (1 - s.momentum_product);
     const double ahead = mu(t + 1) / (1 - s.momentum_product * mu(t + 1));
     item.parameter.mul_(1 - rate * item.decay);
-    item.parameter.sub_(gradient / denominator * (rate * discount));
-    item.parameter.sub_(first / denominator * (rate * ahead));
+    item.parameter.sub_(gradient / size * (rate * discount));
+    item.parameter.sub_(s.values[0] / size * (rate * ahead));
   }
+};
 
-  const OptimizerOptions options_;
-  std::map<const void*, Item> items_;
+class ReferenceLamb final : public InOperations {
+ public:
+  using InOperations::InOperations;
+
+ private:
+  void step_one(double rate, Item& item) const override {
+    ReferenceMoments& s = item.moments;
+    ++s.updates;
+    average(s, item.parameter.grad());
+    const double bias = 1 - std::pow(options_.beta1, static_cast<double>(s.updates));
+    const Tensor update = s.values[0] / bias / denominator(s) + item.parameter * item.decay;
+    const double value_norm = item.parameter.to(torch::kFloat64).norm().item<double>();
+    const double update_norm = update.to(torch::kFloat64).norm().item<double>();
+    const bool scaled = item.decayed && value_norm > 0 && update_norm > 0;
+    item.parameter.sub_(update * (rate * (scaled ? value_norm / update_norm : 1)));
+  }
 };
 
 template <class T>
@@ -164,6 +201,7 @@ std::unique_ptr<ReferenceOptimizer> make_reference_optimizer(const OptimizerOpti
   static constexpr decltype(&make<ReferenceAdamw>) kRows[] = {
       make<ReferenceAdamw>,
       make<ReferenceNag>,
+      make<ReferenceLamb>,
   };
   const auto row = static_cast<size_t>(options.kind);
   SWARM_CHECK(row < std::size(kRows));

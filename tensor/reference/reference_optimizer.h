@@ -1,5 +1,5 @@
-/// The one-process reference's optimizers: LibTorch's own AdamW, and NAG (which LibTorch lacks) in
-/// operations on whole tensors. Shares nothing with tensor/core/optimizer.h but the formulas in its
+/// The one-process reference's optimizers: LibTorch's own AdamW, and NAG and LAMB (which LibTorch
+/// lacks) in operations on whole tensors. Shares nothing with tensor/core/optimizer.h but the formulas in its
 /// comment. LibTorch; included by .cc files of tensor/ only. Throws what LibTorch throws.
 #pragma once
 

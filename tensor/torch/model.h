@@ -17,14 +17,14 @@ namespace swarm::tensor {
 
 /// The forward pass of one stage as functions of weights. The weights come in the order of the
 /// stage's layout, on the device where the input is; float32, or bfloat16 where the layout and
-/// pipeline.compute say so. Activations between stages are float32 [B * T, D].
+/// pipeline.compute say so. Activations between stages are float32 [B * T, W], W = boundary_width().
 /// Thread: one at a time. Keeps nothing that depends on weights or input.
 class Model {
  public:
   virtual ~Model() = default;
 
-  /// `input` is tokens int64 [B, T] in the first stage, else activations [B * T, D].
-  /// Returns activations [B * T, D] behind the stage's last block.
+  /// `input` is tokens int64 [B, T] in the first stage, else activations [B * T, W]. Returns what is
+  /// sent on, activations [B * T, W]; in the last stage those behind its last block, [B * T, D].
   virtual torch::Tensor blocks(const std::vector<torch::Tensor>& weights,
                                const torch::Tensor& input, int64_t batch, int64_t sequence) = 0;
   /// Last stage: activations [N, D] -> logits float32 [N, V].
@@ -32,7 +32,7 @@ class Model {
                                const torch::Tensor& x) const = 0;
 };
 
-/// The same model, unsplit and written independently with LibTorch's own modules: what a swarm is
+/// The same model, in one piece and written independently with LibTorch's own modules: what a swarm is
 /// compared with. Initial values are whatever LibTorch draws.
 class ReferenceModel {
  public:
@@ -54,6 +54,7 @@ class ReferenceModel {
 struct ModelCode {
   std::unique_ptr<Model> (*make)(const ModelOptions& model, const StagePart& part,
                                  ComputeType compute);
+  /// With the boundaries of the stages that model.layers_per_stage names; empty: without any.
   std::unique_ptr<ReferenceModel> (*make_reference)(const ModelOptions& model);
 };
 

@@ -52,7 +52,7 @@ class TorchStage final : public ModelStage {
   uint64_t step() const override { return parameters_.step(); }
   Buffer gradient_sum() const override { return parameters_.gradient_sum(); }
   void clear_gradients() override { parameters_.clear_gradients(); }
-  Status apply(const Buffer& gradient, double clip_scale) override {
+  Result<UpdateScales> apply(const Buffer& gradient, double clip_scale) override {
     return parameters_.apply(gradient, clip_scale);
   }
   Result<LocalUpdate> apply_local(uint64_t samples, uint64_t lr_position) override {
@@ -76,8 +76,8 @@ class TorchStage final : public ModelStage {
   }
   Result<OptimizerCounters> update_range(uint64_t first, uint64_t count, uint64_t step,
                                          const OptimizerCounters& before, const Buffer& gradient,
-                                         double clip_scale) override {
-    return parameters_.update_range(first, count, step, before, gradient, clip_scale);
+                                         const UpdateScales& scales) override {
+    return parameters_.update_range(first, count, step, before, gradient, scales);
   }
   Status settle(uint64_t step, const OptimizerCounters& counters) override {
     return parameters_.settle(step, counters);

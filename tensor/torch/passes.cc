@@ -55,7 +55,7 @@ Result<EncodedTensor> Passes::backward(const MicrobatchKey& key, const EncodedTe
     return Error{ErrorCode::kNotFound, "backward: no forward of this attempt is kept", 0};
   }
   const int64_t batch = found->second.batch, sequence = found->second.sequence;
-  const int64_t width = options_.model.width, rows = batch * sequence;
+  const int64_t width = boundary_width(options_.model), rows = batch * sequence;
   if (Status status = check_shape(options_, "gradient", gradient.meta, batch, sequence); !status) {
     return status.error();
   }
@@ -146,8 +146,8 @@ Result<Tensor> Passes::pull(const ParameterVersions::Held& version, const Tensor
 
 EncodedTensor Passes::encode_rows(const Tensor& rows, int64_t batch, int64_t sequence,
                                   Codec codec) const {
-  return encode(share(rows.to(torch::kCPU).contiguous()), {batch, sequence, options_.model.width},
-                codec);
+  return encode(share(rows.to(torch::kCPU).contiguous()),
+                {batch, sequence, boundary_width(options_.model)}, codec);
 }
 
 size_t Passes::versions() const {

@@ -59,9 +59,9 @@ Status read_tokens(const StageOptions& options, torch::Device device, const Stag
 
 Status check_shape(const StageOptions& options, const char* what, const proto::Tensor& meta,
                    int64_t batch, int64_t sequence) {
-  const int64_t shape[] = {batch, sequence, options.model.width};
+  const int64_t shape[] = {batch, sequence, boundary_width(options.model)};
   if (std::equal(meta.shape().begin(), meta.shape().end(), shape, shape + 3)) return {};
-  return mismatch(fmt::format("{}: shape must be [B, T, D] = [{}, {}, {}]", what, shape[0],
+  return mismatch(fmt::format("{}: shape must be [B, T, W] = [{}, {}, {}]", what, shape[0],
                               shape[1], shape[2]));
 }
 
@@ -83,7 +83,7 @@ Result<CheckedInput> check_input(const StageOptions& options, torch::Device devi
       !status) {
     return status.error();
   }
-  const int64_t width = options.model.width;
+  const int64_t width = boundary_width(options.model);
   const int64_t rows = out.batch * out.sequence;
   auto values = decode_flat(input.activations, static_cast<uint64_t>(rows * width));
   if (!values) return values.error();

@@ -14,7 +14,8 @@ namespace swarm::tensor {
 /// A microbatch that passed all checks, on the stage's device.
 struct CheckedInput {
   int64_t batch = 0, sequence = 0;
-  torch::Tensor input;    // int64 [B, T] in the first stage, else float32 [B * T, D]
+  torch::Tensor
+      input;  // int64 [B, T] in the first stage, else float32 [B * T, W], W = boundary_width()
   torch::Tensor targets;  // int64 [B * T]; last stage
 };
 
@@ -23,7 +24,7 @@ struct CheckedInput {
 Result<CheckedInput> check_input(const StageOptions& options, torch::Device device,
                                  const StageInput& input);
 
-/// Is `meta`, called `what` in the error, [B, T, D]? Errors: kShapeMismatch.
+/// Is `meta`, called `what` in the error, [B, T, W]? Errors: kShapeMismatch.
 Status check_shape(const StageOptions& options, const char* what, const proto::Tensor& meta,
                    int64_t batch, int64_t sequence);
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "common/check.h"
 #include "tensor/core/architecture.h"
 #include "tensor/core/flat.h"
 #include "tensor/core/state_format.h"
@@ -91,8 +92,8 @@ void TrainedParameters::forget() {
   clear_gradients();
 }
 
-Status TrainedParameters::apply(const Buffer& gradient, double clip_scale) {
-  if (Status status = check_size("gradient", gradient, size_); !status) return status;
+Result<UpdateScales> TrainedParameters::apply(const Buffer& gradient, double clip_scale) {
+  if (Status status = check_size("gradient", gradient, size_); !status) return status.error();
   if (!std::isfinite(clip_scale) || clip_scale < 0) return invalid("clip_scale: must be >= 0");
   const Buffer aligned = aligned_floats(gradient);
   const float* g = floats(aligned);
@@ -100,7 +101,7 @@ Status TrainedParameters::apply(const Buffer& gradient, double clip_scale) {
   forget();  // also lets go of the weights, so that they change in place
   update(g, step_, clip_scale);
   ++step_;
-  return {};
+  return UpdateScales{clip_scale, optimizer_->factors()};
 }
 
 Result<LocalUpdate> TrainedParameters::apply_local(uint64_t samples, uint64_t lr_position) {
@@ -257,15 +258,19 @@ Result<OptimizerCounters> TrainedParameters::update_range(uint64_t first, uint64
                                                           uint64_t step,
                                                           const OptimizerCounters& before,
                                                           const Buffer& gradient,
-                                                          double clip_scale) {
+                                                          const UpdateScales& scales) {
   if (Status status = check_range(first, count, size_); !status) return status.error();
   if (Status status = check_size("gradient", gradient, count); !status) return status.error();
-  if (!std::isfinite(clip_scale) || clip_scale < 0) return invalid("clip_scale: must be >= 0");
+  if (!std::isfinite(scales.clip_scale) || scales.clip_scale < 0)
+    return invalid("clip_scale: must be >= 0");
   if (Status status = check_counters(optimizer_->kind(), before); !status) return status.error();
+  if (Status status = optimizer_->check_factors(scales.factors); !status) return status.error();
   const Buffer aligned = aligned_floats(gradient);
   if (!all_finite(floats(aligned), count)) return non_finite("gradient: not finite");
   change_some([&](float* values) {
-    optimizer_->step_range(first, count, before, floats(aligned), step, clip_scale, values);
+    const Status done = optimizer_->step_range(first, count, before, scales.factors,
+                                               floats(aligned), step, scales.clip_scale, values);
+    SWARM_CHECK(done.ok());  // the factors have been checked
   });
   return optimizer_->counters();
 }

@@ -46,7 +46,7 @@ class TrainedParameters {
   Buffer gradient_sum() const;
   void clear_gradients() { gradients_.zero_(); }
 
-  Status apply(const Buffer& gradient, double clip_scale);
+  Result<UpdateScales> apply(const Buffer& gradient, double clip_scale);
   Result<LocalUpdate> apply_local(uint64_t samples, uint64_t lr_position);
   Status set_step(uint64_t step);
   Result<Buffer> to_average(AveragedPart part) const;
@@ -58,7 +58,7 @@ class TrainedParameters {
   Status load_range(uint64_t first, uint64_t count, const Buffer& range);
   Result<OptimizerCounters> update_range(uint64_t first, uint64_t count, uint64_t step,
                                          const OptimizerCounters& before, const Buffer& gradient,
-                                         double clip_scale);
+                                         const UpdateScales& scales);
   Status settle(uint64_t step, const OptimizerCounters& counters);
   void initialize();
 

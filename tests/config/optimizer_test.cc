@@ -30,6 +30,18 @@ BOOST_AUTO_TEST_CASE(the_papers_nag_can_be_set) {
   BOOST_TEST(to_toml(nag).find("kind = \"nag\"\n") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(the_papers_lamb_with_linear_decay_can_be_set) {
+  const auto lamb = good({"optimizer.kind=lamb", "optimizer.schedule=linear",
+                          "optimizer.warmup_steps=3125", "training.steps=15000"});
+  BOOST_TEST((lamb.base.optimizer.kind == tensor::OptimizerKind::kLamb));
+  BOOST_TEST((lamb.base.optimizer.schedule == tensor::Schedule::kLinear));
+  BOOST_TEST(lamb.base.optimizer.total_steps == 15000);  // of the run, unless the file says another
+  BOOST_TEST(
+      good({"optimizer.schedule=linear", "optimizer.total_steps=77"}).base.optimizer.total_steps ==
+      77);
+  BOOST_TEST(good({}).base.optimizer.total_steps == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_bad_value_is_one_error_with_its_key) {
   for (const char* bad : {"optimizer.kind=adam", "optimizer.kind=3", "optimizer.momentum_decay=-1",
                           "optimizer.momentum_decay=nan", "optimizer.momentum_decay=high"}) {

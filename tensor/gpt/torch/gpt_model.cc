@@ -1,11 +1,13 @@
 // The GPT's forward pass: token and position embedding in the first stage; pre-norm blocks (layer
-// norm, causal multi-head attention with one fused qkv matrix, GELU feed-forward); final norm and
-// untied head in the last (paper, Sec. 3.2; design Sec. 10).
+// norm, causal multi-head attention with one fused qkv matrix, GELU feed-forward), each applied
+// model.repeats times in a row; final norm and untied head in the last (paper, Sec. 3.2; design Sec.
+// 10). What lies between two stages: Boundary in tensor/core/options.h.
 
 #include <torch/torch.h>
 
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "common/check.h"
 #include "tensor/gpt/torch/gpt_reference.h"
@@ -32,6 +34,8 @@ class GptModel final : public Model {
                        const torch::Tensor& x) const override;
 
  private:
+  torch::Tensor block(const torch::Tensor* w, torch::Tensor x, int64_t batch, int64_t sequence);
+  torch::Tensor narrowed(const torch::Tensor* w, const torch::Tensor& x) const;
   torch::Tensor attention(const torch::Tensor& qkv, int64_t batch, int64_t sequence);
   torch::Tensor linear(const torch::Tensor& x, const torch::Tensor& weight,
                        const torch::Tensor& bias) const;
@@ -77,24 +81,46 @@ torch::Tensor GptModel::attention(const torch::Tensor& qkv, int64_t batch, int64
   return mixed.transpose(1, 2).reshape({batch * sequence, width});
 }
 
+torch::Tensor GptModel::block(const torch::Tensor* w, torch::Tensor x, int64_t batch,
+                              int64_t sequence) {
+  torch::Tensor h = torch::layer_norm(x, {model_.width}, w[0], w[1], kNormEpsilon);
+  h = attention(linear(h, w[2], w[3]), batch, sequence);
+  x = x + linear(h, w[4], w[5]);
+  h = torch::layer_norm(x, {model_.width}, w[6], w[7], kNormEpsilon);
+  return x + linear(torch::gelu(linear(h, w[8], w[9])), w[10], w[11]);
+}
+
+/// [N, D] -> [N, D / f], which is sent.
+torch::Tensor GptModel::narrowed(const torch::Tensor* w, const torch::Tensor& x) const {
+  const int64_t narrow = boundary_width(model_);
+  torch::Tensor h = torch::layer_norm(x, {model_.width}, w[0], w[1], kNormEpsilon);
+  if (model_.boundary == Boundary::kBottleneck) {
+    h = linear(h, w[2], w[3]).to(torch::kFloat32);
+    w += 2;
+  } else {
+    h = std::get<0>(h.view({-1, narrow, model_.boundary_factor}).max(-1));
+  }
+  return torch::layer_norm(h, {narrow}, w[2], w[3], kNormEpsilon);
+}
+
 torch::Tensor GptModel::blocks(const std::vector<torch::Tensor>& weights,
                                const torch::Tensor& input, int64_t batch, int64_t sequence) {
+  const bool boundaries = model_.boundary != Boundary::kNone;
   torch::Tensor x = input;
   size_t next = 0;
   if (part_.first) {
     torch::Tensor positions = weights[1].narrow(0, 0, sequence);
     x = (torch::embedding(weights[0], input) + positions).view({batch * sequence, model_.width});
     next = 2;
+  } else if (boundaries) {
+    x = linear(input, weights[0], weights[1]).to(torch::kFloat32);
+    next = 2;
   }
   for (int32_t i = 0; i < part_.layers.count; ++i, next += kWeightsPerBlock) {
-    const torch::Tensor* w = &weights[next];
-    torch::Tensor h = torch::layer_norm(x, {model_.width}, w[0], w[1], kNormEpsilon);
-    h = attention(linear(h, w[2], w[3]), batch, sequence);
-    x = x + linear(h, w[4], w[5]);
-    h = torch::layer_norm(x, {model_.width}, w[6], w[7], kNormEpsilon);
-    x = x + linear(torch::gelu(linear(h, w[8], w[9])), w[10], w[11]);
+    for (int32_t repeat = 0; repeat < model_.repeats; ++repeat)
+      x = block(&weights[next], x, batch, sequence);
   }
-  return x;
+  return boundaries && !part_.last ? narrowed(&weights[next], x) : x;
 }
 
 torch::Tensor GptModel::logits(const std::vector<torch::Tensor>& weights,

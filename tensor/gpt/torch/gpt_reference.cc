@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -42,12 +43,42 @@ struct BlockImpl : nn::Module {
 };
 TORCH_MODULE(Block);
 
+/// What lies between two stages, both sides of it.
+struct NarrowPlaceImpl : nn::Module {
+  explicit NarrowPlaceImpl(const ModelOptions& m) : factor(m.boundary_factor) {
+    const int64_t narrow = m.width / m.boundary_factor;
+    norm1 = register_module("norm1", nn::LayerNorm(nn::LayerNormOptions({m.width})));
+    if (m.boundary == Boundary::kBottleneck)
+      reduce = register_module("reduce", nn::Linear(m.width, narrow));
+    norm2 = register_module("norm2", nn::LayerNorm(nn::LayerNormOptions({narrow})));
+    expand = register_module("expand", nn::Linear(narrow, m.width));
+  }
+
+  Tensor forward(const Tensor& x) {
+    const Tensor h = norm1(x);  // [B, T, D]: max_pool1d takes windows of its last dimension
+    return expand(norm2(reduce ? reduce(h) : torch::max_pool1d(h, factor)));
+  }
+
+  const int64_t factor;
+  nn::LayerNorm norm1{nullptr}, norm2{nullptr};
+  nn::Linear reduce{nullptr}, expand{nullptr};
+};
+TORCH_MODULE(NarrowPlace);
+
 struct GptImpl : nn::Module {
-  explicit GptImpl(const ModelOptions& m) {
+  explicit GptImpl(const ModelOptions& m) : repeats(m.repeats) {
     tokens = register_module("embedding_tokens", nn::Embedding(m.vocabulary, m.width));
     positions = register_module("embedding_positions", nn::Embedding(m.sequence, m.width));
     for (int32_t i = 0; i < m.layers; ++i) {
       blocks.push_back(register_module("layers_" + std::to_string(i), Block(m)));
+    }
+    if (m.boundary != Boundary::kNone) {
+      size_t end = 0;
+      for (size_t stage = 0; stage + 1 < m.layers_per_stage.size(); ++stage) {
+        end += static_cast<size_t>(m.layers_per_stage[stage]);
+        const std::string name = "boundaries_" + std::to_string(stage);
+        boundaries.emplace(end, register_module(name, NarrowPlace(m)));
+      }
     }
     norm = register_module("head_norm", nn::LayerNorm(nn::LayerNormOptions({m.width})));
     head =
@@ -60,15 +91,21 @@ struct GptImpl : nn::Module {
     const int64_t sequence = window.size(1) - 1;
     Tensor x = tokens(window.narrow(1, 0, sequence)) + positions(torch::arange(sequence));
     Tensor mask = future.narrow(0, 0, sequence).narrow(1, 0, sequence);
-    for (Block& block : blocks) x = block(x, mask);
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      for (int32_t repeat = 0; repeat < repeats; ++repeat) x = blocks[i](x, mask);
+      const auto found = boundaries.find(i + 1);
+      if (found != boundaries.end()) x = found->second(x);
+    }
     Tensor logits = head(norm(x)).flatten(0, 1);
     Tensor targets = window.narrow(1, 1, sequence).reshape({-1});
     auto sum = nn::functional::CrossEntropyFuncOptions().reduction(torch::kSum);
     return nn::functional::cross_entropy(logits, targets, sum) / static_cast<double>(sequence);
   }
 
+  const int32_t repeats;
   nn::Embedding tokens{nullptr}, positions{nullptr};
   std::vector<Block> blocks;
+  std::map<size_t, NarrowPlace> boundaries;  ///< By the number of blocks in front of them.
   nn::LayerNorm norm{nullptr};
   nn::Linear head{nullptr};
   Tensor future;

@@ -69,6 +69,7 @@ struct Donor {
     mean.after = *label;
     mean.round = Round(label->step.value());
     mean.clip_scale = 0.25;
+    mean.factors = {1.5f, 0.5f};
     mean.mean = numbers(static_cast<float>(1'000 * label->step.value()));
     caf::anon_send(transfer, applied_atom::value, std::move(mean));
     system.run();
@@ -139,6 +140,8 @@ BOOST_AUTO_TEST_CASE(a_range_is_brought_on_by_the_mean_of_the_update_after_its_l
   BOOST_TEST(head.history() == 1u);
   BOOST_TEST(head.newest_step() == 9u);
   BOOST_TEST(head.clip_scale() == 0.25);
+  BOOST_REQUIRE(head.factors_size() == 2);
+  BOOST_TEST(head.factors(1) == 0.5f);
   BOOST_TEST(head.round() == 8u);
   BOOST_TEST((outcome.value->body.view() == numbers(8'000).slice(40, 20).view()));
 }

@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(every_example_has_a_plan) {
     BOOST_TEST(!search(*loaded.input).plans.empty(), entry.path().string());
     ++examples;
   }
-  BOOST_TEST(examples == 3u);
+  BOOST_TEST(examples == 4u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -61,6 +61,43 @@ BOOST_AUTO_TEST_CASE(a_stage_in_the_middle_sends_activations_and_gradients) {
   BOOST_TEST(works[3].flops == 3 * tokens * (2 * block_flops(job.model) + 2 * 256 * 256), kClose);
 }
 
+BOOST_AUTO_TEST_CASE(boundaries_send_less_and_cost_their_linear_layers) {
+  Job job = small(1).job;
+  auto works = [&] { return stage_work(job, parameters(job.model, 4), 2, tensor::Codec::kFp16); };
+  const auto plain = works();
+  job.model.boundary_factor = 4;
+  job.model.boundary = tensor::Boundary::kMaxout;
+  const auto maxout = works();
+  job.model.boundary = tensor::Boundary::kBottleneck;
+  const auto bottleneck = works();
+  const double linear = 3 * (2 * 128) * 2.0 * 256 * 64;
+  const double widens[] = {0, 1, 1, 1}, narrows[] = {1, 1, 1, 0};
+  for (size_t stage = 0; stage < 4; ++stage) {
+    BOOST_TEST(maxout[stage].up_bytes == plain[stage].up_bytes / 4);
+    BOOST_TEST(bottleneck[stage].down_bytes == plain[stage].down_bytes / 4);
+    BOOST_TEST(maxout[stage].flops == plain[stage].flops + widens[stage] * linear, kClose);
+    BOOST_TEST(
+        bottleneck[stage].flops == plain[stage].flops + (widens[stage] + narrows[stage]) * linear,
+        kClose);
+  }
+  const auto one = stage_work(job, parameters(job.model, 1), 2, tensor::Codec::kFp16);
+  job.model.boundary = tensor::Boundary::kNone;
+  BOOST_TEST(stage_work(job, parameters(job.model, 1), 2, tensor::Codec::kFp16)[0].flops ==
+             one[0].flops);
+}
+
+BOOST_AUTO_TEST_CASE(repeats_cost_work_and_no_parameters) {
+  Job job = small(1).job;
+  const auto plain = stage_work(job, parameters(job.model, 4), 2, tensor::Codec::kNone);
+  job.model.repeats = 16;
+  const auto shared = stage_work(job, parameters(job.model, 4), 2, tensor::Codec::kNone);
+  BOOST_TEST(shared[1].flops == 16 * plain[1].flops, kClose);
+  BOOST_TEST(shared[1].averaged_bytes == plain[1].averaged_bytes);
+  BOOST_TEST(shared[1].up_bytes == plain[1].up_bytes);
+  BOOST_TEST(flops_per_token(job.model) == 3 * (8 * 16 * block_flops(job.model) + 2 * 256 * 256),
+             kClose);
+}
+
 BOOST_AUTO_TEST_CASE(machines_are_dealt_out_so_that_sums_are_even) {
   const Rates rates = {{4, 1}, {4, 1}};
   const Deal dealt = deal(rates, {1, 4}, {0, 1});

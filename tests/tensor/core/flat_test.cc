@@ -69,8 +69,10 @@ BOOST_AUTO_TEST_CASE(layers_are_split_evenly_with_the_rest_in_front) {
     BOOST_TEST(range.count == (stage == 0 ? 3 : 2));
     next += range.count;
   }
+  BOOST_TEST((with_split(model, 3).layers_per_stage == std::vector<int32_t>{3, 2, 2}));
   model.layers_per_stage = {1, 5, 1};
   BOOST_TEST(stage_layers(model, 2, 3).first == 6);
+  BOOST_TEST((with_split(model, 3).layers_per_stage == model.layers_per_stage));
 }
 
 BOOST_AUTO_TEST_CASE(every_broken_rule_is_reported_with_its_key) {
@@ -109,6 +111,30 @@ BOOST_AUTO_TEST_CASE(learning_rate_warms_up_then_falls_as_a_cosine) {
   BOOST_TEST(learning_rate(o, 9) == 0.55, tolerance);
   BOOST_TEST(learning_rate(o, 14) == 0.1, tolerance);
   BOOST_TEST(learning_rate(o, 1000) == 0.1, tolerance);
+}
+
+BOOST_AUTO_TEST_CASE(learning_rate_warms_up_then_falls_in_a_straight_line) {
+  OptimizerOptions o;
+  o.learning_rate = 1;
+  o.min_learning_rate = 0.1;
+  o.warmup_steps = 4;
+  o.total_steps = 14;
+  o.schedule = Schedule::kLinear;
+  auto tolerance = boost::test_tools::tolerance(1e-12);
+  BOOST_TEST(learning_rate(o, 0) == 0.25, tolerance);
+  BOOST_TEST(learning_rate(o, 3) == 1.0, tolerance);
+  BOOST_TEST(learning_rate(o, 4) == 1.0, tolerance);
+  BOOST_TEST(learning_rate(o, 6) == 0.82, tolerance);
+  BOOST_TEST(learning_rate(o, 9) == 0.55, tolerance);
+  BOOST_TEST(learning_rate(o, 13) == 0.19, tolerance);
+  BOOST_TEST(learning_rate(o, 14) == 0.1, tolerance);
+  BOOST_TEST(learning_rate(o, 1000) == 0.1, tolerance);
+  BOOST_TEST(o.validate().empty());
+  o.total_steps = 4;
+  BOOST_REQUIRE(o.validate().size() == 1);
+  BOOST_TEST(o.validate()[0].detail ==
+             "optimizer.total_steps: the linear schedule needs more than optimizer.warmup_steps "
+             "(got 4 and 4)");
 }
 
 BOOST_AUTO_TEST_CASE(clipping_shortens_only_long_gradients) {

@@ -35,6 +35,27 @@ BOOST_AUTO_TEST_CASE(the_larger_of_activations_and_their_gradient_counts) {
   BOOST_TEST(boundary_bytes_per_sample(model, Codec::kNone, Codec::kFp16) == 4 * n);
 }
 
+BOOST_AUTO_TEST_CASE(a_narrow_boundary_sends_less_and_keeps_its_own_inputs) {
+  ModelOptions model;
+  const uint64_t plain = kept_bytes_per_sample(model, 1, 4, BackwardPolicy::kKeep);
+  const auto tokens = static_cast<uint64_t>(model.sequence);
+  const auto width = static_cast<uint64_t>(model.width);
+  model.boundary = Boundary::kMaxout;
+  model.boundary_factor = 4;
+  BOOST_TEST(boundary_bytes_per_sample(model, Codec::kNone, Codec::kNone) == tokens * width);
+  BOOST_TEST(kept_bytes_per_sample(model, 1, 4, BackwardPolicy::kKeep) ==
+             plain + tokens * (2 * width + 2 * width / 4) * 4);
+  BOOST_TEST(kept_bytes_per_sample(model, 0, 4, BackwardPolicy::kKeep) ==
+             plain + tokens * (2 * width + width / 4) * 4);
+}
+
+BOOST_AUTO_TEST_CASE(every_repeat_of_a_block_is_kept) {
+  ModelOptions model;
+  const uint64_t once = kept_bytes_per_sample(model, 1, 4, BackwardPolicy::kKeep);
+  model.repeats = 5;
+  BOOST_TEST(kept_bytes_per_sample(model, 1, 4, BackwardPolicy::kKeep) == 5 * once);
+}
+
 BOOST_AUTO_TEST_CASE(parameters_of_stages_add_up_to_the_models) {
   ModelOptions model;
   uint64_t sum = 0;

@@ -101,6 +101,7 @@ BOOST_AUTO_TEST_SUITE(OptimizerTest)
 BOOST_AUTO_TEST_CASE(rows_stand_where_their_names_say) {
   BOOST_TEST(to_string(OptimizerKind::kAdamw) == "adamw");
   BOOST_TEST(to_string(OptimizerKind::kNag) == "nag");
+  BOOST_TEST(to_string(OptimizerKind::kLamb) == "lamb");
   for (OptimizerKind kind : all_kinds()) {
     BOOST_TEST((find_optimizer(to_string(kind)) == kind));
     auto optimizer = make_optimizer(usual_options(kind), layout(3, 2));
