@@ -139,11 +139,13 @@ caf::actor spawn_mirror_of(const RoleContext& context, Stage stage) {
   return interposed(context, Role::kMirror, spawn_mirror(*context.system, std::move(deps)));
 }
 
-/// The first of the node's stage servers keeps the copies of other stages' snapshots.
+/// The first of the node's stage servers keeps the copies of other stages' snapshots; what it saved itself, when
+/// it served another stage, is one too.
 CopyOptions copy_options(const RoleContext& context, uint32_t place) {
   const NodeOptions& options = context.options;
   CopyOptions copies;
-  copies.keeps = place == 0 && options.checkpoint.copies > 0 && options.num_stages > 1;
+  const bool has_any = options.checkpoint.copies > 0 || options.coordinator.placement.moves;
+  copies.keeps = place == 0 && has_any && options.num_stages > 1;
   if (!copies.keeps) return copies;
   for (uint32_t one = 0; one < options.stages.size(); ++one)
     copies.own.insert(Stage(static_cast<uint32_t>(stage_at(context, one))));

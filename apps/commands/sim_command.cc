@@ -85,6 +85,8 @@ sim::RunLine run_one(const sim::SimulationOptions& options, bool events, bool al
   line.lost_stage = !report.lost_stage.empty();
   line.faults = report.faults;
   line.recoveries = report.recoveries;
+  line.moves = report.moves;
+  line.given_up = report.given_up;
   line.virtual_s = report.virtual_s;
   const bool whole = options.max_faults > sim::kMostFaults && !options.traffic;
   line.lost_s = whole ? sim::lost_per_fault(options, report) : NAN;

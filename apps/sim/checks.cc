@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "actors/net/mail.h"
+#include "apps/sim/copies.h"
 #include "apps/sim/period_checks.h"
 #include "apps/sim/step_checks.h"
-#include "common/names.h"
 
 namespace swarm::sim {
 namespace {
@@ -17,7 +17,9 @@ constexpr size_t kMaxOpenRequests = 1'000;
 }  // namespace
 
 Checks::Checks(Swarm& swarm)
-    : swarm_(swarm), mode_(std::make_unique<StepChecks>(swarm, reporter())) {}
+    : swarm_(swarm),
+      mode_(std::make_unique<StepChecks>(swarm, reporter())),
+      floors_(swarm, reporter()) {}
 
 void Checks::use_periods() {
   periods_ = true;
@@ -37,6 +39,7 @@ void Checks::event(const std::string& node, const records::Event& event) {
   seen.time_s = seconds_of(swarm_);
   seen.node = node;
   mode_->event(seen);
+  floors_.event(seen);
   if (event.is<records::ReplicasDiffer>() && !mode_->has_turned(event.stage))
     report("I2", fmt::format("{} found replicas of stage {} that differ: {}", node, event.stage,
                              text(event.fields)));
@@ -44,6 +47,13 @@ void Checks::event(const std::string& node, const records::Event& event) {
   if (info == nullptr) report("I9", node + ": event " + event.name + " is not in the catalogue");
   if (info != nullptr && info->needs_reason() && event.reason().empty())
     report("I9", node + ": event " + event.name + " says no reason");
+}
+
+/// What it has of its old stage may go, as copies do.
+void Checks::moved(const std::string& node, int from) {
+  durable_.erase(node);
+  mode_->before_start(node);
+  floors_.moved(node, from);
 }
 
 bool Checks::was_left_behind(const std::string& name) const {
@@ -102,19 +112,16 @@ void Checks::before_start(const std::string& node) {
 
 std::optional<uint64_t> Checks::newest_common() const {
   std::map<uint64_t, std::set<int>> stages;  // by step
-  for (const auto& [name, disk] : swarm_.disks) {
-    const int stage = swarm_.nodes.at(name).stage;
-    const auto stream = disk->durable().find(stage_key(static_cast<uint32_t>(stage)));
-    if (stage < 0 || stream == disk->durable().end()) continue;
-    for (const auto& [step, value] : stream->second)
-      if (!value.torn) stages[step].insert(stage);
-  }
+  for (const auto& [name, disk] : swarm_.disks)
+    for (const auto& [stage, steps] : on_disk(swarm_, name))
+      for (const uint64_t step : steps) stages[step].insert(stage);
   for (auto it = stages.rbegin(); it != stages.rend(); ++it)
     if (it->second.size() == swarm_.num_stages) return it->first;
   return std::nullopt;
 }
 
 void Checks::now() {
+  floors_.now();
   const auto common = periods_ ? std::nullopt : newest_common();
   if (resumable_ && !common)
     report("I4", fmt::format("step {} was durable in every stage; now no step is: were all killed, "

@@ -5,6 +5,7 @@
 ///   I4  an acknowledged snapshot is still there, whole, when its node comes back
 ///   I5  the microbatches that a peer keeps and the requests under way are bounded
 ///   I9  every request is answered by its deadline, every failure has a reason
+///   floor  (FloorChecks)
 #pragma once
 
 #include <map>
@@ -13,6 +14,7 @@
 #include <set>
 #include <string>
 
+#include "apps/sim/floor_checks.h"
 #include "apps/sim/mode_checks.h"
 #include "apps/sim/swarm.h"
 
@@ -41,6 +43,8 @@ class Checks {
   /// What only the mode looks at.
   ModeChecks& mode() { return *mode_; }
   void event(const std::string& node, const records::Event& event);
+  /// As SwarmObserver says.
+  void moved(const std::string& node, int from);
   void snapshot(const std::string& node, const std::string& stream, uint64_t step, bool dropped);
 
   /// What was on the node's disk is not there any more, or is older: through no fault of its own.
@@ -67,6 +71,7 @@ class Checks {
 
   Swarm& swarm_;
   std::unique_ptr<ModeChecks> mode_;
+  FloorChecks floors_;
   std::optional<Violation> violation_;
   std::set<std::string> excused_;
   bool periods_ = false;               ///< Stages go on from steps of their own.

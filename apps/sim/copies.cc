@@ -26,43 +26,60 @@ std::set<uint64_t> common_steps(const std::map<int, std::set<uint64_t>>& copies)
 
 }  // namespace
 
+std::map<int, std::set<uint64_t>> on_disk(const Swarm& swarm, const std::string& name) {
+  std::map<int, std::set<uint64_t>> found;
+  const int own = swarm.nodes.at(name).stage;
+  const auto disk = swarm.disks.find(name);
+  if (disk == swarm.disks.end() || own < 0) return found;
+  const auto& streams = disk->second->durable();
+  for (int stage = 0; stage < static_cast<int>(swarm.num_stages); ++stage) {
+    const auto stream = streams.find(stage_key(static_cast<uint32_t>(stage)));
+    if (stream == streams.end() || (stage != own && swarm.checkpoint.copies == 0)) continue;
+    for (const auto& [step, value] : stream->second)
+      if (!value.torn) found[stage].insert(step);
+  }
+  return found;
+}
+
 std::map<int, std::set<uint64_t>> copies(const Swarm& swarm, const std::set<std::string>& gone) {
   std::map<int, std::set<uint64_t>> found;
+  for (uint32_t stage = 0; stage < swarm.num_stages; ++stage) found[static_cast<int>(stage)];
   for (const auto& [name, node] : swarm.nodes) {
     if (node.stage < 0) continue;
-    auto& steps = found[node.stage];
     if (node.alive && node.arithmetic != nullptr && node.arithmetic->state().is_set())
-      steps.insert(node.arithmetic->step());
-    const auto disk = swarm.disks.find(name);
-    if (disk == swarm.disks.end() || (!node.alive && gone.count(name) == 0)) continue;
-    const auto& streams = disk->second->durable();
-    const auto stream = streams.find(stage_key(static_cast<uint32_t>(node.stage)));
-    if (stream == streams.end()) continue;
-    for (const auto& [step, value] : stream->second)
-      if (!value.torn) steps.insert(step);
+      found[node.stage].insert(node.arithmetic->step());
+    if (!node.alive && gone.count(name) == 0) continue;
+    for (const auto& [stage, steps] : on_disk(swarm, name))
+      found[stage].insert(steps.begin(), steps.end());
   }
   return found;
 }
 
 std::optional<int> lost_stage(const Swarm& swarm, const std::set<std::string>& gone,
-                              const std::set<std::string>& disks_lost) {
+                              const std::set<int>& disks_lost) {
   const auto here = copies(swarm);
-  std::set<int> left;  // stages that somebody has left
+  std::set<int> left = disks_lost, served;  // stages that somebody has left, or somebody serves
+  bool waits = false;
+  for (const auto& [name, node] : swarm.nodes) {
+    if (node.alive && !node.trains()) served.insert(node.stage);
+    waits |= node.alive && !node.trains() && node.stage < 0;
+  }
   for (const auto& name : gone)
     if (swarm.nodes.at(name).stage >= 0) left.insert(swarm.nodes.at(name).stage);
   for (const auto& [stage, steps] : here) {
+    if (!waits && served.count(stage) == 0 && left.count(stage) != 0) return stage;
     if (!steps.empty()) continue;
     const bool unsaved =
         std::any_of(swarm.nodes.begin(), swarm.nodes.end(), [stage = stage](const auto& entry) {
-          return entry.second.stage == stage && entry.second.lost_unsaved;
+          return entry.second.lost_unsaved.count(stage) != 0;
         });
     if (unsaved || left.count(stage) != 0) return stage;
   }
   if (!common_steps(here).empty()) return std::nullopt;
-  for (const auto& name : disks_lost) {
+  for (const int stage : disks_lost) {
     auto others = here;
-    others.erase(swarm.nodes.at(name).stage);
-    if (!common_steps(others).empty()) return swarm.nodes.at(name).stage;
+    others.erase(stage);
+    if (!common_steps(others).empty()) return stage;
   }
   if (left.empty() || common_steps(copies(swarm, gone)).empty()) return std::nullopt;
   return *left.begin();

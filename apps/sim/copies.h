@@ -12,6 +12,10 @@
 
 namespace swarm::sim {
 
+/// What lies whole on the disk of node `name` and may be asked of it, by stage: of the one that it serves, and
+/// where copies are made of others.
+std::map<int, std::set<uint64_t>> on_disk(const Swarm& swarm, const std::string& name);
+
 /// Steps of which there is a copy, in memory or on a disk, by stage. Of living nodes; with `gone`, on
 /// the disks of these too.
 std::map<int, std::set<uint64_t>> copies(const Swarm& swarm,
@@ -19,10 +23,11 @@ std::map<int, std::set<uint64_t>> copies(const Swarm& swarm,
 
 /// When a swarm stands still: the stage whose last copies left with the nodes `gone`, or with their disks, or were never on one
 /// (Node::lost_unsaved). Nobody has any of it any more; or there is no step that every stage has, and with
-/// the disks of `gone` there would be one. Or that of a node of `disks_lost`, what was on whose disk nobody
-/// knows: all others have a step that it has not. Nothing if the swarm could go on: then it is stuck.
+/// the disks of `gone` there would be one. Or one of `disks_lost`, disks of whose peers were lost with whatever
+/// was on them: all others have a step that it has not. Or all that served it are gone, and nobody waits for a
+/// stage. Nothing if the swarm could go on: then it is stuck.
 std::optional<int> lost_stage(const Swarm& swarm, const std::set<std::string>& gone,
-                              const std::set<std::string>& disks_lost = {});
+                              const std::set<int>& disks_lost = {});
 /// Of the newest list of voters that a disk knows, or one that may follow it: half are gone for good, or have
 /// lost their disks. Nobody can tell a swarm that may go on from one that is cut off then.
 std::optional<routing::Count> votes_lost(const Swarm& swarm, const std::set<std::string>& gone);

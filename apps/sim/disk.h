@@ -48,6 +48,12 @@ class Disk {
   void spoil_newest();
   void set_trouble(const DiskTrouble& trouble) { trouble_ = trouble; }
   const DiskTrouble& trouble() const { return trouble_; }
+  /// The stage that its node serves, as nodes/NAME/stages.json says; nothing: as it was told at first.
+  const std::optional<int32_t>& serves() const { return serves_; }
+  /// Durable at once, if the disk takes anything.
+  void keep_stage(int32_t stage) {
+    if (!trouble_.fails && !trouble_.full) serves_ = stage;
+  }
   const Streams& content() const { return visible_; }
   const Streams& durable() const { return durable_; }
 
@@ -74,6 +80,7 @@ class Disk {
 
   Streams durable_, visible_;
   std::optional<std::string> kept_;
+  std::optional<int32_t> serves_;
   std::deque<Change> unsynced_;
   uint64_t changes_ = 0;
   DiskTrouble trouble_;

@@ -70,6 +70,13 @@ const std::vector<FaultInjector::Kind>& FaultInjector::kinds() {
        "a bit of a peer's gradient sum turns, of its parameters or moments, or of its newest "
        "snapshot",
        &I::draw_machine<&M::draw_bits>, kBitsFrom},
+      {P::kPlacement, "placement",
+       "peers start in few stages, in none or late, and move; meanwhile kills, roles that fail, and an "
+       "operator who moves peers",
+       &I::draw_churn, kNever},
+      {P::kElastic, "elastic",
+       "the same, with copies of snapshots, SIGTERM and lost disks besides", &I::draw_elastic,
+       kNever},
       {P::kAll, "all", "each of the others at once", &I::draw_any, kNever},
   };
   return rows;
@@ -151,7 +158,7 @@ void FaultInjector::draw_any() {
 FaultInjector::Names FaultInjector::living(bool trainers_only) const {
   Names names;
   for (const auto& [name, node] : swarm_.nodes)
-    if (node.alive && (!trainers_only || node.stage < 0)) names.push_back(name);
+    if (node.alive && (!trainers_only || node.trains())) names.push_back(name);
   return names;
 }
 
@@ -170,10 +177,10 @@ bool FaultInjector::may_leave(const std::string& name) const {
   const int stage = swarm_.nodes.at(name).stage;
   const auto peers =
       std::count_if(swarm_.nodes.begin(), swarm_.nodes.end(), [this](const auto& entry) {
-        return entry.second.stage >= 0 && gone_.count(entry.first) == 0;
+        return !entry.second.trains() && gone_.count(entry.first) == 0;
       });
   // Those who stay must be enough to begin.
-  if (stage >= 0 && peers <= static_cast<ptrdiff_t>(swarm_.training.min_peers)) return false;
+  if (!swarm_.nodes.at(name).trains() && peers <= static_cast<ptrdiff_t>(swarm_.training.min_peers)) return false;
   return std::any_of(swarm_.nodes.begin(), swarm_.nodes.end(), [&](const auto& entry) {
     const auto& [other, node] = entry;
     return other != name && node.stage == stage && node.alive && gone_.count(other) == 0;
@@ -216,6 +223,20 @@ void FaultInjector::draw_kill() {
     kill(name, silently);
     agenda_.later(random_.spread(milliseconds(20), seconds(6)), [this, name] { start(name); });
   }
+}
+
+void FaultInjector::draw_churn() {
+  const double which = random_.uniform();
+  if (which < 0.55) return draw_kill();
+  if (which < 0.7) return machines_.draw_roles();
+  machines_.draw_operator();
+}
+
+void FaultInjector::draw_elastic() {
+  const double which = random_.uniform();
+  if (which < 0.3) return draw_churn();
+  if (which < 0.65) return machines_.draw_drain();
+  machines_.draw_disk();
 }
 
 void FaultInjector::draw_pause() {

@@ -34,8 +34,15 @@ enum class FaultProfile {
   kOrders,
   kNotFinite,
   kBits,
+  kPlacement,
+  kElastic,
   kAll
 };
+
+/// Peers move between stages.
+constexpr bool moves_peers(FaultProfile profile) {
+  return profile == FaultProfile::kPlacement || profile == FaultProfile::kElastic;
+}
 
 const char* to_string(FaultProfile profile);
 /// Errors: kInvalidArgument, listing the names.
@@ -111,6 +118,8 @@ class FaultInjector {
   void draw_rate();
   void draw_flapping();
   void draw_lasting();
+  void draw_churn();
+  void draw_elastic();
   template <void (MachineFaults::*draw)()>
   void draw_machine() {
     (machines_.*draw)();

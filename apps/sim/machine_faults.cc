@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "actors/net/mail_kinds.h"
+
 namespace swarm::sim {
 namespace {
 
@@ -138,7 +140,27 @@ void MachineFaults::draw_orders() {
   hooks_.log("-", fmt::format("FAULT {} checkpoints are asked for, one each {}", times,
                               in_seconds(every)));
   for (uint64_t i = 0; i < times; ++i)
-    agenda_.later(i * every, [this] { swarm_.order_checkpoint(); });
+    agenda_.later(i * every, [this] { swarm_.order(actors::make_mail(proto::SaveCheckpoint())); });
+}
+
+void MachineFaults::draw_operator() {
+  nanoseconds when{0};
+  for (uint64_t orders = 1 + random_.below(6); orders > 0; --orders) {
+    const auto name = draw_one(living(true));
+    const auto stage = static_cast<uint32_t>(random_.below(swarm_.num_stages));
+    const bool all = random_.chance(0.3);
+    if (name.empty()) return;
+    agenda_.later(when, [this, name, stage, all] {
+      hooks_.log(all ? "-" : name, all ? std::string("FAULT an operator has all stages evened out")
+                                       : fmt::format("FAULT an operator moves it to {}", stage));
+      if (all) return swarm_.order(actors::make_mail(proto::Rebalance()));
+      proto::MovePeer message;
+      message.set_peer(name);
+      message.set_stage(stage);
+      swarm_.order(actors::make_mail(message));
+    });
+    when += random_.spread(milliseconds(20), seconds(3));
+  }
 }
 
 /// A slot that two peers find not finite is left out by all.

@@ -37,6 +37,7 @@ class MachineFaults {
   void draw_drain();       ///< SIGTERM: the node leaves in order, and comes back.
   void draw_move();        ///< kill -9, and back under another address.
   void draw_orders();      ///< Somebody asks for a checkpoint again and again.
+  void draw_operator();    ///< Somebody moves peers by hand, again and again.
   void draw_not_finite();  ///< A microbatch at one peer, or wherever it is computed.
 
   void draw_bits();  ///< A bit of a gradient sum turns, or of a snapshot, or of a state.

@@ -155,6 +155,8 @@ void RunsSummary::add(const RunLine& line) {
   lost_stages_ += line.lost_stage ? 1 : 0;
   faults_ += line.faults;
   recoveries_ += line.recoveries;
+  moves_ += line.moves;
+  given_up_ += line.given_up;
   virtual_s_ += line.virtual_s;
   if (std::isnan(line.lost_s)) return;
   lost_s_.push_back(line.lost_s);
@@ -167,6 +169,7 @@ std::string RunsSummary::text(const char* profile, double wall_s) const {
   std::string text = fmt::format("{:<10} runs {}, violations {}, ", profile, runs_, violations_);
   if (lost_stages_ > 0) text += fmt::format("stages lost for good {}, ", lost_stages_);
   text += fmt::format("faults {}, recoveries {}, ", faults_, recoveries_);
+  if (moves_ + given_up_ > 0) text += fmt::format("moves {}, given up {}, ", moves_, given_up_);
   if (!lost_s_.empty())
     text += fmt::format("seconds lost per fault {:.2f} median, {:.2f} worst (seed {}), ",
                         in_order(lost_s_, 0.5), worst_s_, worst_seed_);

@@ -17,7 +17,7 @@ struct RunLine {
   uint64_t seed = 0;
   bool violated = false, crashed = false;
   bool lost_stage = false;  ///< No violation: SimulationReport::lost_stage.
-  uint64_t faults = 0, recoveries = 0;
+  uint64_t faults = 0, recoveries = 0, moves = 0, given_up = 0;
   double virtual_s = 0;
   /// Virtual seconds that a fault has cost, a mean: by how much later the last step was done than in
   /// the same run without faults. NAN: there was no fault, or one of the runs did not end.
@@ -45,6 +45,7 @@ class RunsSummary {
 
  private:
   uint64_t runs_ = 0, violations_ = 0, lost_stages_ = 0, faults_ = 0, recoveries_ = 0;
+  uint64_t moves_ = 0, given_up_ = 0;
   double virtual_s_ = 0;
   std::vector<double> lost_s_;
   uint64_t worst_seed_ = 0;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "apps/sim/copies.h"
+#include "apps/sim/elastic_start.h"
 #include "apps/sim/journal.h"
 #include "apps/sim/traffic_report.h"
 #include "common/check.h"
@@ -57,6 +58,7 @@ class Simulation {
     swarm_.system.shuffle(random_.next());
     swarm_.disk_random = random_.fork();
     swarm_.system.advance(kEpoch);
+    if (moves_peers(options_.profile)) elastic_.emplace(swarm_, options_.seed);
     draw_swarm();
     observe();
     if (options_.traffic) swarm_.net.count_traffic();
@@ -67,7 +69,7 @@ class Simulation {
             [this](const std::string& node) { checks_.before_start(node); },
             [this](const std::string& node) {
               checks_.disk_lost(node);
-              disks_lost_.insert(node);
+              disks_lost_.insert(swarm_.nodes.at(node).stage);
             },
             [this](const std::string& node) { checks_.mode().bit_turned(node); }});
   }
@@ -95,6 +97,8 @@ class Simulation {
     report.faults = faults_->count();
     report.max_faults = options_.max_faults;
     report.recoveries = recoveries_;
+    report.moves = moves_;
+    report.given_up = given_up_;
     report.delayed_updates = options_.delayed_updates;
     report.asynchronous = options_.asynchronous;
     report.last_step_s = last_step_s_;
@@ -109,7 +113,9 @@ class Simulation {
 
   void draw_swarm() {
     auto& training = swarm_.training;
-    const uint32_t nodes = options_.nodes != 0 ? options_.nodes : draw_nodes();
+    const uint32_t nodes = options_.nodes != 0 ? options_.nodes
+                           : elastic_          ? elastic_->nodes()
+                                               : draw_nodes();
     uint32_t trainers = std::min<uint32_t>(2 + static_cast<uint32_t>(random_.below(2)), nodes - 2);
     const bool large = options_.stages != 0 || nodes > kLargeSwarm;
     if (large) trainers = std::max(trainers, nodes / kNodesPerTrainer);
@@ -122,6 +128,8 @@ class Simulation {
     training.microbatch = random_.chance(0.7) ? 2 : 4;
     training.validation_samples = 4;
     training.validate_every = random_.chance(0.3) ? 3 : 0;
+    if (elastic_)
+      elastic_->set_options(options_.profile == FaultProfile::kElastic, options_.asynchronous);
     if (options_.steps != 0) training.steps = options_.steps;
     if (large) make_large(peers);
     swarm_.checkpoint.every_steps = 1 + static_cast<uint32_t>(random_.below(4));
@@ -143,7 +151,8 @@ class Simulation {
     const auto compute = random_.spread(microseconds(500), milliseconds(20));
     const auto fsync = random_.spread(milliseconds(1), milliseconds(300));
     for (uint32_t i = 0; i < trainers; ++i) swarm_.add_trainer(fmt::format("t{}", i));
-    for (uint32_t i = 0; i < peers; ++i) {
+    if (elastic_) elastic_->add_peers(peers, fsync);
+    for (uint32_t i = 0; i < peers && !elastic_; ++i) {
       const uint32_t stage = i % swarm_.num_stages;
       MachineTimes times{random_.spread(compute / 2, compute * 2), fsync};
       swarm_.add_peer(fmt::format("s{}{}", stage, replica_name(i / swarm_.num_stages)),
@@ -241,7 +250,13 @@ class Simulation {
       if (finished_ && !last_step_s_) last_step_s_ = std::chrono::duration<double>(time()).count();
       if (finished_) mark_traffic(last_step_);
       recoveries_ += event.is<records::Recovered>() ? 1 : 0;
+      moves_ += event.is<records::MoveDone>() ? 1 : 0;
+      given_up_ += event.is<records::MoveGivenUp>() ? 1 : 0;
       checks_.event(node, event);
+    };
+    observer.moved = [this](const std::string& node, int from, int to) {
+      log(node, fmt::format("goes from stage {} to {}", from, to));
+      checks_.moved(node, from);
     };
     observer.closed = [this](const std::string& node, const records::ClosedStep& step) {
       checks_.mode().closed(node, step);
@@ -276,9 +291,23 @@ class Simulation {
     std::multimap<nanoseconds, std::string> order;
     for (const auto& [name, node] : swarm_.nodes)
       order.emplace(random_.between({}, milliseconds(300)), name);
+    if (elastic_) {
+      const auto& late = elastic_->late();
+      for (auto it = order.begin(); it != order.end();)
+        it = late.count(it->second) != 0 ? order.erase(it) : std::next(it);
+    }
     for (const auto& [when, name] : order) {
       swarm_.system.advance(std::max(nanoseconds(1), when - time()));
       swarm_.start(name);
+    }
+  }
+
+  void start_late() {
+    if (!elastic_) return;
+    for (const auto& [name, after] : elastic_->late()) {
+      if (swarm_.nodes.at(name).port != 0 || time() < after) continue;
+      swarm_.start(name);
+      log(name, "joins");
     }
   }
 
@@ -294,6 +323,7 @@ class Simulation {
         give_up_at = system.now() + limit;
       }
       if (until > system.now()) system.advance(until - system.now());
+      start_late();
       faults_->act();
       system.run();
       checks_.now();
@@ -302,9 +332,7 @@ class Simulation {
   }
 
   void stuck(const char* complaint) {
-    std::set<std::string> gone = faults_->gone();
-    gone.insert(disks_lost_.begin(), disks_lost_.end());
-    if (const auto stage = lost_stage(swarm_, gone, disks_lost_)) {
+    if (const auto stage = lost_stage(swarm_, faults_->gone(), disks_lost_)) {
       lost_stage_ = fmt::format("stage {} is lost for good: {}", *stage, checks_.unsettled());
       return log("-", "LOST " + lost_stage_);
     }
@@ -328,14 +356,15 @@ class Simulation {
   Journal journal_;
   Checks checks_;
   NetworkModel calm_;
+  std::optional<ElasticStart> elastic_;
   std::optional<FaultInjector> faults_;
   bool finished_ = false;
   std::string coordinator_;  ///< The latest that closed a step.
   std::optional<TrafficMark> first_step_, last_step_;
-  uint64_t recoveries_ = 0;
+  uint64_t recoveries_ = 0, moves_ = 0, given_up_ = 0;
   std::optional<double> last_step_s_;
   std::string lost_stage_;
-  std::set<std::string> disks_lost_;  ///< Of these nodes.
+  std::set<int> disks_lost_;  ///< Of peers of these stages.
 };
 
 }  // namespace

@@ -81,7 +81,7 @@ Swarm::~Swarm() {
 
 void Swarm::add_peer(const std::string& name, int stage, const MachineTimes& times) {
   nodes[name].serves = std::make_shared<records::KeptStages>(std::vector<int32_t>{stage});
-  nodes[name].stage = stage;
+  nodes[name].stage = nodes[name].at_first = stage;
   nodes[name].times = times;
 }
 
@@ -107,6 +107,11 @@ void Swarm::start(const std::string& name) {
   node.owner = numbers_.owner++;
   node.running = std::make_shared<bool>(true);
   node.restarts = 0;
+  auto& disk = disks[name];
+  if (!disk) disk = std::make_shared<Disk>();
+  if (node.serves)
+    node.serves = std::make_shared<records::KeptStages>(
+        std::vector<int32_t>{disk->serves().value_or(node.at_first)});
   system.as(node.owner, [&] {
     node.context = std::make_shared<actors::RoleContext>();
     auto& context = *node.context;
@@ -191,6 +196,7 @@ void Swarm::start_stage(Node& node) {
   auto& context = *node.context;
   node.stage = node.serves->at(0);
   const auto disk = disks.at(context.options.name);
+  disk->keep_stage(node.stage);
   context.store = node.store = std::make_shared<DiskStore>(disk);
   context.make_stage = stage_maker(context.options.name, node);
   auto noted = [this, name = context.options.name, running = node.running](
@@ -211,10 +217,22 @@ void Swarm::start_stage(Node& node) {
   for (const auto& [name, actor] : role)
     if (!(name == server)) node.actors.push_back(actor);
   node.actors.push_back(node.stage_server);
-  node.stage_server->attach_functor([this, name = context.options.name](const caf::error& reason) {
-    if (reason == caf::exit_reason::user_shutdown)  // it moves
-      system->spawn([this, name] { restart_role(name, /*at_rest=*/false); });
-  });
+  node.stage_server->attach_functor(
+      [this, name = context.options.name, process = node.owner](const caf::error& reason) {
+        if (reason == caf::exit_reason::user_shutdown)
+          system->spawn([this, name, process] { moves(name, process); });
+      });
+}
+
+/// Its stage server has ended because it goes to another stage, as the supervisor knows it.
+void Swarm::moves(const std::string& name, DeterministicSystem::Owner process) {
+  Node& node = nodes.at(name);
+  if (!node.alive || node.owner != process) return;
+  end_role(node);
+  node.arithmetic = nullptr;
+  const int from = node.stage;
+  begin_role(node);
+  if (observer.moved) observer.moved(name, from, node.stage);
 }
 
 Swarm::StageMaker Swarm::stage_maker(const std::string& name, const Node& node) {
@@ -242,9 +260,8 @@ Swarm::StageMaker Swarm::stage_maker(const std::string& name, const Node& node) 
 
 void Swarm::start_voter(Node& node) {
   auto& context = *node.context;
-  auto& disk = disks[context.options.name];
-  if (!disk) disk = std::make_shared<Disk>();
-  context.voter_disk = std::make_shared<VoterOnDisk>(disk, node.running);
+  context.voter_disk =
+      std::make_shared<VoterOnDisk>(disks.at(context.options.name), node.running);
   const auto role = actors::spawn_voter_role(context, 0, std::make_shared<actors::VoterMemory>());
   node.voter = role.begin()->second;
 }
@@ -287,26 +304,30 @@ void Swarm::lose_memory(Node& node) {
   if (node.arithmetic == nullptr) return;
   node.arithmetic = nullptr;
   if (!node.context) return;  // never started
-  if (disks.at(node.context->options.name)->trouble().any()) node.lost_unsaved = true;
+  if (disks.at(node.context->options.name)->trouble().any())
+    node.lost_unsaved.insert(node.stage);
 }
 
-void Swarm::restart_role(const std::string& name, bool at_rest) {
+void Swarm::restart_role(const std::string& name) {
   Node& node = nodes.at(name);
   if (!node.alive) return;
+  end_role(node);
+  lose_memory(node);
+  system.run();
+  begin_role(node);
+}
+
+void Swarm::end_role(Node& node) {
   if (node.store) node.store->close();
-  while (node.actors.size() > (node.serves ? kCoordinator : kCoordinator + 1)) {
+  while (node.actors.size() > (node.trains() ? kCoordinator + 1 : kCoordinator)) {
     caf::anon_send_exit(node.actors.back(), caf::exit_reason::kill);
     node.actors.pop_back();
   }
-  lose_memory(node);
-  if (at_rest) system.run();
+}
+
+void Swarm::begin_role(Node& node) {
   ++node.restarts;
-  system.as(node.owner, [&] {
-    if (node.serves)
-      start_stage(node);
-    else
-      start_trainer(node);
-  });
+  system.as(node.owner, [&] { node.trains() ? start_trainer(node) : start_stage(node); });
 }
 
 void Swarm::drain(const std::string& name, const std::function<void()>& done) {
@@ -323,11 +344,11 @@ void Swarm::drain(const std::string& name, const std::function<void()>& done) {
     });
 }
 
-void Swarm::order_checkpoint() {
+void Swarm::order(const actors::Mail& mail) {
   for (const auto& [name, node] : nodes) {
-    if (!node.alive || node.serves) continue;
-    system->spawn([coordinator = node.actors.at(kCoordinator)](caf::event_based_actor* self) {
-      self->request(coordinator, kPatience, actors::make_mail(proto::SaveCheckpoint()))
+    if (!node.alive || !node.trains()) continue;
+    system->spawn([mail, coordinator = node.actors.at(kCoordinator)](caf::event_based_actor* self) {
+      self->request(coordinator, kPatience, mail)
           .then([](const actors::Mail&) {}, [](const caf::error&) {});
     });
   }

@@ -45,6 +45,8 @@ struct SwarmObserver {
   std::function<void(const std::string& node, const std::string& stream, uint64_t step,
                      bool dropped)>
       snapshot;
+  /// A peer has left its stage for another one at the coordinator's word. -1: it waited for one.
+  std::function<void(const std::string& node, int from, int to)> moved;
 };
 
 /// What lies on a machine's disk of the run's text.
@@ -66,10 +68,12 @@ class Swarm {
   struct Node {
     NodeId id;
     uint16_t port = 0;
-    int stage = -1;  ///< That it serves; -1: a trainer node, or it waits for one.
-    /// Of a peer: outlives its processes.
+    int stage = -1;     ///< That it serves; -1: a trainer node, or it waits for one.
+    int at_first = -1;  ///< That it was told to serve.
+    /// Of a peer, null on trainer nodes: what its disk says, of this process.
     std::shared_ptr<records::KeptStages> serves;
-    bool lost_unsaved = false;  ///< It once lost its memory while its disk took nothing, or slowly.
+    /// Stages that it once had in memory only, and lost while its disk took nothing, or slowly.
+    std::set<int> lost_unsaved;
     bool alive = false;
     bool paused = false;
     std::vector<caf::actor> actors;
@@ -85,6 +89,8 @@ class Swarm {
     std::shared_ptr<actors::RoleContext> context;  ///< Of this process.
     NotFinite not_finite;                          ///< Of the machine.
     int restarts = 0;                              ///< Of the role's actors, in this process.
+
+    bool trains() const { return serves == nullptr; }
   };
 
   Swarm();
@@ -114,13 +120,13 @@ class Swarm {
   /// not synced. Returns what became of that. `silently`: see FakeNetwork::kill.
   std::string kill(const std::string& name, bool silently = false);
   /// An actor of its stage, or its trainer, has failed: the supervisor starts that role's actors
-  /// anew. The process, its links and its disk go on. `at_rest`: not from within an actor of the node.
-  void restart_role(const std::string& name, bool at_rest = true);
+  /// anew. The process, its links and its disk go on. Not from within an actor.
+  void restart_role(const std::string& name);
   /// SIGTERM: the node's roles leave in order; `done` is called when they have, or cannot. The process
   /// goes on until it is killed. Not while paused.
   void drain(const std::string& name, const std::function<void()>& done);
-  /// Somebody asks all coordinators for a checkpoint; nobody waits for the answer.
-  void order_checkpoint();
+  /// Somebody sends all coordinators an order; nobody waits for the answer.
+  void order(const actors::Mail& mail);
   /// SIGSTOP and SIGCONT: what the node would do meanwhile happens later.
   void pause(const std::string& name);
   void resume(const std::string& name);
@@ -157,6 +163,9 @@ class Swarm {
   void start_stage(Node& node);
   void start_trainer(Node& node);
   void start_voter(Node& node);
+  void moves(const std::string& name, DeterministicSystem::Owner process);
+  void end_role(Node& node);
+  void begin_role(Node& node);
   void stop(Node& node);
 
   std::map<std::pair<std::string, std::string>, double> pair_rates_;

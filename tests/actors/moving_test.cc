@@ -231,6 +231,19 @@ BOOST_AUTO_TEST_CASE(a_yes_that_is_lost_is_asked_for_again) {
   BOOST_TEST(within(30s, [&] { return nodes["a"].stage == 1; }), text("a"));
 }
 
+// The only snapshot of its old stage that there is may be its own.
+BOOST_AUTO_TEST_CASE(what_a_mover_saved_of_its_old_stage_is_a_copy_of_that_though_none_are_made) {
+  coordinator_options.placement.moves = true;
+  checkpoint.every_steps = 1;
+  begin();
+  say_yes();
+  orders[id("a")] = {1, 1};
+  BOOST_REQUIRE(within(60s, [&] { return serves("a", 1); }));
+  system.advance(2s);
+  BOOST_REQUIRE(registered[id("a")].copies_size() > 0);
+  BOOST_TEST(registered[id("a")].copies(0).stage() == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(a_process_that_is_killed_comes_back_in_the_stage_it_had_moved_to) {
   begin();
   say_yes();

@@ -77,8 +77,8 @@ BOOST_AUTO_TEST_CASE(a_stage_whose_only_copies_match_nobody_is_lost_if_matching_
   BOOST_TEST(copies(*this).at(0).count(1) == 0u);
   BOOST_TEST(!lost_stage(*this, {}).has_value());
   BOOST_TEST(lost_stage(*this, {"s1a"}).has_value());
-  BOOST_TEST(*lost_stage(*this, {}, {"s1b"}) == 1);
-  BOOST_TEST(!lost_stage(*this, {}, {"t0"}).has_value());
+  BOOST_TEST(*lost_stage(*this, {}, {1}) == 1);
+  BOOST_TEST(!lost_stage(*this, {}, {-1}).has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
