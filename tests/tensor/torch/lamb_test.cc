@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(the_flat_update_and_the_reference_follow_the_paper_in_doubl
 BOOST_AUTO_TEST_CASE(lamb_in_stages_equals_lamb_in_the_one_process_trainer) {
   StageOptions options = stage_options(0, 3);
   options.optimizer = lamb();
-  options.optimizer.learning_rate = 0.02;
+  options.optimizer.learning_rate = 0.1;  // of a matrix's norm a step
   options.optimizer.warmup_steps = 2;
   options.optimizer.total_steps = 12;
   options.optimizer.epsilon = 1e-4;  // so that rounding of tiny gradients is not blown up
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(lamb_in_stages_equals_lamb_in_the_one_process_trainer) {
     require_ok(run);
     last = pass(stages, {Step(step), {}, {}}) / kSamples;
     if (step == 0) first = last;
-    BOOST_TEST(last == run->losses[0], boost::test_tools::tolerance(1e-5));
+    BOOST_TEST(last == run->losses[0], boost::test_tools::tolerance(1e-4));
     for (auto& stage : stages) {
       std::vector<float> mean = floats(stage->gradient_sum());
       for (float& g : mean) g /= kSamples;
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(lamb_in_stages_equals_lamb_in_the_one_process_trainer) {
   }
   BOOST_TEST(last < first - 0.1);
   const ReferenceState own = (*trainer)->state();
-  BOOST_TEST(distance(own.parameters, by_name(stages, &ModelStage::parameters)) < 1e-4);
+  BOOST_TEST(distance(own.parameters, by_name(stages, &ModelStage::parameters)) < 3e-4);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
