@@ -113,7 +113,7 @@ void Checks::before_start(const std::string& node) {
 std::optional<uint64_t> Checks::newest_common() const {
   std::map<uint64_t, std::set<int>> stages;  // by step
   for (const auto& [name, disk] : swarm_.disks)
-    for (const auto& [stage, steps] : on_disk(swarm_, name))
+    for (const auto& [stage, steps] : OnDisks(swarm_).of(name))
       for (const uint64_t step : steps) stages[step].insert(stage);
   for (auto it = stages.rbegin(); it != stages.rend(); ++it)
     if (it->second.size() == swarm_.num_stages) return it->first;

@@ -26,15 +26,16 @@ std::set<uint64_t> common_steps(const std::map<int, std::set<uint64_t>>& copies)
 
 }  // namespace
 
-std::map<int, std::set<uint64_t>> on_disk(const Swarm& swarm, const std::string& name) {
+std::map<int, std::set<uint64_t>> OnDisks::of(const std::string& name) const {
   std::map<int, std::set<uint64_t>> found;
-  const int own = swarm.nodes.at(name).stage;
-  const auto disk = swarm.disks.find(name);
-  if (disk == swarm.disks.end() || own < 0) return found;
+  const int own = swarm_.nodes.at(name).stage;
+  const auto disk = swarm_.disks.find(name);
+  if (disk == swarm_.disks.end() || own < 0) return found;
   const auto& streams = disk->second->durable();
-  for (int stage = 0; stage < static_cast<int>(swarm.num_stages); ++stage) {
+  const bool others = swarm_.checkpoint.copies > 0 || swarm_.coordinator_options.placement.moves;
+  for (int stage = 0; stage < static_cast<int>(swarm_.num_stages); ++stage) {
     const auto stream = streams.find(stage_key(static_cast<uint32_t>(stage)));
-    if (stream == streams.end() || (stage != own && swarm.checkpoint.copies == 0)) continue;
+    if (stream == streams.end() || (stage != own && !others)) continue;
     for (const auto& [step, value] : stream->second)
       if (!value.torn) found[stage].insert(step);
   }
@@ -49,7 +50,7 @@ std::map<int, std::set<uint64_t>> copies(const Swarm& swarm, const std::set<std:
     if (node.alive && node.arithmetic != nullptr && node.arithmetic->state().is_set())
       found[node.stage].insert(node.arithmetic->step());
     if (!node.alive && gone.count(name) == 0) continue;
-    for (const auto& [stage, steps] : on_disk(swarm, name))
+    for (const auto& [stage, steps] : OnDisks(swarm).of(name))
       found[stage].insert(steps.begin(), steps.end());
   }
   return found;
@@ -69,10 +70,9 @@ std::optional<int> lost_stage(const Swarm& swarm, const std::set<std::string>& g
   for (const auto& [stage, steps] : here) {
     if (!waits && served.count(stage) == 0 && left.count(stage) != 0) return stage;
     if (!steps.empty()) continue;
-    const bool unsaved =
-        std::any_of(swarm.nodes.begin(), swarm.nodes.end(), [stage = stage](const auto& entry) {
-          return entry.second.lost_unsaved.count(stage) != 0;
-        });
+    const bool unsaved = std::any_of(
+        swarm.nodes.begin(), swarm.nodes.end(),
+        [stage = stage](const auto& entry) { return entry.second.lost_unsaved.count(stage) != 0; });
     if (unsaved || left.count(stage) != 0) return stage;
   }
   if (!common_steps(here).empty()) return std::nullopt;

@@ -13,8 +13,16 @@
 namespace swarm::sim {
 
 /// What lies whole on the disk of node `name` and may be asked of it, by stage: of the one that it serves, and
-/// where copies are made of others.
-std::map<int, std::set<uint64_t>> on_disk(const Swarm& swarm, const std::string& name);
+/// where copies are made or peers move of others.
+class OnDisks {
+ public:
+  /// `swarm` outlives this.
+  explicit OnDisks(const Swarm& swarm) : swarm_(swarm) {}
+  std::map<int, std::set<uint64_t>> of(const std::string& name) const;
+
+ private:
+  const Swarm& swarm_;
+};
 
 /// Steps of which there is a copy, in memory or on a disk, by stage. Of living nodes; with `gone`, on
 /// the disks of these too.

@@ -71,18 +71,29 @@ const std::vector<FaultInjector::Kind>& FaultInjector::kinds() {
        "snapshot",
        &I::draw_machine<&M::draw_bits>, kBitsFrom},
       {P::kPlacement, "placement",
-       "peers start in few stages, in none or late, and move; meanwhile kills, roles that fail, and an "
-       "operator who moves peers",
-       &I::draw_churn, kNever},
-      {P::kElastic, "elastic",
-       "the same, with copies of snapshots, SIGTERM and lost disks besides", &I::draw_elastic,
+       "peers begin unevenly and move; kills, and an operator who moves peers", &I::draw_any,
        kNever},
+      {P::kElastic, "elastic", "the same with copies of snapshots, SIGTERM and lost disks",
+       &I::draw_any, kNever},
       {P::kAll, "all", "each of the others at once", &I::draw_any, kNever},
   };
   return rows;
 }
 
-std::vector<const FaultInjector::Kind*> FaultInjector::dealt_to(uint64_t run_seed) {
+std::vector<const FaultInjector::Kind*> FaultInjector::dealt_to(uint64_t run_seed,
+                                                                FaultProfile profile) {
+  using P = FaultProfile;
+  using M = MachineFaults;
+  using I = FaultInjector;
+  static const Kind by_hand{P::kPlacement, "", "", &I::draw_machine<&M::draw_operator>, 0};
+  static const Kind lost_stage{P::kElastic, "", "", &I::draw_machine<&M::draw_lost_stage>, 0};
+  const auto row = [](P of) { return &kinds()[static_cast<size_t>(of)]; };
+  const Kind* const kills = row(P::kKills);
+  if (profile == P::kPlacement)
+    return {kills, kills, kills, kills, row(P::kRoles), &by_hand, &by_hand};
+  if (profile == P::kElastic)
+    return {kills,           &by_hand,       row(P::kRoles), row(P::kDrains), row(P::kDrains),
+            row(P::kDrains), row(P::kDisks), row(P::kDisks), &lost_stage};
   std::vector<const Kind*> dealt;
   for (const Kind& kind : kinds())
     if (kind.dealt_from_seed != kNever && kind.dealt_from_seed <= run_seed) dealt.push_back(&kind);
@@ -121,7 +132,7 @@ std::string profiles_help() {
 FaultInjector::FaultInjector(Swarm& swarm, const Plan& plan, Hooks hooks)
     : swarm_(swarm),
       profile_(plan.profile),
-      dealt_(dealt_to(plan.run_seed)),
+      dealt_(dealt_to(plan.run_seed, plan.profile)),
       calm_(plan.calm),
       random_(plan.draws),
       hooks_(std::move(hooks)),
@@ -180,7 +191,8 @@ bool FaultInjector::may_leave(const std::string& name) const {
         return !entry.second.trains() && gone_.count(entry.first) == 0;
       });
   // Those who stay must be enough to begin.
-  if (!swarm_.nodes.at(name).trains() && peers <= static_cast<ptrdiff_t>(swarm_.training.min_peers)) return false;
+  if (!swarm_.nodes.at(name).trains() && peers <= static_cast<ptrdiff_t>(swarm_.training.min_peers))
+    return false;
   return std::any_of(swarm_.nodes.begin(), swarm_.nodes.end(), [&](const auto& entry) {
     const auto& [other, node] = entry;
     return other != name && node.stage == stage && node.alive && gone_.count(other) == 0;
@@ -223,20 +235,6 @@ void FaultInjector::draw_kill() {
     kill(name, silently);
     agenda_.later(random_.spread(milliseconds(20), seconds(6)), [this, name] { start(name); });
   }
-}
-
-void FaultInjector::draw_churn() {
-  const double which = random_.uniform();
-  if (which < 0.55) return draw_kill();
-  if (which < 0.7) return machines_.draw_roles();
-  machines_.draw_operator();
-}
-
-void FaultInjector::draw_elastic() {
-  const double which = random_.uniform();
-  if (which < 0.3) return draw_churn();
-  if (which < 0.65) return machines_.draw_drain();
-  machines_.draw_disk();
 }
 
 void FaultInjector::draw_pause() {

@@ -73,8 +73,9 @@ class FaultInjector {
     uint64_t dealt_from_seed;
   };
   static const std::vector<Kind>& kinds();
-  /// Those that profile "all" deals to run `run_seed`, in the order of the table.
-  static std::vector<const Kind*> dealt_to(uint64_t run_seed);
+  /// Those that a profile of several kinds deals to run `run_seed`; "all": in the order of the table.
+  static std::vector<const Kind*> dealt_to(uint64_t run_seed,
+                                           FaultProfile profile = FaultProfile::kAll);
 
   struct Plan {
     FaultProfile profile = FaultProfile::kNone;
@@ -118,8 +119,6 @@ class FaultInjector {
   void draw_rate();
   void draw_flapping();
   void draw_lasting();
-  void draw_churn();
-  void draw_elastic();
   template <void (MachineFaults::*draw)()>
   void draw_machine() {
     (machines_.*draw)();

@@ -34,11 +34,12 @@ void FloorChecks::moved(const std::string& node, int from) {
   seen_.erase(node);
   if (from < 0) return;
   const auto now = swarm_.system.now();
-  uint32_t others = 0, all = 0;
+  uint32_t others = 0, all = 1;
   for (const auto& [name, seen] : seen_) {
     const bool here = now - seen.last <= kUnheard;
     others += here && seen.stage == from ? 1 : 0;
-    all += swarm_.nodes.at(name).alive && here && now - seen.first >= kKnown ? 1 : 0;
+    const auto& other = swarm_.nodes.at(name);
+    all += other.alive && !other.drains && here && now - seen.first >= kKnown ? 1 : 0;
   }
   const auto& options = swarm_.coordinator_options.placement;
   const uint32_t floor =

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "actors/net/mail_kinds.h"
+#include "apps/sim/copies.h"
 
 namespace swarm::sim {
 namespace {
@@ -105,6 +106,35 @@ void MachineFaults::draw_lost_disk() {
     replace_disk(
         name, [old] { return *old; }, "its disk is as it was " + in_seconds(age) + " ago");
   });
+}
+
+/// Of one and the same step in every stage, on disks of living nodes.
+bool MachineFaults::others_have_copies(const Names& without) const {
+  std::map<uint64_t, std::set<int>> stages;  // by step
+  for (const auto& name : living(true)) {
+    if (std::find(without.begin(), without.end(), name) != without.end()) continue;
+    for (const auto& [stage, steps] : OnDisks(swarm_).of(name))
+      for (const uint64_t step : steps) stages[step].insert(stage);
+  }
+  return std::any_of(stages.begin(), stages.end(),
+                     [this](const auto& one) { return one.second.size() == swarm_.num_stages; });
+}
+
+void MachineFaults::draw_lost_stage() {
+  const auto stage = static_cast<int>(random_.below(swarm_.num_stages));
+  Names names;
+  for (const auto& [name, node] : swarm_.nodes)
+    if (node.alive && node.stage == stage) names.push_back(name);
+  const bool spared = std::any_of(names.begin(), names.end(), hooks_.is_spared);
+  if (spared || !others_have_copies(names)) return;
+  for (const auto& name : names) {
+    hooks_.log(name, "FAULT its disk is wiped, as are all of its stage");
+    hooks_.kill(name);
+    *swarm_.disks.at(name) = Disk();
+    hooks_.disk_lost(name);
+    agenda_.later(random_.spread(milliseconds(20), seconds(6)),
+                  [this, name] { hooks_.start(name); });
+  }
 }
 
 void MachineFaults::draw_drain() {

@@ -37,6 +37,7 @@ class MachineFaults {
   void draw_drain();       ///< SIGTERM: the node leaves in order, and comes back.
   void draw_move();        ///< kill -9, and back under another address.
   void draw_orders();      ///< Somebody asks for a checkpoint again and again.
+  void draw_lost_stage();  ///< All disks of a stage are wiped, of which others have copies.
   void draw_operator();    ///< Somebody moves peers by hand, again and again.
   void draw_not_finite();  ///< A microbatch at one peer, or wherever it is computed.
 
@@ -52,6 +53,7 @@ class MachineFaults {
   Names living(bool peers_only) const;
   /// One of them, "" if there is none.
   std::string draw_one(const Names& names);
+  bool others_have_copies(const Names& without) const;
   bool has_living_replica(const std::string& name) const;
   void replace_disk(const std::string& name, std::function<Disk()> with, const std::string& what);
 

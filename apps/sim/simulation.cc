@@ -58,7 +58,9 @@ class Simulation {
     swarm_.system.shuffle(random_.next());
     swarm_.disk_random = random_.fork();
     swarm_.system.advance(kEpoch);
-    if (moves_peers(options_.profile)) elastic_.emplace(swarm_, options_.seed);
+    if (moves_peers(options_.profile))
+      elastic_.emplace(swarm_, options_.seed, options_.profile == FaultProfile::kElastic,
+                       options_.asynchronous);
     draw_swarm();
     observe();
     if (options_.traffic) swarm_.net.count_traffic();
@@ -113,9 +115,7 @@ class Simulation {
 
   void draw_swarm() {
     auto& training = swarm_.training;
-    const uint32_t nodes = options_.nodes != 0 ? options_.nodes
-                           : elastic_          ? elastic_->nodes()
-                                               : draw_nodes();
+    const uint32_t nodes = options_.nodes != 0 ? options_.nodes : draw_nodes();
     uint32_t trainers = std::min<uint32_t>(2 + static_cast<uint32_t>(random_.below(2)), nodes - 2);
     const bool large = options_.stages != 0 || nodes > kLargeSwarm;
     if (large) trainers = std::max(trainers, nodes / kNodesPerTrainer);
@@ -128,8 +128,7 @@ class Simulation {
     training.microbatch = random_.chance(0.7) ? 2 : 4;
     training.validation_samples = 4;
     training.validate_every = random_.chance(0.3) ? 3 : 0;
-    if (elastic_)
-      elastic_->set_options(options_.profile == FaultProfile::kElastic, options_.asynchronous);
+    if (elastic_) elastic_->set_options();
     if (options_.steps != 0) training.steps = options_.steps;
     if (large) make_large(peers);
     swarm_.checkpoint.every_steps = 1 + static_cast<uint32_t>(random_.below(4));
@@ -165,6 +164,7 @@ class Simulation {
   }
 
   uint32_t draw_nodes() {
+    if (elastic_) return elastic_->nodes();
     const auto nodes = static_cast<uint32_t>(kFewestNodes + random_.below(7));
     if (options_.seed < kNodesDrawnFrom) return nodes;
     Random random(options_.seed ^ kNodesDraws);
@@ -290,24 +290,11 @@ class Simulation {
   void start_all() {
     std::multimap<nanoseconds, std::string> order;
     for (const auto& [name, node] : swarm_.nodes)
-      order.emplace(random_.between({}, milliseconds(300)), name);
-    if (elastic_) {
-      const auto& late = elastic_->late();
-      for (auto it = order.begin(); it != order.end();)
-        it = late.count(it->second) != 0 ? order.erase(it) : std::next(it);
-    }
+      if (!elastic_ || !elastic_->is_late(name))
+        order.emplace(random_.between({}, milliseconds(300)), name);
     for (const auto& [when, name] : order) {
       swarm_.system.advance(std::max(nanoseconds(1), when - time()));
       swarm_.start(name);
-    }
-  }
-
-  void start_late() {
-    if (!elastic_) return;
-    for (const auto& [name, after] : elastic_->late()) {
-      if (swarm_.nodes.at(name).port != 0 || time() < after) continue;
-      swarm_.start(name);
-      log(name, "joins");
     }
   }
 
@@ -323,7 +310,8 @@ class Simulation {
         give_up_at = system.now() + limit;
       }
       if (until > system.now()) system.advance(until - system.now());
-      start_late();
+      for (const auto& name : elastic_ ? elastic_->start_late(time()) : std::vector<std::string>())
+        log(name, "joins");
       faults_->act();
       system.run();
       checks_.now();

@@ -48,7 +48,7 @@ struct SimulationReport {
   uint64_t faults = 0;          ///< Carried out.
   uint64_t max_faults = ~0ull;  ///< As SimulationOptions.
   uint64_t recoveries = 0;
-  uint64_t moves = 0;      ///< Of peers, to another stage or their first, that came to an end.
+  uint64_t moves = 0;     ///< Of peers, to another stage or their first, that came to an end.
   uint64_t given_up = 0;  ///< Others.
   /// When the last step was done; nothing: it was not.
   std::optional<double> last_step_s;

@@ -103,7 +103,7 @@ void Swarm::start(const std::string& name) {
   node.id = next_id();
   if (node.port == 0) node.port = numbers_.port++;
   node.alive = true;
-  node.paused = false;
+  node.paused = node.drains = false;
   node.owner = numbers_.owner++;
   node.running = std::make_shared<bool>(true);
   node.restarts = 0;
@@ -218,21 +218,10 @@ void Swarm::start_stage(Node& node) {
     if (!(name == server)) node.actors.push_back(actor);
   node.actors.push_back(node.stage_server);
   node.stage_server->attach_functor(
-      [this, name = context.options.name, process = node.owner](const caf::error& reason) {
-        if (reason == caf::exit_reason::user_shutdown)
-          system->spawn([this, name, process] { moves(name, process); });
+      [this, name = context.options.name, running = node.running](const caf::error& reason) {
+        if (reason != caf::exit_reason::user_shutdown) return;
+        system->spawn([=] { *running ? restart_role(name, /*moves=*/true) : void(); });
       });
-}
-
-/// Its stage server has ended because it goes to another stage, as the supervisor knows it.
-void Swarm::moves(const std::string& name, DeterministicSystem::Owner process) {
-  Node& node = nodes.at(name);
-  if (!node.alive || node.owner != process) return;
-  end_role(node);
-  node.arithmetic = nullptr;
-  const int from = node.stage;
-  begin_role(node);
-  if (observer.moved) observer.moved(name, from, node.stage);
 }
 
 Swarm::StageMaker Swarm::stage_maker(const std::string& name, const Node& node) {
@@ -260,8 +249,7 @@ Swarm::StageMaker Swarm::stage_maker(const std::string& name, const Node& node) 
 
 void Swarm::start_voter(Node& node) {
   auto& context = *node.context;
-  context.voter_disk =
-      std::make_shared<VoterOnDisk>(disks.at(context.options.name), node.running);
+  context.voter_disk = std::make_shared<VoterOnDisk>(disks.at(context.options.name), node.running);
   const auto role = actors::spawn_voter_role(context, 0, std::make_shared<actors::VoterMemory>());
   node.voter = role.begin()->second;
 }
@@ -304,34 +292,29 @@ void Swarm::lose_memory(Node& node) {
   if (node.arithmetic == nullptr) return;
   node.arithmetic = nullptr;
   if (!node.context) return;  // never started
-  if (disks.at(node.context->options.name)->trouble().any())
-    node.lost_unsaved.insert(node.stage);
+  if (disks.at(node.context->options.name)->trouble().any()) node.lost_unsaved.insert(node.stage);
 }
 
-void Swarm::restart_role(const std::string& name) {
+void Swarm::restart_role(const std::string& name, bool moves) {
   Node& node = nodes.at(name);
   if (!node.alive) return;
-  end_role(node);
-  lose_memory(node);
-  system.run();
-  begin_role(node);
-}
-
-void Swarm::end_role(Node& node) {
   if (node.store) node.store->close();
   while (node.actors.size() > (node.trains() ? kCoordinator + 1 : kCoordinator)) {
     caf::anon_send_exit(node.actors.back(), caf::exit_reason::kill);
     node.actors.pop_back();
   }
-}
-
-void Swarm::begin_role(Node& node) {
+  if (!moves) lose_memory(node);
+  if (!moves) system.run();
   ++node.restarts;
+  node.arithmetic = nullptr;
+  const int from = node.stage;
   system.as(node.owner, [&] { node.trains() ? start_trainer(node) : start_stage(node); });
+  if (moves && observer.moved) observer.moved(name, from, node.stage);
 }
 
 void Swarm::drain(const std::string& name, const std::function<void()>& done) {
-  const Node& node = nodes.at(name);
+  Node& node = nodes.at(name);
+  node.drains = true;
   const caf::actor role = node.serves ? node.stage_server : node.actors.back();
   auto left = std::make_shared<int>(2);
   const auto one_done = [left, done] {

@@ -76,6 +76,7 @@ class Swarm {
     std::set<int> lost_unsaved;
     bool alive = false;
     bool paused = false;
+    bool drains = false;  ///< This process was told to leave.
     std::vector<caf::actor> actors;
     caf::actor stage_server;                ///< Null on trainer nodes.
     caf::actor voter;                       ///< Its process's one, whatever its roles do.
@@ -120,8 +121,9 @@ class Swarm {
   /// not synced. Returns what became of that. `silently`: see FakeNetwork::kill.
   std::string kill(const std::string& name, bool silently = false);
   /// An actor of its stage, or its trainer, has failed: the supervisor starts that role's actors
-  /// anew. The process, its links and its disk go on. Not from within an actor.
-  void restart_role(const std::string& name);
+  /// anew. The process, its links and its disk go on. `moves`: its stage server has ended, because it is to serve
+  /// another stage; else not from within an actor.
+  void restart_role(const std::string& name, bool moves = false);
   /// SIGTERM: the node's roles leave in order; `done` is called when they have, or cannot. The process
   /// goes on until it is killed. Not while paused.
   void drain(const std::string& name, const std::function<void()>& done);
@@ -163,9 +165,6 @@ class Swarm {
   void start_stage(Node& node);
   void start_trainer(Node& node);
   void start_voter(Node& node);
-  void moves(const std::string& name, DeterministicSystem::Owner process);
-  void end_role(Node& node);
-  void begin_role(Node& node);
   void stop(Node& node);
 
   std::map<std::pair<std::string, std::string>, double> pair_rates_;

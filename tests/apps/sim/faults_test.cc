@@ -76,6 +76,8 @@ BOOST_AUTO_TEST_CASE(each_kind_of_faults_happens) {
       {FaultProfile::kMoves, {"moves to another address"}},
       {FaultProfile::kOrders, {"checkpoints are asked for"}},
       {FaultProfile::kNotFinite, {"its next gradient is not finite", "slot_skipped"}},
+      {FaultProfile::kPlacement, {"goes from stage", "killed"}},
+      {FaultProfile::kElastic, {"goes from stage", "is told to leave"}},
       {FaultProfile::kBits, {"a bit of its gradient sum turns", "of its newest snapshot turns"}},
   };
   for (const auto& [profile, expected] : lines) {

@@ -315,6 +315,14 @@ BOOST_AUTO_TEST_CASE(two_levels_in_small_stages_under_faults_cost_time_only) {
       }
 }
 
+BOOST_AUTO_TEST_CASE(peers_that_move_between_stages_cost_time_only) {
+  for (const auto profile : {FaultProfile::kPlacement, FaultProfile::kElastic}) {
+    check_seeds(profile, 101, 100 + kSeeds / 4);
+    check_seeds(profile, 201, 200 + kSeeds / 8, /*delayed=*/true);
+  }
+  BOOST_TEST(run(101, FaultProfile::kPlacement).moves > 0u);
+}
+
 BOOST_AUTO_TEST_CASE(delayed_updates_under_faults_cost_time_only) {
   for (auto profile : all_profiles()) check_seeds(profile, 201, 200 + kSeeds / 4, /*delayed=*/true);
 }
