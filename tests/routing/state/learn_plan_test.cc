@@ -408,7 +408,7 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(RecentMeansSuite)
 
 AppliedMean mean(uint64_t step) {
-  return {{Step(step), step * 7}, {Step(step + 1), step * 7 + 7}, Round(step), 0, 1, {}};
+  return {{Step(step), step * 7}, {Step(step + 1), step * 7 + 7}, Round(step), 0, 1, {}, {}};
 }
 
 BOOST_AUTO_TEST_CASE(without_a_learner_nothing_is_kept) {
