@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "tensor/core/clones.h"
-#include "tensor/core/optimizer.h"
+#include "tensor/optimizers/adam.h"
 
 namespace swarm::tensor {
 
@@ -14,17 +14,8 @@ const OptimizerInfo& adamw_info();  // a row of tensor/optimizers.cc
 
 namespace {
 
-struct Rates {
-  float learning_rate = 0;
-  float beta1 = 0, beta2 = 0, epsilon = 0;
-  float weight_decay = 0;    ///< 0 for norms, biases and positions.
-  float gradient_scale = 1;  ///< Clipping.
-  float correction1 = 1;     ///< 1 / (1 - beta1^t), t the number of this update, from 1.
-  float correction2 = 1;     ///< 1 / (1 - beta2^t).
-};
-
 // `to` may be `from`: element i depends on element i alone, which SWARM_INDEPENDENT says.
-SWARM_CLONES void update(const Rates& rates, const float* from, float* to,
+SWARM_CLONES void update(const AdamRates& rates, const float* from, float* to,
                          float* __restrict first_moment, float* __restrict second_moment,
                          const float* __restrict gradient, size_t n) {
   const float keep = 1 - rates.learning_rate * rates.weight_decay;
@@ -51,37 +42,22 @@ class Adamw final : public Optimizer {
  private:
   void begin(double learning_rate, double gradient_scale) override {
     const auto t = static_cast<double>(++counters_.updates);
-    rates_.learning_rate = static_cast<float>(learning_rate);
-    rates_.beta1 = static_cast<float>(options_.beta1);
-    rates_.beta2 = static_cast<float>(options_.beta2);
-    rates_.epsilon = static_cast<float>(options_.epsilon);
-    rates_.gradient_scale = static_cast<float>(gradient_scale);
-    rates_.correction1 = static_cast<float>(1 / (1 - std::pow(options_.beta1, t)));
-    rates_.correction2 = static_cast<float>(1 / (1 - std::pow(options_.beta2, t)));
+    rates_ = adam_rates(options_, t, learning_rate, gradient_scale);
   }
   void run(float weight_decay, float, const float* gradient, const float* from, float* to,
            float* const* moments, size_t n) const override {
-    Rates rates = rates_;
-    rates.weight_decay = weight_decay;
-    update(rates, from, to, moments[0], moments[1], gradient, n);
+    update(with_decay(rates_, weight_decay), from, to, moments[0], moments[1], gradient, n);
   }
 
-  Rates rates_;
+  AdamRates rates_;
 };
-
-std::unique_ptr<Optimizer> make(const OptimizerOptions& options,
-                                const std::vector<ParameterInfo>& layout, ParallelFor parallel) {
-  return std::make_unique<Adamw>(options, layout, std::move(parallel));
-}
 
 }  // namespace
 
 const OptimizerInfo& adamw_info() {
-  static const OptimizerInfo row = {"adamw",
-                                    {{"first_moments", false}, {"second_moments", true}},
+  static const OptimizerInfo row = {"adamw", adam_moments(),
                                     /*has_momentum_product=*/false,
-                                    /*layer_wise=*/false,
-                                    make};
+                                    /*layer_wise=*/false, make_optimizer<Adamw>};
   return row;
 }
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "tensor/core/clones.h"
-#include "tensor/core/optimizer.h"
+#include "tensor/optimizers/adam.h"
 
 namespace swarm::tensor {
 
@@ -17,15 +17,9 @@ const OptimizerInfo& nag_info();  // a row of tensor/optimizers.cc
 
 namespace {
 
-struct Rates {
-  float learning_rate = 0;
-  float beta1 = 0, beta2 = 0, epsilon = 0;
-  float rest1 = 1, rest2 = 1;  ///< 1 - beta1, 1 - beta2.
-  float weight_decay = 0;      ///< 0 for norms, biases and positions.
-  float gradient_scale = 1;    ///< Clipping.
-  float gradient_rate = 0;     ///< lr * (1 - mu_t) / (1 - P): of the discounted gradient.
-  float momentum_rate = 0;     ///< lr * mu_(t+1) / (1 - P * mu_(t+1)): of the look-ahead.
-  float correction2 = 1;       ///< 1 / (1 - beta2^t).
+struct Rates : AdamRates {
+  float gradient_rate = 0;  ///< lr * (1 - mu_t) / (1 - P): of the discounted gradient.
+  float momentum_rate = 0;  ///< lr * mu_(t+1) / (1 - P * mu_(t+1)): of the look-ahead.
 };
 
 // `to` may be `from`: element i depends on element i alone, which SWARM_INDEPENDENT says.
@@ -63,40 +57,24 @@ class Nesterov final : public Optimizer {
     const auto t = static_cast<double>(++counters_.updates);
     const double now = momentum(t), next = momentum(t + 1);
     const double product = counters_.momentum_product *= now;
-    rates_.learning_rate = static_cast<float>(learning_rate);
-    rates_.beta1 = static_cast<float>(options_.beta1);
-    rates_.beta2 = static_cast<float>(options_.beta2);
-    rates_.rest1 = static_cast<float>(1 - options_.beta1);
-    rates_.rest2 = static_cast<float>(1 - options_.beta2);
-    rates_.epsilon = static_cast<float>(options_.epsilon);
-    rates_.gradient_scale = static_cast<float>(gradient_scale);
+    static_cast<AdamRates&>(rates_) = adam_rates(options_, t, learning_rate, gradient_scale);
     rates_.gradient_rate = static_cast<float>(learning_rate * (1 - now) / (1 - product));
     rates_.momentum_rate = static_cast<float>(learning_rate * next / (1 - product * next));
-    rates_.correction2 = static_cast<float>(1 / (1 - std::pow(options_.beta2, t)));
   }
   void run(float weight_decay, float, const float* gradient, const float* from, float* to,
            float* const* moments, size_t n) const override {
-    Rates rates = rates_;
-    rates.weight_decay = weight_decay;
-    update(rates, from, to, moments[0], moments[1], gradient, n);
+    update(with_decay(rates_, weight_decay), from, to, moments[0], moments[1], gradient, n);
   }
 
   Rates rates_;
 };
 
-std::unique_ptr<Optimizer> make(const OptimizerOptions& options,
-                                const std::vector<ParameterInfo>& layout, ParallelFor parallel) {
-  return std::make_unique<Nesterov>(options, layout, std::move(parallel));
-}
-
 }  // namespace
 
 const OptimizerInfo& nag_info() {
-  static const OptimizerInfo row = {"nag",
-                                    {{"first_moments", false}, {"second_moments", true}},
+  static const OptimizerInfo row = {"nag", adam_moments(),
                                     /*has_momentum_product=*/true,
-                                    /*layer_wise=*/false,
-                                    make};
+                                    /*layer_wise=*/false, make_optimizer<Nesterov>};
   return row;
 }
 
