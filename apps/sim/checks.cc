@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "actors/net/mail.h"
 #include "apps/sim/copies.h"
@@ -111,13 +112,10 @@ void Checks::before_start(const std::string& node) {
 }
 
 std::optional<uint64_t> Checks::newest_common() const {
-  std::map<uint64_t, std::set<int>> stages;  // by step
-  for (const auto& [name, disk] : swarm_.disks)
-    for (const auto& [stage, steps] : OnDisks(swarm_).of(name))
-      for (const uint64_t step : steps) stages[step].insert(stage);
-  for (auto it = stages.rbegin(); it != stages.rend(); ++it)
-    if (it->second.size() == swarm_.num_stages) return it->first;
-  return std::nullopt;
+  std::vector<std::string> names;
+  for (const auto& [name, disk] : swarm_.disks) names.push_back(name);
+  const auto common = OnDisks(swarm_).common(names);
+  return common.empty() ? std::nullopt : std::optional(*common.rbegin());
 }
 
 void Checks::now() {

@@ -24,6 +24,13 @@ std::set<uint64_t> common_steps(const std::map<int, std::set<uint64_t>>& copies)
   return common;
 }
 
+/// Every stage, without a step.
+std::map<int, std::set<uint64_t>> of_no_stage(uint32_t num_stages) {
+  std::map<int, std::set<uint64_t>> stages;
+  for (uint32_t stage = 0; stage < num_stages; ++stage) stages[static_cast<int>(stage)];
+  return stages;
+}
+
 }  // namespace
 
 std::map<int, std::set<uint64_t>> OnDisks::of(const std::string& name) const {
@@ -42,9 +49,15 @@ std::map<int, std::set<uint64_t>> OnDisks::of(const std::string& name) const {
   return found;
 }
 
+std::set<uint64_t> OnDisks::common(const std::vector<std::string>& names) const {
+  auto found = of_no_stage(swarm_.num_stages);
+  for (const auto& name : names)
+    for (const auto& [stage, steps] : of(name)) found[stage].insert(steps.begin(), steps.end());
+  return common_steps(found);
+}
+
 std::map<int, std::set<uint64_t>> copies(const Swarm& swarm, const std::set<std::string>& gone) {
-  std::map<int, std::set<uint64_t>> found;
-  for (uint32_t stage = 0; stage < swarm.num_stages; ++stage) found[static_cast<int>(stage)];
+  auto found = of_no_stage(swarm.num_stages);
   for (const auto& [name, node] : swarm.nodes) {
     if (node.stage < 0) continue;
     if (node.alive && node.arithmetic != nullptr && node.arithmetic->state().is_set())

@@ -6,19 +6,22 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "apps/sim/swarm.h"
 #include "routing/membership/configuration.h"
 
 namespace swarm::sim {
 
-/// What lies whole on the disk of node `name` and may be asked of it, by stage: of the one that it serves, and
-/// where copies are made or peers move of others.
+/// What lies whole on the nodes' disks and may be asked of them.
 class OnDisks {
  public:
   /// `swarm` outlives this.
   explicit OnDisks(const Swarm& swarm) : swarm_(swarm) {}
+  /// By stage: of the one that node `name` serves, and where copies are made or peers move of others.
   std::map<int, std::set<uint64_t>> of(const std::string& name) const;
+  /// Steps that every stage has on one of the disks of `names`.
+  std::set<uint64_t> common(const std::vector<std::string>& names) const;
 
  private:
   const Swarm& swarm_;

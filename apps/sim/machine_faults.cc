@@ -110,14 +110,10 @@ void MachineFaults::draw_lost_disk() {
 
 /// Of one and the same step in every stage, on disks of living nodes.
 bool MachineFaults::others_have_copies(const Names& without) const {
-  std::map<uint64_t, std::set<int>> stages;  // by step
-  for (const auto& name : living(true)) {
-    if (std::find(without.begin(), without.end(), name) != without.end()) continue;
-    for (const auto& [stage, steps] : OnDisks(swarm_).of(name))
-      for (const uint64_t step : steps) stages[step].insert(stage);
-  }
-  return std::any_of(stages.begin(), stages.end(),
-                     [this](const auto& one) { return one.second.size() == swarm_.num_stages; });
+  Names others;
+  for (const auto& name : living(true))
+    if (std::find(without.begin(), without.end(), name) == without.end()) others.push_back(name);
+  return !OnDisks(swarm_).common(others).empty();
 }
 
 void MachineFaults::draw_lost_stage() {

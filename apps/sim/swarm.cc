@@ -220,7 +220,9 @@ void Swarm::start_stage(Node& node) {
   node.stage_server->attach_functor(
       [this, name = context.options.name, running = node.running](const caf::error& reason) {
         if (reason != caf::exit_reason::user_shutdown) return;
-        system->spawn([=] { *running ? restart_role(name, /*moves=*/true) : void(); });
+        system->spawn([=] {
+          if (*running) restart_role(name, /*moves=*/true);
+        });
       });
 }
 
@@ -303,8 +305,10 @@ void Swarm::restart_role(const std::string& name, bool moves) {
     caf::anon_send_exit(node.actors.back(), caf::exit_reason::kill);
     node.actors.pop_back();
   }
-  if (!moves) lose_memory(node);
-  if (!moves) system.run();
+  if (!moves) {
+    lose_memory(node);
+    system.run();
+  }
   ++node.restarts;
   node.arithmetic = nullptr;
   const int from = node.stage;
