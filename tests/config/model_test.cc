@@ -6,22 +6,17 @@
 #include "config/experiment.h"
 #include "tensor/core/architecture.h"
 #include "tensor/core/memory_options.h"
+#include "tests/support/minimal_experiment.h"
 
 namespace swarm::config {
+
+using testing::minimal_with;
+using testing::parse_minimal;
+
 namespace {
 
-ExperimentResult parse(const std::vector<std::string>& overrides) {
-  return parse_experiment("[data]\ntrain = [\"text\"]\n", "x.toml", overrides);
-}
-
-Experiment good(const std::vector<std::string>& overrides) {
-  auto result = parse(overrides);
-  BOOST_REQUIRE_MESSAGE(result.ok(), result.text());
-  return *result.experiment;
-}
-
 ConfigError only(const std::vector<std::string>& overrides) {
-  auto result = parse(overrides);
+  auto result = parse_minimal(overrides);
   BOOST_REQUIRE_EQUAL(result.errors.size(), 1u);
   return result.errors[0];
 }
@@ -31,16 +26,17 @@ ConfigError only(const std::vector<std::string>& overrides) {
 BOOST_AUTO_TEST_SUITE(ModelSection)
 
 BOOST_AUTO_TEST_CASE(boundaries_and_repeats_can_be_set) {
-  const auto plain = good({}).base.model;
+  const auto plain = minimal_with({}).base.model;
   BOOST_TEST((plain.boundary == tensor::Boundary::kNone));
   BOOST_TEST(plain.repeats == 1);
-  const auto model = good({"model.boundary=maxout", "model.boundary_factor=4", "model.repeats=16"});
+  const auto model =
+      minimal_with({"model.boundary=maxout", "model.boundary_factor=4", "model.repeats=16"});
   BOOST_TEST((model.base.model.boundary == tensor::Boundary::kMaxout));
   BOOST_TEST(model.base.model.boundary_factor == 4);
   BOOST_TEST(model.base.model.repeats == 16);
   BOOST_TEST(to_toml(model).find("boundary = \"maxout\"\n") != std::string::npos);
-  BOOST_TEST(
-      (good({"model.boundary=bottleneck"}).base.model.boundary == tensor::Boundary::kBottleneck));
+  BOOST_TEST((minimal_with({"model.boundary=bottleneck"}).base.model.boundary ==
+              tensor::Boundary::kBottleneck));
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_go_together_is_one_error_with_its_key) {
@@ -53,18 +49,19 @@ BOOST_AUTO_TEST_CASE(what_does_not_go_together_is_one_error_with_its_key) {
   const auto odd =
       only({"model.boundary=maxout", "model.boundary_factor=4", "model.width=30", "model.heads=3"});
   BOOST_TEST(odd.key == "model.width");
-  good({"model.boundary=maxout", "model.boundary_factor=2", "model.width=30", "model.heads=3"});
-  good({"model.boundary_factor=3"});  // there are none
+  minimal_with(
+      {"model.boundary=maxout", "model.boundary_factor=2", "model.width=30", "model.heads=3"});
+  minimal_with({"model.boundary_factor=3"});  // there are none
 }
 
 BOOST_AUTO_TEST_CASE(they_are_of_the_fingerprint_where_they_are_not_the_defaults) {
   const std::string old = "e487647df82ac4ccb2bfbef3c51eb6ba";  // as in optimizer_test.cc
-  BOOST_TEST(older_fingerprint(good({})) == old);
-  BOOST_TEST(older_fingerprint(good({"model.boundary=none", "model.repeats=1"})) == old);
-  const std::string base = fingerprint(good({}));
+  BOOST_TEST(older_fingerprint(minimal_with({})) == old);
+  BOOST_TEST(older_fingerprint(minimal_with({"model.boundary=none", "model.repeats=1"})) == old);
+  const std::string base = fingerprint(minimal_with({}));
   for (const char* other : {"model.boundary=maxout", "model.boundary=bottleneck",
                             "model.boundary_factor=4", "model.repeats=2"})
-    BOOST_TEST(fingerprint(good({other})) != base, other);
+    BOOST_TEST(fingerprint(minimal_with({other})) != base, other);
 }
 
 // Windows of 1,024 tokens, 64 a microbatch, width 8: 2 MiB, or 512 KiB with f = 4.
@@ -85,7 +82,7 @@ BOOST_AUTO_TEST_CASE(limits_follow_the_bytes_of_the_boundary) {
     return all;
   };
   BOOST_TEST(only(sizes).key == "links.receive_budget_bytes");
-  good(with({"model.boundary=maxout", "model.boundary_factor=4"}));
+  minimal_with(with({"model.boundary=maxout", "model.boundary_factor=4"}));
   BOOST_TEST(only(with({"model.boundary=maxout", "model.boundary_factor=2"})).key ==
              "links.receive_budget_bytes");
 }
