@@ -16,16 +16,15 @@ compile_jobs() {
 build() {
   local preset=$1
   shift
+  local configure=("build/$preset")
   if [[ ! -f build/$preset/build.ninja ]]; then
     say "configure $preset"
     mkdir -p "build/$preset"
     rm -f "build/$preset/CMakeCache.txt"   # of a configure run that failed half-way
-    cmake --preset "$preset" ${CI:+-DSWARM_WERROR=ON} >"build/$preset/configure.log" 2>&1 ||
-      { cat "build/$preset/configure.log" >&2; exit 1; }
-  else
-    cmake "build/$preset" >"build/$preset/configure.log" 2>&1 ||
-      { cat "build/$preset/configure.log" >&2; exit 1; }
+    configure=(--preset "$preset" ${CI:+-DSWARM_WERROR=ON})
   fi
+  cmake "${configure[@]}" >"build/$preset/configure.log" 2>&1 ||
+    { cat "build/$preset/configure.log" >&2; exit 1; }
   say "build $preset ${*:-(everything)}"
   cmake --build "build/$preset" --parallel "$(compile_jobs)" ${1:+--target "$@"}
 }

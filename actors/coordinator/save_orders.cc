@@ -1,7 +1,6 @@
 #include "actors/coordinator/save_orders.h"
 
 #include <memory>
-#include <optional>
 #include <utility>
 
 namespace swarm::actors {

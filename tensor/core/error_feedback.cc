@@ -22,7 +22,8 @@ bool ErrorFeedback::cover(uint64_t first, uint64_t count) {
   return lost;
 }
 
-void ErrorFeedback::open() {
+void ErrorFeedback::open(uint64_t first, uint64_t count) {
+  SWARM_CHECK(first >= first_ && first - first_ <= count_ && count <= count_ - (first - first_));
   if (open_) return;
   open_ = true;
   kept_.resize(count_);  // zeros if it was empty
@@ -31,8 +32,7 @@ void ErrorFeedback::open() {
 
 EncodedTensor ErrorFeedback::encode(uint64_t first, const float* values, uint64_t count,
                                     Codec codec) {
-  SWARM_CHECK(first >= first_ && first - first_ <= count_ && count <= count_ - (first - first_));
-  open();
+  open(first, count);
   std::vector<float> sum(count);
   const float* before = kept(first);
   for (uint64_t i = 0; i < count; ++i) sum[i] = values[i] + before[i];
@@ -48,8 +48,7 @@ EncodedTensor ErrorFeedback::encode(uint64_t first, const float* values, uint64_
 }
 
 void ErrorFeedback::add(uint64_t first, const float* values, uint64_t count, float* out) {
-  SWARM_CHECK(first >= first_ && first - first_ <= count_ && count <= count_ - (first - first_));
-  open();
+  open(first, count);
   const float* before = kept(first);
   for (uint64_t i = 0; i < count; ++i) out[i] = values[i] + before[i];
   std::fill_n(next(first), count, 0.0f);

@@ -50,7 +50,8 @@ class ErrorFeedback {
   Status restore(const Buffer& residual);
 
  private:
-  void open();
+  /// For elements within what is covered; there is a round now.
+  void open(uint64_t first, uint64_t count);
   const float* kept(uint64_t first) const { return kept_.data() + (first - first_); }
   float* next(uint64_t first) { return next_.data() + (first - first_); }
 
