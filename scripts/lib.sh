@@ -29,4 +29,4 @@ build() {
   cmake --build "build/$preset" --parallel "$(compile_jobs)" ${1:+--target "$@"}
 }
 
-say() { printf '== %s\n' "$*"; }
+say() { printf '== %s (after %d s)\n' "$*" "$SECONDS"; }
