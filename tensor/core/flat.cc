@@ -60,6 +60,16 @@ Buffer aligned_floats(const Buffer& values) {
   return moved.freeze();
 }
 
+SWARM_CLONES uint64_t word_sum(const float* x, size_t n) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < n; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, x + i, sizeof bits);
+    sum += bits;
+  }
+  return sum;
+}
+
 uint64_t digest(const void* data, size_t size_bytes) { return XXH64(data, size_bytes, 0); }
 
 // `to` may be `from`: element i depends on element i alone, which SWARM_INDEPENDENT says.

@@ -33,6 +33,10 @@ Buffer aligned_floats(const Buffer& values);
 /// xxh64 (seed 0) of `size_bytes` bytes.
 uint64_t digest(const void* data, size_t size_bytes);
 
+/// The sum of the numbers' bits, as 32-bit words, mod 2^64: another one if a bit has turned. As quick as memory,
+/// twice as quick as digest(), and of no use where words may change places.
+uint64_t word_sum(const float* x, size_t n);
+
 /// to[i] = from[i] + (average[i] - sent[i]); exactly average[i] where from[i] is still sent[i].
 /// `to` is `from` or does not overlap it.
 void add_difference(const float* from, const float* average, const float* sent, float* to,

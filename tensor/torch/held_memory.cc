@@ -8,7 +8,7 @@ namespace swarm::tensor {
 
 uint64_t HeldMemory::sum_checksum() const {
   const torch::Tensor& sum = of_.gradients_;
-  if (sum.is_cpu()) return digest(sum.data_ptr<float>(), of_.size_ * sizeof(float));
+  if (sum.is_cpu()) return word_sum(sum.data_ptr<float>(), of_.size_);
   return static_cast<uint64_t>(sum.view(torch::kInt32).sum().item<int64_t>());
 }
 

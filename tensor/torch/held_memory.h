@@ -6,7 +6,7 @@
 
 namespace swarm::tensor {
 
-/// The parameters outlive it. The sum's checksum is xxh64; on a GPU the sum of its words, computed there.
+/// The parameters outlive it. The sum's checksum is the sum of its words; on a GPU it is computed there.
 class HeldMemory final : public StageMemory {
  public:
   explicit HeldMemory(TrainedParameters& of) : of_(of) {}

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "tensor/core/float_bits.h"
 #include "tensor/core/options.h"
 
 namespace swarm::tensor {
@@ -44,6 +45,21 @@ BOOST_AUTO_TEST_CASE(one_bad_element_is_found_anywhere) {
       BOOST_TEST(!all_finite(y.data(), y.size()));
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(any_bit_that_turns_changes_the_sum_of_words) {
+  std::vector<float> x;
+  for (int i = 0; i < 101; ++i) x.push_back(static_cast<float>(i) - 50.5f);
+  uint64_t words = 0;
+  for (float value : x) words += bits_of(value);
+  BOOST_TEST(word_sum(x.data(), x.size()) == words);
+  for (size_t i : {size_t{0}, size_t{63}, size_t{100}})
+    for (int bit = 0; bit < 32; ++bit) {
+      std::vector<float> y = x;
+      y[i] = float_of(bits_of(y[i]) ^ (1u << bit));
+      BOOST_TEST(word_sum(y.data(), y.size()) != words);
+    }
+  BOOST_TEST(word_sum(nullptr, 0) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(bytes_at_an_odd_address_are_copied_and_others_shared) {
