@@ -12,9 +12,9 @@ void SaveOrders::ask(Done done, routing::Time now) {
 
 void SaveOrders::look(routing::Time now) {
   if (waiting_.empty() || !schedule_.saves().may_save(roster_, now)) return;
-  schedule_.saves().order_begins(now);
-  save_all([this, told = std::exchange(waiting_, {})](const Status& status) {
-    schedule_.saves().order_ends();
+  const uint64_t order = schedule_.saves().order_begins(now);
+  save_all([this, order, told = std::exchange(waiting_, {})](const Status& status) {
+    schedule_.saves().order_ends(order);
     for (const Done& done : told) done(status);
   });
 }

@@ -19,9 +19,10 @@ bool SavePolicy::may_save(const Roster& roster, Time now) const {
   return !ordered_ && roster.everywhere(last_);
 }
 
-void SavePolicy::order_begins(Time now) {
+uint64_t SavePolicy::order_begins(Time now) {
   ordered_ = true;
   last_at_ = now;
+  return ++orders_;
 }
 
 void SavePolicy::asked(Step step, Time now) {

@@ -33,9 +33,12 @@ class SavePolicy {
   /// be yet, it is asked for with one of the next steps.
   bool decide(Step next, const Roster& roster, Time now);
   /// Somebody orders snapshots of whatever step the peers are at: begun, and all have answered. Another one meanwhile
-  /// would have some peers prune what the others are about to make the newest of all stages.
-  void order_begins(Time now);
-  void order_ends() { ordered_ = false; }
+  /// would have some peers prune what the others are about to make the newest of all stages. Returns the order's
+  /// number; the end of an order that another has followed, or that was forgotten, is none.
+  uint64_t order_begins(Time now);
+  void order_ends(uint64_t order) {
+    if (order == orders_) ordered_ = false;
+  }
   /// The one before is durable in every stage, or was waited for long enough.
   bool may_save(const Roster& roster, Time now) const;
   /// Snapshots of this step were asked for.
@@ -67,6 +70,7 @@ class SavePolicy {
   Step last_;  ///< Asked for last; 0: none by this coordinator.
   bool overdue_ = false;
   bool ordered_ = false;  ///< By somebody, and not all have answered.
+  uint64_t orders_ = 0;   ///< So far: the number of the last one.
   // What was said last, and how many words there were: each gets a number of its own.
   mutable std::optional<KeepStep> kept_;
   mutable uint64_t words_ = 0;

@@ -57,10 +57,10 @@ BOOST_AUTO_TEST_CASE(nothing_is_saved_while_what_somebody_ordered_is_written) {
   // With one snapshot kept, a fast stage that is asked again prunes the step that a slow one is about to
   // make the newest of all stages.
   World world;
-  world.policy.order_begins(1s);
+  const uint64_t order = world.policy.order_begins(1s);
   BOOST_TEST(!world.policy.may_save(world.roster, 2s));
   BOOST_TEST(!world.policy.decide(Step(2), world.roster, 2s));
-  world.policy.order_ends();
+  world.policy.order_ends(order);
   BOOST_TEST(world.policy.decide(Step(3), world.roster, 3s));  // overdue
 
   BOOST_TEST(
@@ -68,6 +68,17 @@ BOOST_AUTO_TEST_CASE(nothing_is_saved_while_what_somebody_ordered_is_written) {
   world.durable(0, 3);
   world.durable(1, 3);
   BOOST_TEST(world.policy.may_save(world.roster, 5s));
+}
+
+BOOST_AUTO_TEST_CASE(a_late_answer_to_an_order_that_was_given_up_does_not_end_the_next_one) {
+  World world;
+  const uint64_t first = world.policy.order_begins(1s);
+  world.policy.forget();  // the swarm gathers
+  const uint64_t second = world.policy.order_begins(2s);
+  world.policy.order_ends(first);
+  BOOST_TEST(!world.policy.may_save(world.roster, 3s));
+  world.policy.order_ends(second);
+  BOOST_TEST(world.policy.may_save(world.roster, 4s));
 }
 
 BOOST_AUTO_TEST_CASE(an_order_that_nobody_answers_does_not_end_all_snapshots_for_ever) {
