@@ -29,20 +29,37 @@ reset_tree() {
   printf 'BasedOnStyle: Google\nColumnLimit: 100\n' >"$tree/.clang-format"
 }
 
-# expect_breach FILE TEXT MESSAGE: the tree with TEXT in FILE is refused with a line "FILE:N: ...MESSAGE".
+# expect_breach FILE TEXT MESSAGE: TEXT in FILE, or beside it if there is one, is to be refused with a line
+# "FILE:N: ...MESSAGE". All of them stand in one tree, each in a file of its own.
+expected=()
 expect_breach() {
-  reset_tree
-  mkdir -p "$(dirname "$tree/$1")"
-  printf '%b' "$2" >"$tree/$1"
-  local output
+  local file=$1 number=1
+  while [[ -e $tree/$file ]]; do file=${1%.*}$((++number)).${1##*.}; done
+  mkdir -p "$(dirname "$tree/$file")"
+  printf '%b' "$2" >"$tree/$file"
+  expected+=("$file:[0-9]+: .*$3")
+}
+
+# check_breaches: every one that is expected is found, and no file without one is named.
+check_breaches() {
+  local output line
   if output=$("$check" "$tree" 2>&1); then
-    echo "FAILED: accepted $1 with: $2"
-    failures=$((failures + 1))
-  elif ! grep -qE "^$1:[0-9]+: .*$3" <<<"$output"; then
-    echo "FAILED: no line '$1:N: ...$3' for: $2"
-    echo "$output"
+    echo "FAILED: accepted a tree with ${#expected[@]} breaches"
     failures=$((failures + 1))
   fi
+  for line in "${expected[@]}"; do
+    grep -qE "^$line" <<<"$output" && continue
+    echo "FAILED: no line '$line' in:"
+    grep -E "^${line%%:*}:" <<<"$output" || echo "(no line of this file)"
+    failures=$((failures + 1))
+  done
+  while read -r line; do
+    [[ " ${expected[*]} " == *" ${line%%:*}:"* ]] && continue
+    echo "FAILED: refused a file without a breach: $line"
+    failures=$((failures + 1))
+  done < <(grep -E '^[a-z_/0-9]+\.[a-z]+:[0-9]+: ' <<<"$output")
+  expected=()
+  reset_tree
 }
 
 reset_tree
@@ -85,6 +102,7 @@ expect_breach common/a.cc "$(printf '// line\\n%.0s' $(seq 601))" '601 lines'
 if command -v clang-format-14 >/dev/null; then
   expect_breach common/a.cc 'int  f( ) ;\n' 'format: run clang-format'
 fi
+check_breaches
 
 if ! ctags --version 2>/dev/null | grep -q 'Universal Ctags'; then
   echo "sizes are not tested: needs Universal Ctags"
@@ -93,6 +111,7 @@ if ! ctags --version 2>/dev/null | grep -q 'Universal Ctags'; then
 fi
 sizes="${check%.sh}_sizes.sh"
 expect_breach common/a.cc "$(printf '// line\\n%.0s' $(seq 401))" '401 lines: split it'
+check_breaches
 
 # lines N TEXT: TEXT in N lines, each % in it the line's number.
 lines() { for ((i = 1; i <= $1; ++i)); do printf '%s\n' "${2//%/$i}"; done; }
