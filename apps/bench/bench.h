@@ -59,6 +59,14 @@ struct AveragingBenchOptions {
   bool json = false;
 };
 
+/// Of `swarm bench checkpoint`, which stands in apps/compute/.
+struct CheckpointBenchOptions {
+  uint64_t parameters = 100'000'000;  ///< About so many, in one stage.
+  int rounds = 5;                     ///< Snapshots alone, and again while the stage trains.
+  std::string folder = ".";           ///< On the disk that is to be measured.
+  bool json = false;
+};
+
 /// Of `swarm bench device`, which stands in apps/compute/.
 struct DeviceBenchOptions {
   std::string file;  ///< An experiment: its model, microbatch, node.device, threads, compute.

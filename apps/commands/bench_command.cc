@@ -43,6 +43,27 @@ void add_averaging(CLI::App& bench, Program& program) {
   });
 }
 
+void add_checkpoint(CLI::App& bench, Program& program) {
+  auto options = std::make_shared<CheckpointBenchOptions>();  // shared with the callback
+  auto* command = bench.add_subcommand(
+      "checkpoint",
+      "What a snapshot costs beside a plain file of its size, and the steps meanwhile");
+  command->add_option("--parameters", options->parameters, "About so many in the stage")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{2'000'000'000}))
+      ->capture_default_str();
+  command->add_option("--rounds", options->rounds, "Snapshots alone, and again during training")
+      ->check(CLI::Range(1, 1'000))
+      ->capture_default_str();
+  command->add_option("--folder", options->folder, "On the disk that is to be measured")
+      ->check(CLI::ExistingDirectory)
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Prints JSON with every round");
+  command->callback([options, &program] {
+    program.compute_here(
+        [options](const Compute& compute) { return compute.bench_checkpoint(*options); });
+  });
+}
+
 void add_device_bench(CLI::App& bench, Program& program) {
   auto file = std::make_shared<ConfigArguments>();  // shared with the callback
   auto* command = bench.add_subcommand(
@@ -292,6 +313,7 @@ void add_bench(CLI::App& app, Program& program) {
     program.compute_here([](const Compute& compute) { return compute.bench_overhead(); });
   });
   add_averaging(*command, program);
+  add_checkpoint(*command, program);
   add_churn(*command, program.exit_code);
   add_codec(*command, program.exit_code);
   add_device_bench(*command, program);

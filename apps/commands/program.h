@@ -14,6 +14,7 @@ namespace swarm::apps {
 struct SampleArguments;
 struct VerifyArguments;
 struct AveragingBenchOptions;
+struct CheckpointBenchOptions;
 struct DeviceBenchOptions;
 
 /// What only `swarm-compute` can do. Each function returns the exit code.
@@ -22,6 +23,7 @@ struct Compute {
   int (*verify)(const VerifyArguments&);
   int (*bench_overhead)();
   int (*bench_averaging)(const AveragingBenchOptions&);
+  int (*bench_checkpoint)(const CheckpointBenchOptions&);
   int (*bench_device)(const DeviceBenchOptions&);
   /// Prints this process's resident memory [MB].
   int (*bench_memory_baseline)();

@@ -6,6 +6,7 @@ namespace swarm::apps {
 struct SampleArguments;
 struct VerifyArguments;
 struct AveragingBenchOptions;
+struct CheckpointBenchOptions;
 struct DeviceBenchOptions;
 
 int sample(const SampleArguments& arguments);
@@ -19,6 +20,9 @@ int bench_overhead();
 /// averagers and links over TCP; in alternation with Gloo if that was found at build time. Checks
 /// that the results are right.
 int bench_averaging(const AveragingBenchOptions& options);
+
+/// Snapshots of a stage beside a plain file of the same bytes, and the steps during which they are made.
+int bench_checkpoint(const CheckpointBenchOptions& options);
 
 /// Times both passes of a microbatch through a block of the experiment's model, and prints an entry of
 /// [[devices]] for a plan (docs/planner.md).

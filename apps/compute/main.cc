@@ -51,6 +51,7 @@ int main(int argc, char** argv) {
                         verify,
                         bench_overhead,
                         bench_averaging,
+                        bench_checkpoint,
                         bench_device,
                         bench_memory_baseline,
                         swarm::tensor::check_device,
