@@ -63,14 +63,18 @@ std::vector<StageWork> stage_work(const Job& job, const std::vector<uint64_t>& p
     StageWork work;
     const double once = double(blocks) * model.repeats * block_flops(model) +
                         (stages > 1 ? boundary_flops(model, first, last) : 0);
-    work.flops = tokens * once * (again && !last ? 4 : 3);
+    // Again, but what the last stage computes last, of which the graph is still there.
+    const double applied = double(blocks) * model.repeats;
+    const double twice = !again ? 0 : last ? (applied - 1) / applied : 1;
+    work.flops = tokens * once * (3 + twice);
     if (last) work.flops += tokens * head_flops(model) * 3;
     work.up_bytes = work.down_bytes = body * ((first ? 0 : 1) + (last ? 0 : 1));
     work.averaged_bytes = double(tensor::codec_info(job.averaging).bytes(uint64_t(count)));
     work.state_bytes = count * kStateBytesPerParameter;
-    work.fixed_bytes = kProcessBytes + count * (kBytesPerParameter + version - sizeof(float)) +
-                       microbatch * double(tensor::graph_bytes_per_sample(model, blocks));
-    if (last) work.fixed_bytes += tokens * model.vocabulary * 2 * sizeof(float);
+    work.fixed_bytes =
+        kProcessBytes + count * (kBytesPerParameter + version - sizeof(float)) +
+        microbatch * double(tensor::backward_bytes_per_sample(model, stage, stages, job.backward));
+    if (last) work.fixed_bytes += double(tensor::loss_bytes(model, microbatch));
     work.resident_bytes = (first || last ? 1 : 2) * body + kept;
     if (versions && !last) work.resident_bytes += count * version;
     all.push_back(work);

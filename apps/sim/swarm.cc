@@ -174,7 +174,7 @@ actors::NodeOptions Swarm::node_options(const std::string& name) const {
   actors::NodeOptions options;
   options.name = name;
   options.run_id = "run";
-  options.num_stages = static_cast<int32_t>(num_stages);
+  options.num_stages = options.model.layers = static_cast<int32_t>(num_stages);
   if (node.serves) options.stages = node.serves->all();
   options.trainer = !node.serves;
   options.model.sequence = kSequence;

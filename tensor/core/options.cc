@@ -8,6 +8,7 @@
 
 #include "common/check.h"
 #include "tensor/core/architecture.h"
+#include "tensor/core/block_sizes.h"
 
 namespace swarm::tensor {
 namespace {
@@ -86,8 +87,10 @@ uint64_t graph_bytes_per_sample(const ModelOptions& model, int32_t blocks) {
   const auto width = static_cast<uint64_t>(model.width), ffn = static_cast<uint64_t>(model.ffn);
   const auto sequence = static_cast<uint64_t>(model.sequence);
   // Inputs of both norms and of the four matrices, queries, keys and values; both sides of the GELU;
-  // the attention's weights.
-  const uint64_t per_token = 8 * width + 2 * ffn + static_cast<uint64_t>(model.heads) * sequence;
+  // the attention's weights, unless they are made again.
+  const bool weights = model.sequence <= kWholeAttention;
+  const uint64_t per_token =
+      8 * width + 2 * ffn + (weights ? static_cast<uint64_t>(model.heads) * sequence : 0);
   const auto applied = static_cast<uint64_t>(blocks) * static_cast<uint64_t>(model.repeats);
   return applied * sequence * per_token * sizeof(float);
 }

@@ -117,7 +117,7 @@ enum class AveragedPart : uint8_t {
 
 enum class BackwardPolicy : uint8_t {
   kKeep,       ///< The autograd graph is kept until the gradient is back: fast, more memory.
-  kRecompute,  ///< Only the input is kept; the forward is run again: slow, little memory.
+  kRecompute,  ///< Inputs of blocks are kept; each forward is run again: slow, little memory.
 };
 enum class ComputeType : uint8_t { kFp32, kBf16 };
 

@@ -62,8 +62,8 @@ class Stage {
  public:
   virtual ~Stage() = default;
 
-  /// Runs a stage that is not the last. With `keep` the autograd graph, with `recompute` the input
-  /// is kept under `key` until backward() or drop(); nothing is kept when `forward_only`.
+  /// Runs a stage that is not the last. With `keep` the autograd graph, with `recompute` the inputs of
+  /// its blocks are kept under `key` until backward() or drop(); nothing is kept when `forward_only`.
   /// Errors: kShapeMismatch, kInvalidArgument (token out of range), kNonFinite, kAlreadyExists.
   virtual Result<EncodedTensor> forward(const MicrobatchKey& key, const StageInput& input,
                                         bool forward_only) = 0;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tensor/core/architecture.h"
+#include "tensor/core/block_sizes.h"
 
 namespace swarm::tensor {
 
@@ -23,8 +24,8 @@ std::vector<Error> check(const ModelOptions& model) {
 }
 
 uint64_t widest(const ModelOptions& model, uint64_t sequence) {
-  const auto widest =
-      static_cast<uint64_t>(std::max({model.width * 3, model.ffn, model.vocabulary}));
+  const auto widest = static_cast<uint64_t>(std::max(model.width * 3, model.ffn));
+  if (sequence > static_cast<uint64_t>(kWholeAttention)) return widest;
   return std::max(widest, sequence * static_cast<uint64_t>(model.heads));
 }
 

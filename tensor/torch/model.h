@@ -27,7 +27,15 @@ class Model {
   /// sent on, activations [B * T, W]; in the last stage those behind its last block, [B * T, D].
   virtual torch::Tensor blocks(const std::vector<torch::Tensor>& weights,
                                const torch::Tensor& input, int64_t batch, int64_t sequence) = 0;
-  /// Last stage: activations [N, D] -> logits float32 [N, V].
+  /// blocks() in pieces, one behind the other, for whoever has no room for the graph of all of it.
+  /// Piece 0 takes what blocks() takes, each other one what the one before gives, and the last one
+  /// gives what blocks() gives.
+  virtual int32_t pieces() const { return 1; }
+  virtual torch::Tensor piece(int32_t /*i*/, const std::vector<torch::Tensor>& weights,
+                              const torch::Tensor& input, int64_t batch, int64_t sequence) {
+    return blocks(weights, input, batch, sequence);
+  }
+  /// Last stage: activations [N, D] -> logits float32 [N, V]; each row by itself.
   virtual torch::Tensor logits(const std::vector<torch::Tensor>& weights,
                                const torch::Tensor& x) const = 0;
 };

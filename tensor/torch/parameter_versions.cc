@@ -50,6 +50,7 @@ const std::vector<torch::Tensor>& ParameterVersions::weights(const Held& version
 
 void ParameterVersions::change(const std::function<void(const float* from, float* to)>& write) {
   const float* from = current_->values();
+  ++changes_;
   if (current_.use_count() == 1) {
     std::atomic_thread_fence(std::memory_order_acquire);  // what the last holder read is behind us
     write(from, reinterpret_cast<float*>(current_->memory_.data()));

@@ -12,6 +12,7 @@
 
 #include <torch/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -56,6 +57,7 @@ class ParameterVersions {
   /// Calls write(from, to) once: from the current version to the next. `to` is `from` if nobody
   /// holds the current version. Throws std::bad_alloc before `write` is called.
   void change(const std::function<void(const float* from, float* to)>& write);
+  uint64_t changes() const { return changes_; }
 
  private:
   Held make() const;
@@ -64,6 +66,7 @@ class ParameterVersions {
   const ComputeType compute_;
   const torch::Device device_;
   const uint64_t size_;
+  uint64_t changes_ = 0;
   Held current_;
 };
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tensor/core/codec.h"
+#include "tensor/torch/block_loss.h"
 #include "tensor/torch/bytes.h"
-#include "tensor/torch/stage_input.h"
 
 namespace swarm::tensor {
 
@@ -30,22 +30,22 @@ Result<EncodedTensor> Passes::forward(const MicrobatchKey& key, const StageInput
   }
   auto checked = check_input(options_, device_, input);
   if (!checked) return checked.error();
-  const bool graph = !forward_only && options_.backward == BackwardPolicy::kKeep;
-  at::AutoGradMode mode(graph);
+  const auto& weights = parameters_.weights();
+  const int64_t batch = checked->batch, sequence = checked->sequence;
   Kept kept;
-  kept.batch = checked->batch;
-  kept.sequence = checked->sequence;
-  kept.updates = parameters_.counters().updates;
-  if (graph) kept.version = parameters_.versions().current();
-  if (graph && !part_.first) kept.leaf = checked->input.requires_grad_();
-  Tensor output =
-      model_->blocks(parameters_.weights(), checked->input, checked->batch, checked->sequence);
-  Tensor rows = output.detach();
+  kept.batch = batch;
+  kept.sequence = sequence;
+  kept.pass = BlockPass(*model_, keeps() || forward_only, batch, sequence);
+  const Tensor rows = kept.pass.forward(weights, checked->input, keeps() && !forward_only);
   if (!all_finite(rows)) return non_finite("activations computed are not finite");
-  if (graph) kept.output = output;
-  if (!graph) kept.input = input;
-  if (!forward_only) kept_.emplace(key, std::move(kept));
-  return encode_rows(rows, checked->batch, checked->sequence, options_.activation_codec);
+  if (!forward_only) {
+    kept.updates = parameters_.counters().updates;
+    kept.changes = parameters_.versions().changes();
+    if (keeps()) kept.version = parameters_.versions().current();
+    if (!keeps()) kept.input = input;
+    kept_.emplace(key, std::move(kept));
+  }
+  return encode_rows(rows, batch, sequence, options_.activation_codec);
 }
 
 Result<EncodedTensor> Passes::backward(const MicrobatchKey& key, const EncodedTensor& gradient,
@@ -63,25 +63,43 @@ Result<EncodedTensor> Passes::backward(const MicrobatchKey& key, const EncodedTe
   if (!values) return values.error();
   Kept kept = std::move(found->second);
   kept_.erase(found);
-  at::AutoGradMode mode(true);
-  if (options_.backward == BackwardPolicy::kRecompute) {
-    if (Status status = run_again(kept); !status) return status.error();
-  }
   const Tensor seed = view_of(*values, {rows, width}).to(device_);
-  auto pulled = pull(kept.version, kept.output, seed, kept.leaf, accumulate);
-  if (!pulled) return pulled.error();
+  WeightGradients sums(parameters_.layout().size());
+  auto by_input = pull(kept, seed, accumulate ? &sums : nullptr);
+  if (!by_input) return by_input.error();
+  if (Status status = add(accumulate ? &sums : nullptr, *by_input); !status) return status.error();
   if (part_.first) return EncodedTensor{};
-  return encode_rows(*pulled, batch, sequence, options_.gradient_codec);
+  return encode_rows(by_input->contiguous(), batch, sequence, options_.gradient_codec);
 }
 
-/// Makes the graph of a forward of which only the input was kept.
-Status Passes::run_again(Kept& kept) {
+/// Gradients of a kept forward whose output's is `seed`, by its input, returned, and by the weights.
+Result<Tensor> Passes::pull(Kept& kept, const Tensor& seed, WeightGradients* sums) {
+  if (keeps()) {
+    const auto& weights = parameters_.versions().weights(kept.version);
+    return kept.pass.backward(weights, {}, seed, !part_.first, sums);
+  }
   auto checked = check_input(options_, device_, kept.input);
   if (!checked) return checked.error();
-  if (!part_.first) kept.leaf = checked->input.requires_grad_();
-  kept.output =
-      model_->blocks(parameters_.weights(), checked->input, checked->batch, checked->sequence);
-  kept.version = parameters_.versions().current();
+  const auto& weights = parameters_.weights();
+  // The pieces' inputs were made with other parameters: all of it once more with today's.
+  if (kept.changes != parameters_.versions().changes())
+    kept.pass.forward(weights, checked->input, /*with_graph=*/true);
+  return kept.pass.backward(weights, checked->input, seed, !part_.first, sums);
+}
+
+/// Adds what a pass has found by the weights, if it looked for that, to the stage's sum; all is checked
+/// before any is added.
+Status Passes::add(const WeightGradients* sums, const Tensor& by_input) {
+  at::NoGradGuard guard;
+  std::vector<Tensor> found;
+  if (sums != nullptr) found = sums->sums();
+  if (by_input.defined()) found.push_back(by_input);
+  for (const Tensor& gradient : found) {
+    if (!gradient.defined())
+      return Error{ErrorCode::kInternal, "a parameter has no part in what its stage computes", 0};
+    if (!all_finite(gradient)) return non_finite("gradient is not finite; nothing was added");
+  }
+  if (sums != nullptr) parameters_.add_gradients(found);
   return {};
 }
 
@@ -89,25 +107,36 @@ Result<LossResult> Passes::loss(const StageInput& input, bool accumulate, bool f
   if (!part_.last) return invalid("forward_backward: only the last stage has the loss");
   auto checked = check_input(options_, device_, input);
   if (!checked) return checked.error();
-  at::AutoGradMode mode(!forward_only);
-  Tensor leaf;
-  if (!part_.first) leaf = forward_only ? checked->input : checked->input.requires_grad_();
+  if (!forward_only && (accumulate || !part_.first)) return trained(*checked, accumulate);
+  at::NoGradGuard guard;
   const auto& weights = parameters_.weights();
-  Tensor x = model_->blocks(weights, checked->input, checked->batch, checked->sequence);
-  Tensor loss = torch::cross_entropy_loss(model_->logits(weights, x), checked->targets, {},
-                                          at::Reduction::Sum) /
-                static_cast<double>(checked->sequence);
+  const Tensor x = model_->blocks(weights, checked->input, checked->batch, checked->sequence);
   LossResult result;
-  result.loss_sum = loss.item<float>();
+  result.loss_sum =
+      loss_in_blocks(*model_, weights, x, checked->targets, static_cast<double>(checked->sequence),
+                     rows_of_block(options_.model.vocabulary), nullptr);
   if (!std::isfinite(result.loss_sum)) return non_finite("loss is not finite");
-  if (forward_only) return result;
-  if (part_.first && !accumulate) return result;
-  auto pulled = pull(parameters_.versions().current(), loss, {}, leaf, accumulate);
-  if (!pulled) return pulled.error();
-  if (!part_.first) {
-    result.gradient =
-        encode_rows(*pulled, checked->batch, checked->sequence, options_.gradient_codec);
-  }
+  return result;
+}
+
+/// Loss and gradients.
+Result<LossResult> Passes::trained(const CheckedInput& input, bool accumulate) {
+  const auto& weights = parameters_.weights();
+  WeightGradients sums(weights.size());
+  LossGradients gradients{{}, accumulate ? &sums : nullptr};
+  BlockPass pass(*model_, keeps(), input.batch, input.sequence);
+  const Tensor x = pass.forward(weights, input.input, /*with_graph=*/true);
+  LossResult result;
+  result.loss_sum =
+      loss_in_blocks(*model_, weights, x, input.targets, static_cast<double>(input.sequence),
+                     rows_of_block(options_.model.vocabulary), &gradients);
+  if (!std::isfinite(result.loss_sum)) return non_finite("loss is not finite");
+  const Tensor by_input =
+      pass.backward(weights, input.input, gradients.by_rows, !part_.first, gradients.weights);
+  if (Status status = add(gradients.weights, by_input); !status) return status.error();
+  if (part_.first) return result;
+  result.gradient =
+      encode_rows(by_input.contiguous(), input.batch, input.sequence, options_.gradient_codec);
   return result;
 }
 
@@ -122,26 +151,6 @@ Result<Buffer> Passes::next_logits(const StageInput& input) {
   Tensor logits = model_->logits(weights, x).to(torch::kCPU).contiguous();
   if (!all_finite(logits)) return non_finite("logits are not finite");
   return share(logits);
-}
-
-/// Gradients of `end` (weighted by `end_gradient`) by `leaf`, returned, and by the weights of
-/// `version`, which `end` was computed with, added to the sum if `accumulate`. All are checked
-/// before any is added.
-Result<Tensor> Passes::pull(const ParameterVersions::Held& version, const Tensor& end,
-                            const Tensor& end_gradient, const Tensor& leaf, bool accumulate) {
-  std::vector<Tensor> inputs;
-  if (accumulate) inputs = parameters_.versions().weights(version);
-  if (leaf.defined()) inputs.push_back(leaf);
-  if (inputs.empty()) return Tensor{};
-  std::vector<Tensor> seeds;
-  if (end_gradient.defined()) seeds.push_back(end_gradient);
-  std::vector<Tensor> found = torch::autograd::grad({end}, inputs, seeds);
-  at::NoGradGuard guard;
-  for (const Tensor& gradient : found) {
-    if (!all_finite(gradient)) return non_finite("gradient is not finite; nothing was added");
-  }
-  if (accumulate) parameters_.add_gradients(found);
-  return leaf.defined() ? found.back().contiguous() : Tensor{};
 }
 
 EncodedTensor Passes::encode_rows(const Tensor& rows, int64_t batch, int64_t sequence,

@@ -12,7 +12,9 @@
 #include "common/result.h"
 #include "tensor/core/options.h"
 #include "tensor/core/stage.h"
+#include "tensor/torch/block_pass.h"
 #include "tensor/torch/model.h"
+#include "tensor/torch/stage_input.h"
 #include "tensor/torch/trained_parameters.h"
 
 namespace swarm::tensor {
@@ -42,16 +44,16 @@ class Passes {
   struct Kept {
     ParameterVersions::Held version;  // keep: the weights of the graph
     uint64_t updates = 0;             // of the optimizer before the forward
+    uint64_t changes = 0;             // of the parameters before the forward
     StageInput input;                 // recompute
-    torch::Tensor leaf;               // keep: input activations; undefined in the first stage
-    torch::Tensor output;             // keep: end of the graph
+    BlockPass pass;                   // keep: with its graph
     int64_t batch = 0, sequence = 0;
   };
 
-  Status run_again(Kept& kept);
-  Result<torch::Tensor> pull(const ParameterVersions::Held& version, const torch::Tensor& end,
-                             const torch::Tensor& end_gradient, const torch::Tensor& leaf,
-                             bool accumulate);
+  bool keeps() const { return options_.backward == BackwardPolicy::kKeep; }
+  Result<torch::Tensor> pull(Kept& kept, const torch::Tensor& seed, WeightGradients* sums);
+  Status add(const WeightGradients* sums, const torch::Tensor& by_input);
+  Result<LossResult> trained(const CheckedInput& input, bool accumulate);
   EncodedTensor encode_rows(const torch::Tensor& rows, int64_t batch, int64_t sequence,
                             Codec codec) const;
 

@@ -5,12 +5,11 @@
 
 #include <torch/torch.h>
 
-#include <cmath>
-#include <limits>
 #include <tuple>
 
 #include "common/check.h"
 #include "tensor/gpt/torch/gpt_reference.h"
+#include "tensor/torch/attention.h"
 #include "tensor/torch/model.h"
 
 namespace swarm::tensor {
@@ -22,7 +21,7 @@ namespace {
 constexpr double kNormEpsilon = 1e-5;
 constexpr size_t kWeightsPerBlock = 12;
 
-/// Keeps nothing but the causal mask.
+/// A piece is one application of a block, the first and the last one with what lies around the blocks.
 class GptModel final : public Model {
  public:
   GptModel(const ModelOptions& model, const StagePart& part, ComputeType compute)
@@ -30,6 +29,9 @@ class GptModel final : public Model {
 
   torch::Tensor blocks(const std::vector<torch::Tensor>& weights, const torch::Tensor& input,
                        int64_t batch, int64_t sequence) override;
+  int32_t pieces() const override { return part_.layers.count * model_.repeats; }
+  torch::Tensor piece(int32_t i, const std::vector<torch::Tensor>& weights,
+                      const torch::Tensor& input, int64_t batch, int64_t sequence) override;
   torch::Tensor logits(const std::vector<torch::Tensor>& weights,
                        const torch::Tensor& x) const override;
 
@@ -39,21 +41,13 @@ class GptModel final : public Model {
   torch::Tensor attention(const torch::Tensor& qkv, int64_t batch, int64_t sequence);
   torch::Tensor linear(const torch::Tensor& x, const torch::Tensor& weight,
                        const torch::Tensor& bias) const;
-  const torch::Tensor& mask(int64_t sequence, torch::Device device);
+  bool has_boundaries() const { return model_.boundary != Boundary::kNone; }
 
   const ModelOptions model_;
   const StagePart part_;
   const ComputeType compute_;
-  torch::Tensor mask_;  // float32 [T, T]: 0 on and below the diagonal, else -inf
+  CausalAttention attention_;
 };
-
-const torch::Tensor& GptModel::mask(int64_t sequence, torch::Device device) {
-  if (!mask_.defined() || mask_.size(0) != sequence) {
-    constexpr float kNever = -std::numeric_limits<float>::infinity();
-    mask_ = torch::full({sequence, sequence}, kNever, device).triu(1);
-  }
-  return mask_;
-}
 
 torch::Tensor GptModel::linear(const torch::Tensor& x, const torch::Tensor& weight,
                                const torch::Tensor& bias) const {
@@ -66,18 +60,8 @@ torch::Tensor GptModel::attention(const torch::Tensor& qkv, int64_t batch, int64
   // One copy for all three: [3, B, H, T, d].
   torch::Tensor parts =
       qkv.view({batch, sequence, 3, heads, depth}).permute({2, 0, 3, 1, 4}).contiguous();
-  parts = parts.view({3, batch * heads, sequence, depth});
-  torch::Tensor query = parts.select(0, 0), key = parts.select(0, 1), value = parts.select(0, 2);
-  const double scale = 1 / std::sqrt(static_cast<double>(depth));
-  const torch::Tensor& future = mask(sequence, qkv.device());
-  torch::Tensor weights;
-  if (compute_ == ComputeType::kFp32) {
-    weights = torch::baddbmm(future, query, key.transpose(1, 2), 1, scale).softmax(-1);
-  } else {
-    torch::Tensor scores = query.bmm(key.transpose(1, 2)).to(torch::kFloat32);
-    weights = (scores * scale + future).softmax(-1).to(torch::kBFloat16);
-  }
-  torch::Tensor mixed = weights.bmm(value).view({batch, heads, sequence, depth});
+  torch::Tensor mixed = attention_(parts.view({3, batch * heads, sequence, depth}));
+  mixed = mixed.view({batch, heads, sequence, depth});
   return mixed.transpose(1, 2).reshape({batch * sequence, width});
 }
 
@@ -103,24 +87,26 @@ torch::Tensor GptModel::narrowed(const torch::Tensor* w, const torch::Tensor& x)
   return torch::layer_norm(h, {narrow}, w[2], w[3], kNormEpsilon);
 }
 
-torch::Tensor GptModel::blocks(const std::vector<torch::Tensor>& weights,
-                               const torch::Tensor& input, int64_t batch, int64_t sequence) {
-  const bool boundaries = model_.boundary != Boundary::kNone;
+torch::Tensor GptModel::piece(int32_t i, const std::vector<torch::Tensor>& weights,
+                              const torch::Tensor& input, int64_t batch, int64_t sequence) {
   torch::Tensor x = input;
-  size_t next = 0;
-  if (part_.first) {
+  if (i == 0 && part_.first) {
     torch::Tensor positions = weights[1].narrow(0, 0, sequence);
     x = (torch::embedding(weights[0], input) + positions).view({batch * sequence, model_.width});
-    next = 2;
-  } else if (boundaries) {
+  } else if (i == 0 && has_boundaries()) {
     x = linear(input, weights[0], weights[1]).to(torch::kFloat32);
-    next = 2;
   }
-  for (int32_t i = 0; i < part_.layers.count; ++i, next += kWeightsPerBlock) {
-    for (int32_t repeat = 0; repeat < model_.repeats; ++repeat)
-      x = block(&weights[next], x, batch, sequence);
-  }
-  return boundaries && !part_.last ? narrowed(&weights[next], x) : x;
+  const torch::Tensor* first = &weights[part_.first || has_boundaries() ? 2 : 0];
+  x = block(first + static_cast<size_t>(i / model_.repeats) * kWeightsPerBlock, x, batch, sequence);
+  if (i + 1 < pieces() || part_.last || !has_boundaries()) return x;
+  return narrowed(first + static_cast<size_t>(part_.layers.count) * kWeightsPerBlock, x);
+}
+
+torch::Tensor GptModel::blocks(const std::vector<torch::Tensor>& weights,
+                               const torch::Tensor& input, int64_t batch, int64_t sequence) {
+  torch::Tensor x = input;
+  for (int32_t i = 0; i < pieces(); ++i) x = piece(i, weights, x, batch, sequence);
+  return x;
 }
 
 torch::Tensor GptModel::logits(const std::vector<torch::Tensor>& weights,

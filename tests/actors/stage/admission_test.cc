@@ -44,6 +44,7 @@ struct FramedSwarm {
     options.run_id = "run";
     options.num_stages = 2;
     options.model.sequence = kSequence;
+    options.model.layers = 2;  // with a block a stage, only what came is kept
     options.optimizer.clip_norm = 0;
     options.training.microbatch = 8;
     options.training.batch = 64;

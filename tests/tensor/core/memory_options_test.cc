@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "tensor/core/block_sizes.h"
+
 using namespace swarm::tensor;
 
 BOOST_AUTO_TEST_SUITE(MemoryOptions)
@@ -15,7 +17,41 @@ BOOST_AUTO_TEST_CASE(a_graph_is_kept_with_keep_and_not_by_the_last_stage) {
   BOOST_TEST(kept(0, BackwardPolicy::kKeep) == graph_bytes_per_sample(model, 1));
   BOOST_TEST(kept(1, BackwardPolicy::kKeep) == graph_bytes_per_sample(model, 5));
   BOOST_TEST(kept(2, BackwardPolicy::kKeep) == 0u);
-  BOOST_TEST(kept(1, BackwardPolicy::kRecompute) == 0u);
+  BOOST_TEST(kept(0, BackwardPolicy::kRecompute) == 0u);
+  BOOST_TEST(kept(2, BackwardPolicy::kRecompute) == 0u);
+}
+
+// Of 5 blocks applied 3 times, 14 inputs; the first one came from outside.
+BOOST_AUTO_TEST_CASE(with_recompute_the_inputs_of_blocks_are_kept_and_one_graph_is_made_at_a_time) {
+  ModelOptions model;
+  model.layers_per_stage = {1, 5, 2};
+  model.repeats = 3;
+  const auto input = static_cast<uint64_t>(model.sequence) * static_cast<uint64_t>(model.width) * 4;
+  const auto again = BackwardPolicy::kRecompute;
+  BOOST_TEST(kept_bytes_per_sample(model, 1, 3, again) == 14 * input);
+  BOOST_TEST(kept_bytes_per_sample(model, 0, 3, again) == 2 * input);
+  BOOST_TEST(kept_bytes_per_sample(model, 2, 3, again) == 0u);
+  const uint64_t keep = backward_bytes_per_sample(model, 1, 3, BackwardPolicy::kKeep);
+  BOOST_TEST(keep == graph_bytes_per_sample(model, 5));
+  BOOST_TEST(backward_bytes_per_sample(model, 1, 3, again) == keep / 15);
+  BOOST_TEST(backward_bytes_per_sample(model, 2, 3, again) == keep / 15 + 5 * input);
+}
+
+BOOST_AUTO_TEST_CASE(neither_attention_nor_logits_grow_beyond_a_block) {
+  ModelOptions model;
+  const auto a_token = [&] {
+    return graph_bytes_per_sample(model, 1) / static_cast<uint64_t>(model.sequence);
+  };
+  model.sequence = kWholeAttention;
+  const uint64_t whole = a_token();
+  model.sequence = 2 * kWholeAttention;
+  const uint64_t blocks = a_token();
+  BOOST_TEST(whole == blocks + static_cast<uint64_t>(model.heads) * kWholeAttention * 4);
+  model.sequence = 64 * kWholeAttention;
+  BOOST_TEST(a_token() == blocks);
+  BOOST_TEST(loss_bytes(model, 1000) == 3 * kLogitsOfBlock);
+  model.sequence = 16;
+  BOOST_TEST(loss_bytes(model, 2) == 3 * 2 * 16 * 256 * 4u);
 }
 
 BOOST_AUTO_TEST_CASE(a_version_is_kept_as_float32_and_as_what_is_computed_with) {

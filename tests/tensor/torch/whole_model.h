@@ -13,8 +13,8 @@
 namespace swarm::tensor {
 
 /// One microbatch there and back; returns the loss sum.
-inline double pass(Stages& stages, const MicrobatchKey& key, bool accumulate = true) {
-  StageInput input = some_input();
+inline double pass(Stages& stages, const MicrobatchKey& key, bool accumulate = true,
+                   StageInput input = some_input()) {
   for (size_t i = 0; i + 1 < stages.size(); ++i) {
     auto output = stages[i]->forward(key, input, false);
     require_ok(output);
