@@ -387,6 +387,10 @@ void add_roles(ExperimentBuilder& b) {
         "In which a move has to pay: how long a peer is likely to live.");
   b.add("warm_up_s", AT(base.coordinator.placement.warm_up), in(0, 86'400),
         "What a move costs besides the download of the stage's state.");
+  b.add("gone_after_s", AT(base.coordinator.placement.gone_after), in(0, 1e7),
+        "A stage of whose peers none has been here for this long is taken over by peers of others, "
+        "from the newest copies, if more than half of the swarm are here. What comes back sooner "
+        "serves as before. 0: nobody takes it over; the swarm waits.");
 }
 
 // rows: a key each

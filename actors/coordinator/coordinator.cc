@@ -63,7 +63,14 @@ void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
   });
   moves_ = std::make_unique<RelocationMail>(
       self_, make_relocation(deps_, *roster_), *roster_, *schedule_, *records_,
-      [this](const PeerId& id, const std::string& reason) { peer_gone(id, reason); });
+      RelocationMail::Hooks{
+          [this](const PeerId& id, const std::string& reason) { peer_gone(id, reason); },
+          [this] {
+            const bool agreed =
+                consent_.waits_for().empty() && !consent_.minority(now(), routing::Time());
+            return routing::Levy{gathering_->possible_supplies(), consent_.attendance().barred(),
+                                 agreed};
+          }});
   leases_ = std::make_unique<LeaseCounter>(self_);
   mail_ = std::make_unique<StepMail>(self_, book_, training.microbatch, mail_hooks());
   saves_ = std::make_unique<SaveOrders>(*mail_, *roster_, *schedule_);
@@ -129,7 +136,9 @@ void CoordinatorState::on_tick() {
   const auto& ledger = schedule_->frame().open.ledger;
   records_->watch(step(), ledger ? ledger->slots_done() : 0, now());
   const bool gathers = schedule_->frame().phase == Phase::kClosed;
-  const auto missing = gathers ? roster_->silent_stage() : std::nullopt;
+  if (gathers) moves_->levy();
+  const auto missing =
+      gathers && !moves_->conscription().acts() ? roster_->silent_stage() : std::nullopt;
   const bool finished = schedule_->frame().phase == Phase::kFinished;
   if (office_->hands_over(missing, !finished && consent_.minority(now()))) return;
   if (gathers)

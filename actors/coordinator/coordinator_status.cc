@@ -35,7 +35,10 @@ proto::SwarmStatusReply CoordinatorState::status() const {
   reply.set_term(office_->office().term().value());
   reply.set_step(step().value());
   const bool gathers = phase() == "gathering";
-  reply.set_phase(gathers ? phase() + ": " + gathering_->waiting_for() : phase());
+  const std::string& missing = moves_->conscription().missing();
+  const std::string why =
+      gathering_->waiting_for() + (missing.empty() ? "" : "; nobody takes it over: " + missing);
+  reply.set_phase(gathers ? phase() + ": " + why : phase());
   if (const auto loss = records_->last_loss()) reply.set_last_loss(*loss);
   reply.set_tokens_per_s(records_->tokens_per_second());
   reply.set_max_steps(deps_.training.steps);

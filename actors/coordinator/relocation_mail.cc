@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "actors/net/log.h"
 #include "common/printable.h"
 #include "records/catalogue.h"
 
@@ -35,17 +36,17 @@ std::string text_of(const std::string& peer, const routing::PlacementOrder& orde
 
 RelocationMail::RelocationMail(caf::event_based_actor* self, routing::Relocation relocation,
                                routing::Roster& roster, const routing::Schedule& schedule,
-                               CoordinatorRecords& records, Gone gone)
+                               CoordinatorRecords& records, Hooks hooks)
     : self_(self),
       relocation_(std::move(relocation)),
       roster_(roster),
       schedule_(schedule),
       records_(records),
-      gone_(std::move(gone)) {}
+      hooks_(std::move(hooks)) {}
 
 bool RelocationMail::over() const {
   const auto& frame = schedule_.frame();
-  return frame.phase != routing::Frame::Phase::kClosed && frame.nothing_to_train();
+  return !gathers() && frame.nothing_to_train();
 }
 
 void RelocationMail::begin(Term term) {
@@ -68,7 +69,7 @@ std::optional<Verdict> RelocationMail::aside(const Registration& registration) {
   if (!registration.wants_stage) return std::nullopt;
   if (over()) return wait(0, "training is over");
   for (const PeerId& before : roster_.predecessors(id))
-    gone_(before, "it serves no stage any more");
+    hooks_.gone(before, "it serves no stage any more");
   const auto told = relocation_.wants_stage(id, registration.address.node_name,
                                             registration.report.link.down, now());
   write_notes();
@@ -80,7 +81,7 @@ std::optional<Verdict> RelocationMail::aside(const Registration& registration) {
   return verdict;
 }
 
-/// Whose sum is to be dropped, or who does not serve, hears that first.
+/// Whose sum is to be dropped, or who does not serve, hears that first. While the swarm gathers nobody serves.
 void RelocationMail::registered(const Registration& registration, Verdict& verdict) {
   const auto told = relocation_.registered(registration.address.id, registration.work, now());
   write_notes();
@@ -88,7 +89,8 @@ void RelocationMail::registered(const Registration& registration, Verdict& verdi
   verdict.order = told.number;
   const bool serves =
       verdict.kind == Verdict::Kind::kServe && verdict.keep_held && !registration.report.learns();
-  if (told.number == 0 || told.shown || !serves) return;
+  const bool idle = told.conscript && verdict.kind == Verdict::Kind::kWait && gathers();
+  if (told.number == 0 || told.shown || !(serves || idle)) return;
   verdict.kind = Verdict::Kind::kMove;
   verdict.move_to = told.to;
   verdict.reason = fmt::format("it is to serve stage {}", told.to);
@@ -107,6 +109,11 @@ void RelocationMail::lost(const NodeId& node) {
 void RelocationMail::look() {
   if (over()) return;
   relocation_.look(schedule_.frame().is_open(), now());
+  write_notes();
+}
+
+void RelocationMail::levy() {
+  relocation_.levy(hooks_.levy(), now());
   write_notes();
 }
 
@@ -140,8 +147,9 @@ caf::result<Mail> RelocationMail::may_leave(const Mail& mail) {
   const auto& message = mail.as<proto::MayLeave>();
   auto mover = sender_of(mail, message.peer());
   if (!mover) return to_caf(mover.error());
-  const auto answer =
-      relocation_.may_leave(mover->id, message.order(), Term(message.term()), schedule_, now());
+  const auto levy = gathers() ? std::make_optional(hooks_.levy()) : std::nullopt;
+  const auto answer = relocation_.may_leave(mover->id, message.order(), Term(message.term()),
+                                            schedule_, now(), levy);
   write_notes();
   proto::MayLeaveReply reply;
   reply.set_term(term_.value());
@@ -150,7 +158,7 @@ caf::result<Mail> RelocationMail::may_leave(const Mail& mail) {
   reply.set_reason(answer.reason);
   if (answer.kind == Kind::kYes) {
     if (auto* peer = roster_.find(mover->id)) peer->leaves = true;  // it is no failure
-    gone_(mover->id, "it leaves for another stage");
+    hooks_.gone(mover->id, "it leaves for another stage");
   }
   return make_mail(std::move(reply));
 }
@@ -177,6 +185,7 @@ void RelocationMail::write(const routing::MoveOrdered& note) {
   event.to_peers = order.to_peers;
   event.cost_s = order.cost_s;
   event.gain_s = order.gain_s;
+  if (order.step) event.copy_step = order.step->value();
   records_.record(step(), event, order.to);
 }
 
@@ -191,6 +200,13 @@ void RelocationMail::write(const routing::MoveGivenUp& note) {
 
 void RelocationMail::write(const routing::MovesHeld& note) {
   records_.record(step(), records::PlacementHolds{to_string(note.hold)});
+}
+
+void RelocationMail::write(const routing::ConscriptionHeld& note) {
+  log_warn(fmt::format("event=conscription_holds stage={} why={} missing=\"{}\"", note.stage,
+                       to_string(note.hold), note.missing));
+  records_.record(step(), records::ConscriptionHolds{to_string(note.hold), note.missing},
+                  note.stage);
 }
 
 }  // namespace swarm::actors

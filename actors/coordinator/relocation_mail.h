@@ -18,12 +18,15 @@ namespace swarm::actors {
 
 class RelocationMail {
  public:
-  /// Takes a peer out of the roster.
-  using Gone = std::function<void(const PeerId&, const std::string& reason)>;
+  struct Hooks {
+    /// Takes a peer out of the roster.
+    std::function<void(const PeerId&, const std::string& reason)> gone;
+    std::function<routing::Levy()> levy;  ///< While the swarm gathers.
+  };
   /// `schedule` and `records` outlive this, as the roster does.
   RelocationMail(caf::event_based_actor* self, routing::Relocation relocation,
                  routing::Roster& roster, const routing::Schedule& schedule,
-                 CoordinatorRecords& records, Gone gone);
+                 CoordinatorRecords& records, Hooks hooks);
 
   void begin(Term term);
   void end();
@@ -33,11 +36,15 @@ class RelocationMail {
   /// A peer has registered and is to be told `verdict`.
   void registered(const Registration& registration, routing::Verdict& verdict);
   bool has_left(const PeerId& id) const { return relocation_.left_by(id) != 0; }
+  /// Whether stages that nobody serves are taken over by peers of others.
+  const routing::Conscription& conscription() const { return relocation_.conscription(); }
   /// It was told to leave the swarm.
   void leaves(const PeerId& id);
   void lost(const NodeId& node);
   /// At every tick.
   void look();
+  /// At every tick while the swarm gathers, before the office is given up because a stage is missing.
+  void levy();
   /// MayLeave, MovePeer, Rebalance.
   caf::result<Mail> take(const Mail& mail);
 
@@ -45,11 +52,13 @@ class RelocationMail {
   caf::result<Mail> may_leave(const Mail& mail);
   /// Nothing is left to train: nobody moves any more.
   bool over() const;
+  bool gathers() const { return schedule_.frame().phase == routing::Frame::Phase::kClosed; }
   void write_notes();
   void write(const routing::MoveOrdered& note);
   void write(const routing::MoveDone& note);
   void write(const routing::MoveGivenUp& note);
   void write(const routing::MovesHeld& note);
+  void write(const routing::ConscriptionHeld& note);
   Step step() const { return schedule_.frame().open.step; }
   routing::Time now() const { return self_->clock().now().time_since_epoch(); }
 
@@ -58,7 +67,7 @@ class RelocationMail {
   routing::Roster& roster_;
   const routing::Schedule& schedule_;
   CoordinatorRecords& records_;
-  Gone gone_;
+  Hooks hooks_;
   Term term_;
 };
 

@@ -64,7 +64,9 @@ void StageMover::describe_to(proto::RegisterPeer& message) const {
 void StageMover::look() {
   looking_ = context_.move.under_way();
   if (!looking_) return;
-  if (context_.move.asks(microbatches_.any() || updates_.owes(), now())) ask();
+  // What it owes while it does not serve the coordinator knows.
+  const bool owes = microbatches_.any() || (context_.phase.serves() && updates_.owes());
+  if (context_.move.asks(owes, now())) ask();
   context_.self->delayed_send(context_.self, kLook, run_later_atom::value,
                               LocalTask([this] { look(); }));
 }

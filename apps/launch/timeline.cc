@@ -1,6 +1,8 @@
 #include "apps/launch/timeline.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 namespace swarm::launch {
 
@@ -52,6 +54,22 @@ bool will_return(const std::vector<config::TimelineEvent>& timeline, const std::
   return false;
 }
 
+namespace {
+
+/// Nodes of other stages take over one of which nobody is left.
+bool can_be_taken_over(const config::Experiment& experiment,
+                       const std::function<bool(const config::NodeSpec&)>& usable) {
+  const bool may = experiment.base.coordinator.placement.gone_after.count() > 0 &&
+                   experiment.base.checkpoint.copies > 0;
+  std::set<int32_t> served;
+  return may &&
+         std::any_of(experiment.nodes.begin(), experiment.nodes.end(), [&](const auto& node) {
+           return usable(node) && node.stages.size() == 1 && !served.insert(node.stages[0]).second;
+         });
+}
+
+}  // namespace
+
 std::string cannot_go_on(const config::Experiment& experiment, const std::set<std::string>& alive,
                          const std::set<size_t>& done) {
   auto usable = [&](const config::NodeSpec& node) {
@@ -64,7 +82,8 @@ std::string cannot_go_on(const config::Experiment& experiment, const std::set<st
                  std::any_of(node.stages.begin(), node.stages.end(),
                              [&](int32_t s) { return s == stage || s == actors::kAnyStage; });
         });
-    if (!served) return "no process is left that serves stage " + std::to_string(stage);
+    if (!served && !can_be_taken_over(experiment, usable))
+      return "no process is left that serves stage " + std::to_string(stage);
   }
   const bool fed = std::any_of(experiment.nodes.begin(), experiment.nodes.end(),
                                [&](const auto& node) { return node.trainer && usable(node); });

@@ -26,7 +26,7 @@ bool will_return(const std::vector<config::TimelineEvent>& timeline, const std::
                  const std::string& node);
 
 /// Empty, or why training cannot go on with the processes in `alive` (names): a stage without a
-/// process, or no trainer, and none on its way back.
+/// process that no other can spare one for, or no trainer, and none on its way back.
 std::string cannot_go_on(const config::Experiment& experiment, const std::set<std::string>& alive,
                          const std::set<size_t>& done);
 

@@ -73,15 +73,16 @@ std::optional<int> lost_stage(const Swarm& swarm, const std::set<std::string>& g
                               const std::set<int>& disks_lost) {
   const auto here = copies(swarm);
   std::set<int> left = disks_lost, served;  // stages that somebody has left, or somebody serves
-  bool waits = false;
+  bool can_be_served = false;  // by one that waits for a stage, or that its own can spare
+  const bool conscripts = swarm.coordinator_options.placement.gone_after > routing::Time();
   for (const auto& [name, node] : swarm.nodes) {
-    if (node.alive && !node.trains()) served.insert(node.stage);
-    waits |= node.alive && !node.trains() && node.stage < 0;
+    if (!node.alive || node.trains()) continue;
+    can_be_served |= node.stage < 0 || (!served.insert(node.stage).second && conscripts);
   }
   for (const auto& name : gone)
     if (swarm.nodes.at(name).stage >= 0) left.insert(swarm.nodes.at(name).stage);
   for (const auto& [stage, steps] : here) {
-    if (!waits && served.count(stage) == 0 && left.count(stage) != 0) return stage;
+    if (!can_be_served && served.count(stage) == 0 && left.count(stage) != 0) return stage;
     if (!steps.empty()) continue;
     const bool unsaved = std::any_of(
         swarm.nodes.begin(), swarm.nodes.end(),

@@ -10,7 +10,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr uint64_t kDraws = 0xe1a5;
+constexpr uint64_t kDraws = 0xe1a5, kGoneDraws = 0x90e5;
 constexpr uint64_t kFewestNodes = 7, kMostNodes = 14;
 constexpr uint64_t kFewestSteps = 15, kMostSteps = 40;
 /// There are three times as many periods.
@@ -20,6 +20,7 @@ constexpr uint64_t kMostPeriods = 15;
 
 ElasticStart::ElasticStart(Swarm& swarm, uint64_t seed, bool copies, bool asynchronous)
     : swarm_(swarm),
+      seed_(seed),
       random_(seed ^ kDraws),
       copies_(copies),
       asynchronous_(asynchronous),
@@ -34,7 +35,10 @@ void ElasticStart::set_options() {
   placement.hysteresis = random_.chance(0.5) ? 0.15 : 0.05;
   placement.warm_up = random_.spread(milliseconds(10), seconds(10));
   placement.rest_periods = static_cast<uint32_t>(random_.below(3));
-  if (copies_) swarm_.checkpoint.copies = 1 + static_cast<uint32_t>(random_.below(2));
+  if (copies_) {
+    swarm_.checkpoint.copies = 1 + static_cast<uint32_t>(random_.below(2));
+    placement.gone_after = Random(seed_ ^ kGoneDraws).spread(seconds(5), seconds(15));
+  }
   const uint64_t steps = kFewestSteps + random_.below(kMostSteps - kFewestSteps + 1);
   swarm_.training.steps =
       static_cast<uint32_t>(asynchronous_ ? std::min(steps, kMostPeriods) : steps);

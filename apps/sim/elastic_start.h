@@ -29,6 +29,7 @@ class ElasticStart {
 
  private:
   Swarm& swarm_;
+  const uint64_t seed_;
   Random random_;
   bool copies_, asynchronous_;
   uint32_t nodes_;

@@ -1,7 +1,6 @@
 #include "apps/sim/faults.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace swarm::sim {
 namespace {
@@ -16,6 +15,8 @@ constexpr uint64_t kMachinesFrom = 6'500'000;
 constexpr uint64_t kBitsFrom = 7'600'000;
 /// Of parameters and moments. Not among other faults (docs/simulation.md).
 constexpr uint64_t kStateBitsFrom = 7'900'000;
+/// All nodes of a stage go for good: profile elastic.
+constexpr uint64_t kDeadStagesFrom = 8'000'000;
 
 bool turns_state(const FaultInjector::Plan& plan) {
   return plan.profile == FaultProfile::kBits && plan.run_seed >= kStateBitsFrom;
@@ -23,10 +24,6 @@ bool turns_state(const FaultInjector::Plan& plan) {
 
 std::string in_seconds(nanoseconds time) {
   return std::to_string(static_cast<double>(time.count()) * 1e-9) + " s";
-}
-
-std::string in_bytes(double per_s) {
-  return per_s <= 0 ? "any" : std::to_string(static_cast<uint64_t>(per_s)) + " B/s";
 }
 
 }  // namespace
@@ -73,8 +70,9 @@ const std::vector<FaultInjector::Kind>& FaultInjector::kinds() {
       {P::kPlacement, "placement",
        "peers begin unevenly and move; kills, and an operator who moves peers", &I::draw_any,
        kNever},
-      {P::kElastic, "elastic", "the same with copies of snapshots, SIGTERM and lost disks",
-       &I::draw_any, kNever},
+      {P::kElastic, "elastic",
+       "the same with copies of snapshots, SIGTERM, lost disks and lost stages", &I::draw_any,
+       kNever},
       {P::kAll, "all", "each of the others at once", &I::draw_any, kNever},
   };
   return rows;
@@ -91,10 +89,14 @@ std::vector<const FaultInjector::Kind*> FaultInjector::dealt_to(uint64_t run_see
   const Kind* const kills = row(P::kKills);
   if (profile == P::kPlacement)
     return {kills, kills, kills, kills, row(P::kRoles), &by_hand, &by_hand};
-  if (profile == P::kElastic)
-    return {kills,           &by_hand,       row(P::kRoles), row(P::kDrains), row(P::kDrains),
-            row(P::kDrains), row(P::kDisks), row(P::kDisks), &lost_stage};
+  static const Kind dead_stage{P::kElastic, "", "", &I::draw_machine<&M::draw_dead_stage>, 0};
   std::vector<const Kind*> dealt;
+  if (profile == P::kElastic) {
+    dealt = {kills,           &by_hand,       row(P::kRoles), row(P::kDrains), row(P::kDrains),
+             row(P::kDrains), row(P::kDisks), row(P::kDisks), &lost_stage};
+    if (run_seed >= kDeadStagesFrom) dealt.insert(dealt.end(), 2, &dead_stage);
+    return dealt;
+  }
   for (const Kind& kind : kinds())
     if (kind.dealt_from_seed != kNever && kind.dealt_from_seed <= run_seed) dealt.push_back(&kind);
   return dealt;
@@ -141,7 +143,7 @@ FaultInjector::FaultInjector(Swarm& swarm, const Plan& plan, Hooks hooks)
                 {hooks_.log, [this](const std::string& name) { kill(name, /*silently=*/false); },
                  [this](const std::string& name) { start(name); }, hooks_.disk_lost,
                  [this](const std::string& name) { return spared_.count(name) != 0; },
-                 turns_state(plan) ? hooks_.bit_turned : nullptr}) {}
+                 turns_state(plan) ? hooks_.bit_turned : nullptr, &gone_}) {}
 
 void FaultInjector::plan(nanoseconds from, nanoseconds until, uint64_t max_faults) {
   if (profile_ == FaultProfile::kNone) return;
@@ -328,60 +330,6 @@ void FaultInjector::draw_links() {
     draw_flapping();
 }
 
-/// Rates at which the mail of a simulated swarm, some 100 bytes each, takes from nothing to seconds.
-void FaultInjector::draw_rate() {
-  auto rate = [this] {
-    constexpr double kSlowest = 1e3, kFastest = 1e6;  // bytes/s
-    return kSlowest * std::pow(kFastest / kSlowest, random_.uniform());
-  };
-  const uint64_t which = random_.below(4);  // uplink, downlink, both, a pair
-  const Names names = which == 3            ? draw_some(living(), 2)
-                      : random_.chance(0.1) ? living()
-                                            : draw_some(living(), 1 + random_.below(2));
-  if (which == 3 && names.size() < 2) return;
-  nanoseconds when{0};
-  for (uint64_t changes = 2 + random_.below(3); changes > 0; --changes) {
-    const bool lifted = changes == 1;  // at last
-    const double up = lifted || which == 1 ? 0 : rate(), down = lifted || which == 0 ? 0 : rate();
-    agenda_.later(when, [this, names, which, up, down] {
-      if (which == 3) {
-        hooks_.log(names[0], "FAULT sends to " + names[1] + " at " + in_bytes(up));
-        swarm_.set_pair_rate(names[0], names[1], up);
-        return;
-      }
-      for (const auto& name : names) {
-        hooks_.log(name, "FAULT links up=" + in_bytes(up) + " down=" + in_bytes(down));
-        swarm_.set_rates(name, {up, down});
-      }
-    });
-    when += random_.spread(milliseconds(100), seconds(8));
-  }
-}
-
-/// One direction of a pair, or both, is cut and back again, several times.
-void FaultInjector::draw_flapping() {
-  Names names;
-  for (const auto& [name, node] : swarm_.nodes) names.push_back(name);
-  names = draw_some(names, 2);
-  if (names.size() < 2) return;
-  std::vector<std::pair<std::string, std::string>> pairs{{names[0], names[1]}};
-  if (random_.chance(0.5)) pairs.emplace_back(names[1], names[0]);
-  nanoseconds when{0};
-  for (uint64_t cuts = 1 + random_.below(4); cuts > 0; --cuts) {
-    agenda_.later(when, [this, pairs, names] {
-      hooks_.log(names[0],
-                 "FAULT loses its way to " + names[1] + (pairs.size() > 1 ? " and back" : ""));
-      set_cut(pairs, true);
-    });
-    when += random_.spread(milliseconds(20), seconds(3));
-    agenda_.later(when, [this, pairs, names] {
-      hooks_.log(names[0], "FAULT reaches " + names[1] + " again");
-      set_cut(pairs, false);
-    });
-    when += random_.spread(milliseconds(20), seconds(3));
-  }
-}
-
 void FaultInjector::heal() {
   agenda_.clear();
   hooks_.log("-", "HEALED");
@@ -393,6 +341,7 @@ void FaultInjector::heal() {
   machines_.heal();
   for (auto& [name, node] : swarm_.nodes) {
     swarm_.resume(name);
+    if (node.alive && gone_.count(name) != 0) kill(name, /*silently=*/false);
     start(name);
   }
 }

@@ -108,7 +108,6 @@ void MachineFaults::draw_lost_disk() {
   });
 }
 
-/// Of one and the same step in every stage, on disks of living nodes.
 bool MachineFaults::others_have_copies(const Names& without) const {
   Names others;
   for (const auto& name : living(true))
@@ -130,6 +129,31 @@ void MachineFaults::draw_lost_stage() {
     hooks_.disk_lost(name);
     agenda_.later(random_.spread(milliseconds(20), seconds(6)),
                   [this, name] { hooks_.start(name); });
+  }
+}
+
+/// The others can spare a peer, and are more than half of all.
+void MachineFaults::draw_dead_stage() {
+  const auto stage = static_cast<int>(random_.below(swarm_.num_stages));
+  const auto most = random_.spread(milliseconds(20), seconds(3));
+  Names names;
+  size_t peers = 0;
+  for (const auto& [name, node] : swarm_.nodes) {
+    if (node.stage == stage) names.push_back(name);
+    peers += node.alive && node.stage >= 0 && node.stage != stage ? 1 : 0;
+  }
+  std::set<std::string> gone = *hooks_.gone;
+  gone.insert(names.begin(), names.end());
+  const bool enough = peers >= std::max<size_t>(swarm_.num_stages, swarm_.training.min_peers) &&
+                      2 * gone.size() < swarm_.nodes.size();
+  const bool spared = std::any_of(names.begin(), names.end(), hooks_.is_spared);
+  if (!enough || spared || !others_have_copies(names)) return;
+  *hooks_.gone = gone;
+  for (const auto& name : names) {
+    hooks_.log(name, "FAULT leaves for good, as all of its stage do");
+    agenda_.later(random_.between({}, most), [this, name] {
+      if (swarm_.nodes.at(name).alive) hooks_.kill(name);
+    });
   }
 }
 

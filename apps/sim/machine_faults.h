@@ -26,6 +26,7 @@ class MachineFaults {
     std::function<bool(const std::string& node)> is_spared;
     /// Of its parameters or moments; null: none does.
     std::function<void(const std::string& node)> bit_turned;
+    std::set<std::string>* gone = nullptr;  ///< Nodes that are not started any more.
   };
   /// All outlive this.
   MachineFaults(Swarm& swarm, Random& random, Agenda& agenda, Hooks hooks)
@@ -38,6 +39,7 @@ class MachineFaults {
   void draw_move();        ///< kill -9, and back under another address.
   void draw_orders();      ///< Somebody asks for a checkpoint again and again.
   void draw_lost_stage();  ///< All disks of a stage are wiped, of which others have copies.
+  void draw_dead_stage();  ///< All nodes of a stage leave for good, of which others have copies.
   void draw_operator();    ///< Somebody moves peers by hand, again and again.
   void draw_not_finite();  ///< A microbatch at one peer, or wherever it is computed.
 
@@ -53,6 +55,7 @@ class MachineFaults {
   Names living(bool peers_only) const;
   /// One of them, "" if there is none.
   std::string draw_one(const Names& names);
+  /// Of one and the same step of every stage, on disks of living nodes.
   bool others_have_copies(const Names& without) const;
   bool has_living_replica(const std::string& name) const;
   void replace_disk(const std::string& name, std::function<Disk()> with, const std::string& what);

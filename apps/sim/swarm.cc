@@ -62,11 +62,11 @@ bool is_not_finite(NotFinite& machine, const std::pair<Step, Slot>& slot) {
 
 }  // namespace
 
-/// Each replica reduces, though parts are as short as the parameters are few. Nobody moves, and there are no
-/// copies, whose mail would give every seed other runs.
+/// Each replica reduces its few parameters. Nobody moves or copies: the mail would give all seeds other runs.
 Swarm::Swarm() : net(*system) {
   averager_options.min_part_elements = 1;
   coordinator_options.placement.moves = false;
+  coordinator_options.placement.gone_after = {};
   checkpoint.copies = 0;
 }
 

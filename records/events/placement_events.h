@@ -16,10 +16,12 @@ struct PeerMoves {
   double from_load = 0, from_after = 0, to_load = 0, to_after = 0;
   uint64_t from_peers = 0, to_peers = 0;
   double cost_s = 0, gain_s = 0;
+  std::optional<uint64_t> copy_step;
   template <class Visitor>
   void fields(Visitor& v) {
     v("peer", peer, "name of its node");
-    v("why", why, "`floor`, `load`, `newcomer` or `operator`");
+    v("why", why,
+      "`floor`, `load`, `newcomer`, `operator` or `conscription` (nobody is left of `stage`)");
     v("order", order, "its number in this coordinator's term");
     v("from", from, "the stage that it leaves; missing: it has none");
     v("from_load", from_load, "of that stage [seconds of work per second and peer]");
@@ -32,6 +34,8 @@ struct PeerMoves {
     v("gain_s", gain_s,
       "work of `stage` that is saved while such a peer lives, less the cost; of a "
       "move for the load only");
+    v("copy_step", copy_step,
+      "of a conscription only: the newest step of `stage` that goes with what others have");
   }
 };
 
@@ -74,6 +78,21 @@ struct PlacementHolds {
   }
 };
 
-using PlacementEvents = EventList<PeerMoves, MoveDone, MoveGivenUp, PlacementHolds>;
+struct ConscriptionHolds {
+  static constexpr EventInfo kInfo{
+      "conscription_holds", Level::kWarn, Place::kTrouble, kRemarkable | kNeedsReason,
+      "Nobody is left of `stage`, and no peer of another one takes it over."};
+  std::string reason, missing;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("reason", reason,
+      "`no_quorum`, `no_copy` (there is no step that every stage can supply) or `no_giver` (no "
+      "stage can spare a peer)");
+    v("missing", missing, "what there is, and whose disks had more");
+  }
+};
+
+using PlacementEvents =
+    EventList<PeerMoves, MoveDone, MoveGivenUp, PlacementHolds, ConscriptionHolds>;
 
 }  // namespace swarm::records

@@ -373,8 +373,8 @@ std::optional<Count> Consent::lacks() const {
   return few ? std::make_optional(ruling_.count) : std::nullopt;
 }
 
-std::optional<Count> Consent::minority(Time now) const {
-  if (!lacks_since_ || now - *lacks_since_ < kPatience) return std::nullopt;
+std::optional<Count> Consent::minority(Time now, Time patience) const {
+  if (!lacks_since_ || now - *lacks_since_ < patience) return std::nullopt;
   return lacks();
 }
 

@@ -98,8 +98,8 @@ class Consent {
   /// What was asked for cannot hold any more, but something else might, under a new ballot; or others have
   /// come whose line stays.
   bool stuck(Time now) const;
-  /// Too few are here, and have been for kPatience.
-  std::optional<Count> minority(Time now) const;
+  /// Too few are here, and have been for `patience`.
+  std::optional<Count> minority(Time now, Time patience = kPatience) const;
   bool reigns() const { return assembly_.has_value(); }
   /// The configuration that holds; of a coordinator that does not reign yet, the newest that it knows.
   const Configuration& configuration() const;

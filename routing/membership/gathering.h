@@ -67,13 +67,16 @@ class Gathering {
   /// What a peer that registers is told; kServe marks it as serving.
   Verdict admit(const PeerId& id);
 
+  using Supplies = std::vector<PeerSupply>;
+  /// What there is to plan with, of those that have registered.
+  Supplies possible_supplies() const;
+
   const std::string& reason() const { return reason_; }
   const std::string& waiting_for() const { return waiting_for_; }
   uint64_t count() const { return count_; }  ///< Gatherings of this term.
   std::optional<Step> planned_step() const;
 
  protected:
-  using Supplies = std::vector<PeerSupply>;
   virtual Result<RecoveryPlan> plan(const Supplies& supplies) const;
   /// Whether a peer with state has what the plan wants of it.
   virtual bool arrived(const PeerId& id) const;
@@ -100,7 +103,6 @@ class Gathering {
   std::optional<std::string> unanswered() const;
   /// Nodes whose peers have states of other lines of history (lines.h).
   std::set<NodeId> barred() const;
-  Supplies possible_supplies() const;
   std::optional<std::string> not_yet(const Supplies& supplies, Time now) const;
   std::optional<facts::Recovered> recovery(size_t present) const;
   std::vector<PeerId> sources_of(const RecoveryAction& action, Stage stage, bool live) const;

@@ -16,7 +16,7 @@ using Hold = PlacementHold;
 using Standing = PlacedPeer::Standing;
 
 /// A move is given up when it takes this much longer than it should, and a minute.
-constexpr double kPatience = 3;
+constexpr double kPatience = 3, kPatience_s = 60;
 
 double seconds(Time time) { return std::chrono::duration<double>(time).count(); }
 Time as_time(double seconds) {
@@ -64,6 +64,8 @@ const char* to_string(PlacementOrder::Why why) {
       return "newcomer";
     case PlacementOrder::Why::kOperator:
       return "operator";
+    case PlacementOrder::Why::kConscription:
+      return "conscription";
   }
   return "unknown";
 }
@@ -237,7 +239,7 @@ void Placement::order(Look& look, PlacementOrder order, const PlacedPeer* mover,
   order.to_after = loads.load(order.to);
   // What one says of its link may be untrue.
   const double patience_s = std::min(kPatience * order.cost_s, seconds(options_.pays_within));
-  const Time until = look.now + as_time(patience_s + 60);
+  const Time until = look.now + as_time(patience_s + kPatience_s);
   under_way_[order.peer] = {order.from, order.to, until, speed, order.why};
   decision.orders.push_back(std::move(order));
 }
@@ -348,6 +350,10 @@ Result<PlacementOrder> Placement::send(const PeerId& peer, Stage to, const Place
   one.cost_s = look.cost_s(mover->bytes_per_s, to);
   order(look, std::move(one), mover, decision);
   return decision.orders.front();
+}
+
+void Placement::expect(const PlacementOrder& order, Time now) {
+  under_way_[order.peer] = {order.from, order.to, now + as_time(kPatience_s), 1, order.why};
 }
 
 bool Placement::may_leave(const PeerId& peer, const PlacementView& view, Time now) const {

@@ -40,6 +40,9 @@ struct PlacementOptions {
   double unknown_bytes_per_s = 1e6;
   Time max_age = std::chrono::seconds(90);  ///< Of a report. Longer than the time between two.
   uint32_t rest_periods = 2;                ///< That a peer stays after a move.
+  /// A stage of which nobody has been seen for so long while the swarm gathers is taken over by peers of
+  /// others (conscription.h); 0: never.
+  Time gone_after = std::chrono::seconds(10);
   /// Who said so within this time is there, when somebody is about to leave for good.
   Time here_within = std::chrono::seconds(3);
   // -- as GatheringOptions
@@ -49,7 +52,7 @@ struct PlacementOptions {
 };
 
 struct PlacementOrder {
-  enum class Why { kFloor, kLoad, kNewcomer, kOperator };
+  enum class Why { kFloor, kLoad, kNewcomer, kOperator, kConscription };
   PeerId peer;
   std::optional<Stage> from;  ///< Nothing: it waited for one.
   Stage to;
@@ -59,6 +62,7 @@ struct PlacementOrder {
   uint32_t from_peers = 0, to_peers = 0;  ///< Before it, with those on their way.
   double cost_s = 0;                      ///< Until it serves `to`.
   double gain_s = 0;  ///< Of kLoad: work of `to` that is saved within `pays_within`, less the cost.
+  std::optional<Step> step{};  ///< Of kConscription: the swarm is to go on from there.
 };
 const char* to_string(PlacementOrder::Why why);
 
@@ -95,6 +99,9 @@ class Placement {
   /// peer. Errors: kNotFound, kInvalidArgument, kRefused.
   Result<PlacementOrder> send(const PeerId& peer, Stage to, const PlacementView& view, Time now);
 
+  /// Ordered by somebody else (kConscription): it is under way from now on.
+  void expect(const PlacementOrder& order, Time now);
+
   /// Asked again when a mover has nothing left to do, before it ends serving: its stage keeps the floor
   /// without it. If not, the caller lets it stay and says so by cancel().
   bool may_leave(const PeerId& peer, const PlacementView& view, Time now) const;
@@ -104,6 +111,11 @@ class Placement {
   void lost(const NodeId& node);
   size_t under_way() const { return under_way_.size(); }
   bool moves(const PeerId& peer) const { return under_way_.count(peer) > 0; }
+  /// It has moved lately, or did not when it was to.
+  bool rests(const PeerId& peer, Time now) const {
+    const auto rest = rests_.find(peer);
+    return rest != rests_.end() && rest->second > now;
+  }
 
  private:
   struct Move {

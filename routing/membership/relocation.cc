@@ -20,13 +20,7 @@ constexpr Time kSettle = std::chrono::seconds(10);
 constexpr size_t kMostNewcomers = 16;
 /// Parameters and two moments.
 constexpr double kStatePerAverage = 3;
-
-PeerId place_of(const PeerId& id) {
-  auto name = RoleName::parse(id.actor);
-  if (!name) return id;
-  name->life = 0;
-  return {id.node, name->text()};
-}
+constexpr const char* kNotNeeded = "its stage cannot spare it, or the other one has a peer again";
 
 double mean(double before, double said, double weight) {
   return std::isfinite(before) ? before + weight * (said - before) : said;
@@ -41,13 +35,25 @@ bool forget(Map& all, const NodeId& node) {
   return all.size() < before;
 }
 
+/// For what people are told when it is gone.
+void tell_snapshots(const PeerFacts& peer, Conscription& conscription) {
+  for (const Step step : peer.snapshots) conscription.saw(peer.stage, peer.node_name, step);
+  for (const StoredCopy& copy : peer.copies)
+    conscription.saw(copy.stage, peer.node_name, copy.step);
+}
+
 }  // namespace
 
 Relocation::Relocation(uint32_t stages, bool asynchronous, const PlacementOptions& options,
                        Roster& roster)
-    : asynchronous_(asynchronous), options_(options), roster_(roster), state_bytes_(stages, 0) {}
+    : asynchronous_(asynchronous),
+      options_(options),
+      roster_(roster),
+      conscription_(stages, {options.gone_after, options.min_peers_per_stage, asynchronous}),
+      state_bytes_(stages, 0) {}
 
 void Relocation::begin(Term term, Time now) {
+  if (!placement_) conscription_.begin();  // else only the term is another
   end(now);
   term_ = term;
   quiet_since_ = now;
@@ -206,7 +212,11 @@ PlacementDecision Relocation::decide(Time now, Scope scope) {
 void Relocation::look(bool open, Time now) {
   if (!placement_) return;
   if (!open && std::exchange(open_since_, std::nullopt)) quiet_since_ = now;
-  if (open && !open_since_) open_since_ = now;
+  if (open && !open_since_) {
+    open_since_ = now;
+    conscription_.begin();
+    recall(open, now);
+  }
   const auto may = scope(now);
   bool due = std::exchange(peers_, roster_.peers().size()) != roster_.peers().size();
   due |= std::exchange(scope_, may) != may;
@@ -256,6 +266,7 @@ Relocation::Told Relocation::registered(const PeerId& id, const WorkReport& work
   known->second.may_move = work.may_move;
   hear(known->second, peer->stage, work, now);
   learn_bytes(*peer);
+  tell_snapshots(*peer, conscription_);
   waiting_.erase(place.node);
   const auto found = mover_of(place);
   if (found == movers_.end()) return {};
@@ -279,7 +290,7 @@ Relocation::Told Relocation::registered(const PeerId& id, const WorkReport& work
   }
   const bool shown = shows(work, found->first);
   if (!shown) mover.asked_in.reset();
-  return {found->first, order.to, shown};
+  return {found->first, order.to, shown, order.why == PlacementOrder::Why::kConscription};
 }
 
 Relocation::Told Relocation::wants_stage(const PeerId& id, const std::string& node_name,
@@ -335,7 +346,8 @@ void Relocation::lost(const NodeId& node, Time now) {
 }
 
 LeaveAnswer Relocation::may_leave(const PeerId& id, uint64_t number, Term term,
-                                  const Schedule& schedule, Time now) {
+                                  const Schedule& schedule, Time now,
+                                  const std::optional<Levy>& levy) {
   if (!placement_ || term != term_) return {Kind::kNo, "the order is of another term"};
   if (number != 0 && left_by(id) == number) return {Kind::kAgain, {}};
   const auto found = movers_.find(number);
@@ -347,7 +359,18 @@ LeaveAnswer Relocation::may_leave(const PeerId& id, uint64_t number, Term term,
   if (peer == nullptr || peer->stage != *mover.order.from)
     return {Kind::kLater, "it has not registered"};
   const Frame& frame = schedule.frame();
-  if (asynchronous_ && frame.is_open() && !mover.asked_in)
+  const bool conscript = mover.order.why == PlacementOrder::Why::kConscription;
+  if (levy && conscript) {
+    const PeerId leaver = id;
+    if (!conscription_.may_leave(id, mover.order.to, muster(*levy, now, &leaver))) {
+      give_up(found, kNotNeeded, now);
+      return {Kind::kNo, kNotNeeded};
+    }
+    mover.left = true;
+    left_[id] = number;
+    return {Kind::kYes, {}};
+  }
+  if (asynchronous_ && frame.is_open() && peer->serving && !mover.asked_in)
     mover.asked_in = frame.open.stages[peer->stage.value()].round;
   const Departure then = departure(schedule, id, *peer, mover.asked_in);
   if (then == Departure::kGathers) return {Kind::kLater, "the swarm gathers"};

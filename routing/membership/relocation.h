@@ -5,6 +5,7 @@
 ///        '---------------+--------------------'--> given up: lost, too late, not allowed, another stage
 ///
 /// An order is told again until the peer shows it. Orders are of a term: those of others have lapsed.
+/// While the swarm gathers levy() asks Conscription; its orders are carried out then, all others not.
 /// What is remembered of a peer is by its *place*, which is its node and role without the role's life.
 ///
 /// Pure; `now` never falls. One owner: the Coordinator. Marks peers of the roster (departs).
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -20,6 +22,7 @@
 #include "common/ids.h"
 #include "common/result.h"
 #include "common/strong_id.h"
+#include "routing/membership/conscription.h"
 #include "routing/membership/placement.h"
 #include "routing/membership/roster.h"
 #include "routing/steps/schedule.h"
@@ -47,7 +50,20 @@ struct MoveGivenUp {
 struct MovesHeld {
   PlacementHold hold;
 };
-using MoveNote = std::variant<MoveOrdered, MoveDone, MoveGivenUp, MovesHeld>;
+/// A stage has lost its peers, and nobody is sent there.
+struct ConscriptionHeld {
+  Stage stage;
+  ConscriptionHold hold;
+  std::string missing;
+};
+using MoveNote = std::variant<MoveOrdered, MoveDone, MoveGivenUp, MovesHeld, ConscriptionHeld>;
+
+/// What the gathering and the voters say, while the swarm gathers.
+struct Levy {
+  std::vector<PeerSupply> supplies;
+  std::set<NodeId> barred{};  ///< Of another line of history.
+  bool agreed = false;        ///< As Muster.
+};
 
 /// What a mover that asks is told.
 struct LeaveAnswer {
@@ -60,6 +76,9 @@ struct LeaveAnswer {
   Kind kind = Kind::kNo;
   std::string reason{};
 };
+
+/// Node and role, without the role's life.
+PeerId place_of(const PeerId& id);
 
 class Relocation {
  public:
@@ -75,7 +94,8 @@ class Relocation {
   struct Told {
     uint64_t number = 0;
     Stage to;
-    bool shown = false;  ///< It has said that it carries it out.
+    bool shown = false;      ///< It has said that it carries it out.
+    bool conscript = false;  ///< It goes though it does not serve.
   };
   /// `id` stands in the roster; to be called when it is known whether it serves.
   Told registered(const PeerId& id, const WorkReport& work, Time now);
@@ -90,8 +110,12 @@ class Relocation {
   void lost(const NodeId& node, Time now);
   /// At every tick. `open`: the swarm trains.
   void look(bool open, Time now);
+  /// At every tick while it gathers.
+  void levy(const Levy& levy, Time now);
+  const Conscription& conscription() const { return conscription_; }
+  /// `levy`: while the swarm gathers.
   LeaveAnswer may_leave(const PeerId& id, uint64_t number, Term term, const Schedule& schedule,
-                        Time now);
+                        Time now, const std::optional<Levy>& levy = std::nullopt);
 
   // -- operators
   /// `peer`: a node's name, or NAME/ROLE where it serves several stages. Errors: kNotFound,
@@ -133,6 +157,10 @@ class Relocation {
   /// With `surely`, only who is there without a doubt serves.
   PlacementView view(Time now, bool surely = false) const;
   bool is_here(const PeerFacts& peer, const Known& known, Time now) const;
+  /// Without those that have been ordered to leave, but for `leaver`.
+  Muster muster(const Levy& levy, Time now, const PeerId* leaver = nullptr) const;
+  /// The peers of others that were to take over a stage and have not left theirs, or do not come.
+  void recall(bool open, Time now);
   PlacementDecision decide(Time now, Placement::Scope scope);
   void keep(const PlacementOrder& order, Time now);
   void drop_lapsed(Time now);
@@ -147,6 +175,7 @@ class Relocation {
   Roster& roster_;
   Term term_;
   std::optional<Placement> placement_;
+  Conscription conscription_;
   std::map<PeerId, Known> known_;
   std::map<NodeId, Waiting> waiting_;  ///< One of a node.
   Movers movers_;                      ///< By number.

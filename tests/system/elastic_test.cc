@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include "tests/system/swarm_process.h"
@@ -12,14 +13,16 @@ namespace swarm::testing {
 namespace {
 
 struct Elastic {
-  explicit Elastic(const std::vector<std::string>& settings = {})
-      : process(arguments(folder.path(), settings), folder.path() + "/output.txt"),
+  explicit Elastic(const std::vector<std::string>& settings = {},
+                   const std::string& file = "/elastic.toml")
+      : process(arguments(folder.path(), settings, file), folder.path() + "/output.txt"),
         run(newest_run(folder.path())) {}
 
   static std::vector<std::string> arguments(const std::string& folder,
-                                            const std::vector<std::string>& settings) {
+                                            const std::vector<std::string>& settings,
+                                            const std::string& file) {
     std::string config = tiny_config();
-    config.replace(config.rfind('/'), std::string::npos, "/elastic.toml");
+    config.replace(config.rfind('/'), std::string::npos, file);
     std::vector<std::string> out = {"run", config, "--set", "run.folder=" + folder};
     for (const auto& setting : settings) {
       out.emplace_back("--set");
@@ -95,6 +98,40 @@ BOOST_AUTO_TEST_CASE(a_node_without_a_stage_is_given_one) {
   };
   BOOST_TEST(wait_until(placed), swarm.process.output());
   swarm.check_exact();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+/// Three stages of two processes each, which nobody starts again.
+struct Lost : Elastic {
+  explicit Lost(const std::vector<std::string>& settings = {})
+      : Elastic(settings, "/lost_stage.toml") {}
+
+  /// A snapshot of every stage is on the disk of a node of another one.
+  bool copied() const {
+    std::set<int64_t> stages;
+    for (const auto& event : run.events("copy_made")) stages.insert(event.value("stage", -1));
+    return stages.size() == 3;
+  }
+  void kill_stage(int stage) {
+    for (const char* one : {"-0", "-1"})
+      ::kill(run.pid("s" + std::to_string(stage) + one), SIGKILL);
+  }
+};
+
+BOOST_AUTO_TEST_SUITE(Conscripting)
+
+BOOST_AUTO_TEST_CASE(a_stage_whose_processes_are_all_gone_is_taken_over_from_copies) {
+  Lost swarm;
+  BOOST_REQUIRE(wait_until([&] { return swarm.copied(); }));
+  swarm.kill_stage(1);
+  const int64_t before = swarm.run.steps_closed() + 1;  // one may be under way
+  const auto goes_on = [&] { return swarm.run.steps_closed() > before; };
+  BOOST_TEST(wait_until(goes_on, std::chrono::seconds(30)), swarm.process.output());
+  swarm.check_exact();
+  BOOST_REQUIRE(swarm.run.events("peer_moves").size() >= 1u);
+  BOOST_TEST(swarm.run.events("peer_moves")[0].value("why", "") == "conscription");
+  BOOST_TEST(swarm.run.events("recovered").size() >= 1u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

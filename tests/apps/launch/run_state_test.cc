@@ -284,6 +284,17 @@ BOOST_AUTO_TEST_CASE(a_process_that_serves_any_stage_may_serve_the_missing_one) 
   BOOST_TEST(cannot_go_on(e, {e.nodes[0].name, "t"}, {0, 1}) == "");
 }
 
+BOOST_AUTO_TEST_CASE(a_stage_that_has_copies_is_taken_over_by_a_process_that_another_can_spare) {
+  auto e = two_stages();
+  auto another = e.nodes[0];
+  another.name = "c";
+  e.nodes.push_back(another);
+  BOOST_TEST(cannot_go_on(e, {"a", "c", "t"}, {0, 1}) == "");
+  BOOST_TEST(cannot_go_on(e, {"c", "t"}, {0, 1}) != "");
+  e.base.checkpoint.copies = 0;
+  BOOST_TEST(cannot_go_on(e, {"a", "c", "t"}, {0, 1}) != "");
+}
+
 BOOST_AUTO_TEST_CASE(preemptions_follow_the_files_entries_and_keep_their_places) {
   auto e = two_stages();
   e.nodes[0].preempt = {{60, 5}, {100, 7}};

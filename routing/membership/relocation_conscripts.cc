@@ -1,0 +1,106 @@
+// Relocation: peers of others that take over a stage of which nobody is left.
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include "common/names.h"
+#include "routing/membership/relocation.h"
+
+namespace swarm::routing {
+namespace {
+
+/// From the order until it registers with its new stage. Another one goes then.
+constexpr Time kConscriptPatience = std::chrono::seconds(20);
+/// Who is known and has said nothing for so long is not waited for.
+constexpr Time kReportPatience = std::chrono::seconds(5);
+
+bool is_conscript(const PlacementOrder& order) {
+  return order.why == PlacementOrder::Why::kConscription;
+}
+
+}  // namespace
+
+PeerId place_of(const PeerId& id) {
+  auto name = RoleName::parse(id.actor);
+  if (!name) return id;
+  name->life = 0;
+  return {id.node, name->text()};
+}
+
+Muster Relocation::muster(const Levy& levy, Time now, const PeerId* leaver) const {
+  Muster muster;
+  muster.own.resize(roster_.num_stages());
+  muster.sent.resize(roster_.num_stages());
+  muster.agreed = levy.agreed;
+  muster.complete = true;
+  std::set<PeerId> sent, going;  // places of conscripts, and of those that have not left yet
+  for (const auto& [number, mover] : movers_) {
+    const PlacementOrder& order = mover.order;
+    // Who is to leave for other reasons may not while the swarm gathers.
+    const bool comes = !mover.arrived && (mover.left || !order.from);
+    if (comes || is_conscript(order)) ++muster.sent[order.to.value()];
+    if (is_conscript(order)) (mover.left ? sent : going).insert(order.peer);
+  }
+  for (const auto& [id, peer] : roster_.peers()) {
+    const PeerId place = place_of(id);
+    if (!peer.leaves && sent.count(place) == 0) ++muster.own[peer.stage.value()];
+    const auto known = known_.find(place);
+    const bool heard = known != known_.end() && known->second.load &&
+                       now - known->second.load->at < kReportPatience;
+    muster.complete &= peer.reported || !heard;
+  }
+  for (const PeerSupply& supply : levy.supplies) {
+    const PeerFacts* peer = roster_.find(supply.peer);
+    const PeerId place = place_of(supply.peer);
+    const bool goes = going.count(place) != 0 && (leaver == nullptr || *leaver != supply.peer);
+    if (peer == nullptr || peer->leaves || goes) continue;
+    const auto known = known_.find(place);
+    const bool may_move = known != known_.end() && known->second.may_move && !peer->learns() &&
+                          is_here(*peer, known->second, now) && sent.count(place) == 0 &&
+                          levy.barred.count(place.node) == 0;
+    muster.peers.push_back(
+        {supply, peer->node_name, may_move, placement_->rests(place, now), peer->keeps_copies});
+  }
+  return muster;
+}
+
+void Relocation::recall(bool open, Time now) {
+  std::set<PeerId> sent;
+  for (const auto& [number, mover] : movers_)
+    if (is_conscript(mover.order) && mover.left) sent.insert(mover.order.peer);
+  std::set<Stage> served;  // by those of their own
+  for (const auto& [id, peer] : roster_.peers())
+    if (!peer.leaves && sent.count(place_of(id)) == 0) served.insert(peer.stage);
+  for (auto it = movers_.begin(); it != movers_.end();) {
+    const auto mover = it++;
+    const Mover& one = mover->second;
+    if (!is_conscript(one.order) || one.arrived) continue;
+    if (!one.left && (open || served.count(one.order.to) != 0))
+      give_up(mover, "the stage has a peer again", now);
+    else if (now - one.since >= kConscriptPatience)
+      give_up(mover, "it takes too long", now);
+  }
+}
+
+void Relocation::levy(const Levy& levy, Time now) {
+  if (!placement_) return;
+  recall(/*open=*/false, now);
+  const auto decision = conscription_.decide(muster(levy, now), now);
+  for (const ConscriptionOrder& one : decision.orders) {
+    PlacementOrder order;
+    order.peer = place_of(one.peer);
+    order.from = one.from;
+    order.to = one.to;
+    order.why = PlacementOrder::Why::kConscription;
+    order.to_load = std::numeric_limits<double>::infinity();
+    order.from_peers = one.from_peers;
+    order.to_peers = one.to_peers;
+    order.step = one.step;
+    placement_->expect(order, now);
+    keep(order, now);
+  }
+  if (decision.tell)
+    notes_.push_back(ConscriptionHeld{decision.stage, decision.hold, decision.missing});
+}
+
+}  // namespace swarm::routing
