@@ -47,14 +47,9 @@ void keep_freed_memory() {
 int main(int argc, char** argv) {
   using namespace swarm::apps;
   keep_freed_memory();
-  const Compute compute{sample,
-                        verify,
-                        bench_overhead,
-                        bench_averaging,
-                        bench_checkpoint,
-                        bench_device,
-                        bench_memory_baseline,
-                        swarm::tensor::check_device,
-                        node_deps()};
+  const Compute compute{
+      sample,           verify,       bench_overhead,        bench_averaging,
+      bench_checkpoint, bench_device, bench_memory_baseline, swarm::tensor::check_device,
+      node_deps()};
   return run_program({argv, &compute}, argc);
 }
