@@ -72,8 +72,7 @@ void add_model(ExperimentBuilder& b) {
   b.add("backward", AT(base.backward), one_of({"keep", "recompute"}),
         "keep: the autograd graph stays in memory until the gradient is back (fast). recompute: "
         "only the inputs of the stage's blocks do, and the forward pass is done again, block by "
-        "block "
-        "(little memory).");
+        "block (little memory).");
   b.add("compute", AT(base.compute), one_of({"fp32", "bf16"}),
         "Number format of forward and backward; parameters stay fp32.");
 }

@@ -17,6 +17,15 @@
 namespace swarm::apps {
 namespace {
 
+/// --rounds and --json. `options` outlive the command's callback.
+template <class Options>
+void add_rounds(CLI::App& command, Options& options, const std::string& rounds) {
+  command.add_option("--rounds", options.rounds, rounds)
+      ->check(CLI::Range(1, 1'000))
+      ->capture_default_str();
+  command.add_flag("--json", options.json, "Prints JSON with every round");
+}
+
 void add_averaging(CLI::App& bench, Program& program) {
   auto options = std::make_shared<AveragingBenchOptions>();  // shared with the callback
   auto* command = bench.add_subcommand("averaging",
@@ -33,10 +42,7 @@ void add_averaging(CLI::App& bench, Program& program) {
       ->delimiter(',')
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  command->add_option("--rounds", options->rounds, "Measured rounds of each combination")
-      ->check(CLI::Range(1, 1'000))
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "Prints JSON with every round");
+  add_rounds(*command, *options, "Measured rounds of each combination");
   command->callback([options, &program] {
     program.compute_here(
         [options](const Compute& compute) { return compute.bench_averaging(*options); });
@@ -51,13 +57,10 @@ void add_checkpoint(CLI::App& bench, Program& program) {
   command->add_option("--parameters", options->parameters, "About so many in the stage")
       ->check(CLI::Range(uint64_t{1}, uint64_t{2'000'000'000}))
       ->capture_default_str();
-  command->add_option("--rounds", options->rounds, "Snapshots alone, and again during training")
-      ->check(CLI::Range(1, 1'000))
-      ->capture_default_str();
+  add_rounds(*command, *options, "Snapshots alone, and again during training");
   command->add_option("--folder", options->folder, "On the disk that is to be measured")
       ->check(CLI::ExistingDirectory)
       ->capture_default_str();
-  command->add_flag("--json", options->json, "Prints JSON with every round");
   command->callback([options, &program] {
     program.compute_here(
         [options](const Compute& compute) { return compute.bench_checkpoint(*options); });
@@ -198,10 +201,7 @@ void add_codec(CLI::App& bench, int& exit_code) {
   command->add_option("--values", options->values, "Encoded at a time [floats]")
       ->check(CLI::Range(uint64_t{1}, uint64_t{250'000'000}))
       ->capture_default_str();
-  command->add_option("--rounds", options->rounds, "Measured rounds of each codec")
-      ->check(CLI::Range(1, 1'000))
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "Prints JSON with every round");
+  add_rounds(*command, *options, "Measured rounds of each codec");
   command->callback([&exit_code, options] { exit_code = bench_codec(*options); });
 }
 

@@ -3,6 +3,7 @@
 // hands the copy to the store.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -23,7 +24,6 @@ namespace {
 
 constexpr uint32_t kSamples = 4;    // of a step
 constexpr int kStepsAsnapshot = 3;  // one with, the others without
-constexpr uint64_t kPiece = 4 << 20;
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -65,12 +65,8 @@ tensor::StageInput some_text(const tensor::ModelOptions& model) {
 
 bool write_plainly(const std::string& path, const Buffer& bytes) {
   storage::PosixFile file(path, O_WRONLY | O_CREAT | O_TRUNC);
-  if (!file.is_open()) return false;
-  for (uint64_t at = 0; at < bytes.size(); at += kPiece) {
-    const Buffer piece = bytes.slice(at, std::min<uint64_t>(kPiece, bytes.size() - at));
-    if (!file.write({reinterpret_cast<const char*>(piece.data()), piece.size()})) return false;
-  }
-  return file.sync();
+  const auto* first = reinterpret_cast<const char*>(bytes.data());
+  return file.is_open() && file.write({first, bytes.size()}) && file.sync();
 }
 
 class CheckpointBench {
