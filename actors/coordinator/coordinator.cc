@@ -62,7 +62,8 @@ void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
     carry_out(gathers ? gathering_->next(now()) : schedule_->tick(now()));
   });
   moves_ = std::make_unique<RelocationMail>(
-      self_, make_relocation(deps_, *roster_), *roster_, *schedule_, *records_,
+      self_, StageSearch(self_, deps_.dht, deps_.dht_options), make_relocation(deps_, *roster_),
+      *roster_, *schedule_, *records_,
       RelocationMail::Hooks{
           [this](const PeerId& id, const std::string& reason) { peer_gone(id, reason); },
           [this] {
@@ -70,7 +71,8 @@ void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
                 consent_.waits_for().empty() && !consent_.minority(now(), routing::Time());
             return routing::Levy{gathering_->possible_supplies(), consent_.attendance().barred(),
                                  agreed};
-          }});
+          },
+          [this] { return office_->others_may_lead(); }});
   leases_ = std::make_unique<LeaseCounter>(self_);
   mail_ = std::make_unique<StepMail>(self_, book_, training.microbatch, mail_hooks());
   saves_ = std::make_unique<SaveOrders>(*mail_, *roster_, *schedule_);

@@ -38,6 +38,10 @@ class OfficeMail {
   /// has registered of. `minority`: fewer voters than needed are here. True: it has handed over, another
   /// node is to try.
   bool hands_over(std::optional<Stage> missing, bool minority);
+  /// Other nodes could lead, and not all have tried since a step was opened.
+  bool others_may_lead() const {
+    return office_.rivals() > 0 && office_.vain() <= office_.rivals();
+  }
   /// Tells everybody at once; after every change of the term.
   void publish();
   /// The link to a node is gone.

@@ -34,10 +34,12 @@ std::string text_of(const std::string& peer, const routing::PlacementOrder& orde
 
 }  // namespace
 
-RelocationMail::RelocationMail(caf::event_based_actor* self, routing::Relocation relocation,
-                               routing::Roster& roster, const routing::Schedule& schedule,
-                               CoordinatorRecords& records, Hooks hooks)
+RelocationMail::RelocationMail(caf::event_based_actor* self, StageSearch search,
+                               routing::Relocation relocation, routing::Roster& roster,
+                               const routing::Schedule& schedule, CoordinatorRecords& records,
+                               Hooks hooks)
     : self_(self),
+      search_(std::move(search)),
       relocation_(std::move(relocation)),
       roster_(roster),
       schedule_(schedule),
@@ -113,8 +115,15 @@ void RelocationMail::look() {
 }
 
 void RelocationMail::levy() {
-  relocation_.levy(hooks_.levy(), now());
+  search_.look(roster_.unknown_stages());
+  relocation_.levy(facts(), now());
   write_notes();
+}
+
+routing::Levy RelocationMail::facts() const {
+  routing::Levy facts = hooks_.levy();
+  if (hooks_.others_may_lead()) facts.announced = search_.found();
+  return facts;
 }
 
 // -- mail
@@ -147,7 +156,7 @@ caf::result<Mail> RelocationMail::may_leave(const Mail& mail) {
   const auto& message = mail.as<proto::MayLeave>();
   auto mover = sender_of(mail, message.peer());
   if (!mover) return to_caf(mover.error());
-  const auto levy = gathers() ? std::make_optional(hooks_.levy()) : std::nullopt;
+  const auto levy = gathers() ? std::make_optional(facts()) : std::nullopt;
   const auto answer = relocation_.may_leave(mover->id, message.order(), Term(message.term()),
                                             schedule_, now(), levy);
   write_notes();

@@ -9,6 +9,7 @@
 
 #include "actors/coordinator/coordinator_mail.h"
 #include "actors/coordinator/coordinator_records.h"
+#include "actors/coordinator/stage_search.h"
 #include "actors/net/mail.h"
 #include "routing/membership/admission.h"
 #include "routing/membership/relocation.h"
@@ -21,10 +22,12 @@ class RelocationMail {
   struct Hooks {
     /// Takes a peer out of the roster.
     std::function<void(const PeerId&, const std::string& reason)> gone;
-    std::function<routing::Levy()> levy;  ///< While the swarm gathers.
+    /// While the swarm gathers; without who announces itself, which is found here.
+    std::function<routing::Levy()> levy;
+    std::function<bool()> others_may_lead;  ///< Who have not tried since a step was opened.
   };
   /// `schedule` and `records` outlive this, as the roster does.
-  RelocationMail(caf::event_based_actor* self, routing::Relocation relocation,
+  RelocationMail(caf::event_based_actor* self, StageSearch search, routing::Relocation relocation,
                  routing::Roster& roster, const routing::Schedule& schedule,
                  CoordinatorRecords& records, Hooks hooks);
 
@@ -50,6 +53,7 @@ class RelocationMail {
 
  private:
   caf::result<Mail> may_leave(const Mail& mail);
+  routing::Levy facts() const;
   /// Nothing is left to train: nobody moves any more.
   bool over() const;
   bool gathers() const { return schedule_.frame().phase == routing::Frame::Phase::kClosed; }
@@ -63,6 +67,7 @@ class RelocationMail {
   routing::Time now() const { return self_->clock().now().time_since_epoch(); }
 
   caf::event_based_actor* self_;
+  StageSearch search_;
   routing::Relocation relocation_;
   routing::Roster& roster_;
   const routing::Schedule& schedule_;

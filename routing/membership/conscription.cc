@@ -49,6 +49,10 @@ bool has_nothing(const PeerSupply& supply) {
   return !supply.has_state && supply.snapshots.empty() && supply.copies.empty();
 }
 
+bool lives(const Muster& muster, Stage stage) {
+  return stage.value() < muster.unreached.size() && muster.unreached[stage.value()] > 0;
+}
+
 bool has_copy(const PeerSupply& supply, Stage stage, Step step) {
   return std::any_of(supply.copies.begin(), supply.copies.end(), [&](const StoredCopy& copy) {
     return copy.stage == stage && copy.step == step;
@@ -78,7 +82,7 @@ struct Conscription::Draft {
       : peers(each_once(muster, num_stages)), stages(num_stages), options(how), counts(stages) {
     bool any_state = false;
     for (const MusteredPeer* one : peers) {
-      ++counts[one->supply.stage.value()];
+      counts[one->supply.stage.value()] += one->here ? 1 : 0;
       any_state |= one->supply.has_state;
     }
     // As the gathering that is to begin.
@@ -222,9 +226,9 @@ std::vector<Stage> Conscription::watch(const Muster& muster, const Draft& draft,
   std::vector<Stage> lost;
   for (Stage stage; stage.value() < stages_; ++stage) {
     auto& since = missing_since_[stage.value()];
-    if (muster.own[stage.value()] > 0 || !begun)
+    if (muster.own[stage.value()] > 0)
       since.reset();
-    else if (!since)
+    else if (!since && begun)  // later, all may have to register again: that is no return
       since = now;
     if (since) lost.push_back(stage);
   }
@@ -243,7 +247,9 @@ ConscriptionDecision Conscription::decided(const Muster& muster, Time now) {
     return out;
   };
   std::vector<Stage> lost = watch(muster, draft, now);
-  if (lost.empty()) return out;
+  const bool elsewhere =
+      std::any_of(lost.begin(), lost.end(), [&](Stage one) { return lives(muster, one); });
+  if (lost.empty() || elsewhere) return out;
   const auto enough = [&](Stage stage) { return muster.sent[stage.value()] >= draft.needed; };
   const Stage first = lost[0];
   lost.erase(std::remove_if(lost.begin(), lost.end(), enough), lost.end());
@@ -259,20 +265,22 @@ ConscriptionDecision Conscription::decided(const Muster& muster, Time now) {
     if (ordered || now - *missing_since_[to.value()] < options_.gone_after)
       return hold(Hold::kWaits, to, "");
     const Step step = (*best)[to.value()];
+    std::vector<ConscriptionOrder> orders;  // fewer than it needs would be moved in vain
     for (uint32_t sent = muster.sent[to.value()]; sent < draft.needed; ++sent) {
       const MusteredPeer* one = draft.choose(to, *best);
       if (one == nullptr) return hold(Hold::kNoGiver, to, draft.too_few());
       const PeerSupply& supply = one->supply;
-      out.orders.push_back({supply.peer, supply.stage, to, step, has_copy(supply, to, step),
-                            draft.counts[supply.stage.value()] + 1, sent});
+      orders.push_back({supply.peer, supply.stage, to, step, has_copy(supply, to, step),
+                        draft.counts[supply.stage.value()] + 1, sent});
     }
+    out.orders.insert(out.orders.end(), orders.begin(), orders.end());
   }
   return out;
 }
 
 bool Conscription::may_leave(const PeerId& peer, Stage to, const Muster& muster) const {
   if (to.value() >= stages_ || !missing_since_[to.value()] || muster.own[to.value()] > 0 ||
-      !muster.agreed)
+      lives(muster, to) || !muster.agreed)
     return false;
   Draft draft(muster, stages_, options_);
   const auto found = std::find_if(draft.peers.begin(), draft.peers.end(),

@@ -3,7 +3,8 @@
 ///
 /// A stage is lost when this coordinator has seen nobody of it for `gone_after`, while the swarm gathers: a
 /// process that comes back meanwhile serves as before. Only a coordinator with which more than half agree, or
-/// that was told to go on without them, may say so: a part that is cut off has lost nothing.
+/// that was told to go on without them, may say so: a part that is cut off has lost nothing. Nor is a stage
+/// lost whose peers announce themselves, as long as somebody else may lead, whom they may reach.
 ///
 /// Who is ordered comes from the stage with the most peers, and preferably has the step on its disk. No stage
 /// gives a peer that it needs to begin, and nobody goes whose absence would cost a step.
@@ -38,6 +39,8 @@ struct MusteredPeer {
   bool rests = false;     ///< It has moved lately, or did not when it was to: others first.
   /// Others may have what it saved of its stage, once it serves another one.
   bool leaves_copies = false;
+  bool here =
+      true;  ///< Else, though it has registered, it may be gone: its stage is not left to it.
 };
 
 /// What is known of the swarm, each peer once; of one said twice the first counts.
@@ -46,8 +49,11 @@ struct Muster {
   std::vector<uint32_t>
       own;  ///< By stage: peers that are known, whether they have registered or not,
   std::vector<uint32_t> sent;  ///< and those that somebody has sent there, arrived or not.
-  bool agreed = false;         ///< More than half are here, or need not be.
-  bool complete = false;       ///< All who are known have registered, or do not for too long.
+  /// By stage: those that announce themselves and do not reach this coordinator, while others that may lead
+  /// have not tried; empty: nobody does.
+  std::vector<uint32_t> unreached{};
+  bool agreed = false;    ///< More than half are here, or need not be.
+  bool complete = false;  ///< All who are known have registered, or do not for too long.
 };
 
 struct ConscriptionOrder {
@@ -104,7 +110,7 @@ class Conscription {
   using Peers = std::vector<const MusteredPeer*>;
   struct Draft;  ///< Peers, those that are moved, and what the swarm could go on from.
 
-  /// Of which nobody of their own is here.
+  /// Of which nobody of their own is here, in order.
   std::vector<Stage> watch(const Muster& muster, const Draft& draft, Time now);
   ConscriptionDecision decided(const Muster& muster, Time now);
   std::string who_had(Stage stage) const;

@@ -70,11 +70,12 @@ std::string Consent::waits_for() const {
   const bool all = all_in(attendance_.here(now_), answers_);
   // Where nobody knows of anything yet, somebody who has not answered may.
   const bool needs_all = forced_ || ruling_.kind == Ruling::Kind::kFound;
-  const bool ready = needs_all ? all : ruling_.kind == Ruling::Kind::kGoOn;
+  const bool goes_on = ruling_.kind == Ruling::Kind::kGoOn;
+  const auto few = lacks();  // also of who has answered: it may be gone again
+  const bool ready = needs_all ? all : goes_on && !few;
   if (!answers_.empty() && !change_ && !anew_ && ready) return "";
   if (change_) return "waiting until more than half have stored a change that was under way";
-  if (all && ruling_.kind == Ruling::Kind::kWait && !answers_.empty())
-    return "minority: " + ruling_.count.text();
+  if (few && (all || goes_on)) return "minority: " + few->text();
   return "waiting for the answers of more than half";
 }
 
@@ -369,8 +370,11 @@ std::optional<Count> Consent::lacks() const {
     const Count all = attendance_.present(assembly_->configuration().voters, now_, true);
     return enough(all) ? std::nullopt : std::make_optional(all);
   }
-  const bool few = ruling_.kind == Ruling::Kind::kWait && !answers_.empty() && !forced_;
-  return few ? std::make_optional(ruling_.count) : std::nullopt;
+  if (answers_.empty() || forced_) return std::nullopt;
+  if (ruling_.kind == Ruling::Kind::kWait) return ruling_.count;
+  if (ruling_.kind != Ruling::Kind::kGoOn) return std::nullopt;
+  const Count still = attendance_.present(ruling_.decided.voters, now_, true);
+  return enough(still) ? std::nullopt : std::make_optional(still);
 }
 
 std::optional<Count> Consent::minority(Time now, Time patience) const {

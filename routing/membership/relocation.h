@@ -63,6 +63,8 @@ struct Levy {
   std::vector<PeerSupply> supplies;
   std::set<NodeId> barred{};  ///< Of another line of history.
   bool agreed = false;        ///< As Muster.
+  /// By stage: the places of those that announce themselves; none: nobody else is to try.
+  std::map<Stage, std::set<PeerId>> announced{};
 };
 
 /// What a mover that asks is told.
@@ -159,7 +161,7 @@ class Relocation {
   bool is_here(const PeerFacts& peer, const Known& known, Time now) const;
   /// Without those that have been ordered to leave, but for `leaver`.
   Muster muster(const Levy& levy, Time now, const PeerId* leaver = nullptr) const;
-  /// The peers of others that were to take over a stage and have not left theirs, or do not come.
+  /// Who was to take over a stage and has not left its own, or does not come to one that nobody serves.
   void recall(bool open, Time now);
   PlacementDecision decide(Time now, Placement::Scope scope);
   void keep(const PlacementOrder& order, Time now);

@@ -9,13 +9,24 @@
 namespace swarm::routing {
 namespace {
 
-/// From the order until it registers with its new stage. Another one goes then.
-constexpr Time kConscriptPatience = std::chrono::seconds(20);
+/// From the order until it leaves its stage. Another one goes then.
+constexpr Time kLeavePatience = std::chrono::seconds(20);
+/// Until it registers with its new stage: it makes that, and reads snapshots. A lost link tells sooner.
+constexpr Time kArrivePatience = std::chrono::seconds(120);
 /// Who is known and has said nothing for so long is not waited for.
 constexpr Time kReportPatience = std::chrono::seconds(5);
 
 bool is_conscript(const PlacementOrder& order) {
   return order.why == PlacementOrder::Why::kConscription;
+}
+
+/// Who announces itself and is not known here.
+std::vector<uint32_t> unreached(const Levy& levy, const std::set<PeerId>& known, size_t stages) {
+  std::vector<uint32_t> found(stages);
+  for (const auto& [stage, places] : levy.announced)
+    for (const PeerId& place : places)
+      if (stage.value() < stages && known.count(place) == 0) ++found[stage.value()];
+  return found;
 }
 
 }  // namespace
@@ -34,8 +45,10 @@ Muster Relocation::muster(const Levy& levy, Time now, const PeerId* leaver) cons
   muster.agreed = levy.agreed;
   muster.complete = true;
   std::set<PeerId> sent, going;  // places of conscripts, and of those that have not left yet
+  std::set<PeerId> all;
   for (const auto& [number, mover] : movers_) {
     const PlacementOrder& order = mover.order;
+    all.insert(order.peer);
     // Who is to leave for other reasons may not while the swarm gathers.
     const bool comes = !mover.arrived && (mover.left || !order.from);
     if (comes || is_conscript(order)) ++muster.sent[order.to.value()];
@@ -43,23 +56,26 @@ Muster Relocation::muster(const Levy& levy, Time now, const PeerId* leaver) cons
   }
   for (const auto& [id, peer] : roster_.peers()) {
     const PeerId place = place_of(id);
+    all.insert(place);
     if (!peer.leaves && sent.count(place) == 0) ++muster.own[peer.stage.value()];
     const auto known = known_.find(place);
     const bool heard = known != known_.end() && known->second.load &&
                        now - known->second.load->at < kReportPatience;
     muster.complete &= peer.reported || !heard;
   }
+  muster.unreached = unreached(levy, all, roster_.num_stages());
   for (const PeerSupply& supply : levy.supplies) {
     const PeerFacts* peer = roster_.find(supply.peer);
     const PeerId place = place_of(supply.peer);
     const bool goes = going.count(place) != 0 && (leaver == nullptr || *leaver != supply.peer);
     if (peer == nullptr || peer->leaves || goes) continue;
     const auto known = known_.find(place);
-    const bool may_move = known != known_.end() && known->second.may_move && !peer->learns() &&
-                          is_here(*peer, known->second, now) && sent.count(place) == 0 &&
-                          levy.barred.count(place.node) == 0;
-    muster.peers.push_back(
-        {supply, peer->node_name, may_move, placement_->rests(place, now), peer->keeps_copies});
+    const bool here = known != known_.end() && is_here(*peer, known->second, now) &&
+                      levy.barred.count(place.node) == 0;
+    const bool may_move =
+        here && known->second.may_move && !peer->learns() && sent.count(place) == 0;
+    muster.peers.push_back({supply, peer->node_name, may_move, placement_->rests(place, now),
+                            peer->keeps_copies, here});
   }
   return muster;
 }
@@ -74,10 +90,13 @@ void Relocation::recall(bool open, Time now) {
   for (auto it = movers_.begin(); it != movers_.end();) {
     const auto mover = it++;
     const Mover& one = mover->second;
-    if (!is_conscript(one.order) || one.arrived) continue;
-    if (!one.left && (open || served.count(one.order.to) != 0))
+    const bool conscript = is_conscript(one.order);
+    const bool comes = one.left || !one.order.from;
+    const bool needed = !open && served.count(one.order.to) == 0;
+    if (one.arrived || (!conscript && !(comes && needed))) continue;
+    if (conscript && !one.left && !needed)
       give_up(mover, "the stage has a peer again", now);
-    else if (now - one.since >= kConscriptPatience)
+    else if (now - one.since >= (comes ? kArrivePatience : kLeavePatience))
       give_up(mover, "it takes too long", now);
   }
 }

@@ -95,6 +95,15 @@ std::optional<Stage> Roster::unserved_stage() const {
   return Stage(static_cast<uint32_t>(empty - counts.begin()));
 }
 
+std::vector<Stage> Roster::unknown_stages() const {
+  std::vector<Stage> unknown;
+  for (Stage stage; stage.value() < num_stages_; ++stage)
+    if (std::none_of(peers_.begin(), peers_.end(),
+                     [&](const auto& one) { return one.second.stage == stage; }))
+      unknown.push_back(stage);
+  return unknown;
+}
+
 std::optional<Stage> Roster::silent_stage() const {
   std::set<Stage> heard;
   for (const auto& [id, peer] : peers_)

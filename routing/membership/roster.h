@@ -140,6 +140,8 @@ class Roster {
   std::optional<Stage> unserved_stage() const;
   /// The first stage of which nobody has registered since the gathering began.
   std::optional<Stage> silent_stage() const;
+  /// Nobody of these is known, whether registered anew or not.
+  std::vector<Stage> unknown_stages() const;
   /// Who does not serve and needs a moment to come in: so many updates are applied.
   std::vector<PeerId> newcomers(Step applied) const;
   uint32_t reported() const;

@@ -145,6 +145,20 @@ BOOST_FIXTURE_TEST_CASE(without_copies_it_says_what_is_missing_and_waits, Conscr
   check_end();
 }
 
+// It announces itself: whom the other trainer reaches is not taken for lost.
+BOOST_FIXTURE_TEST_CASE(a_stage_that_only_the_coordinator_cannot_reach_is_for_another_to_lead,
+                        Conscripted) {
+  net.set_model({}, 1);
+  begin();
+  add_trainer("other");
+  system.advance(2s);
+  for (const char* name : {"a1", "b1"}) cut_both_ways("trainer", name);  // which leads
+  events->events.clear();
+  BOOST_TEST(closes(events->steps.back().step + 10, 120s));
+  BOOST_TEST(conscripts().empty());
+  BOOST_TEST(events->count("coordinator") == 1u);
+}
+
 BOOST_FIXTURE_TEST_CASE(fewer_than_half_wait_for_a_word, Conscripted) {
   begin();
   lose({"a1", "b1", "b2", "c0"});  // four of eight voters

@@ -106,9 +106,9 @@ class Swarm {
   /// For how long nobody of it has been known, when the coordinator looked.
   void watch() {
     for (uint32_t i = 0; i < stages_; ++i) {
-      if (own(Stage(i)) > 0 || !begun())
+      if (own(Stage(i)) > 0)
         gone_since_[i].reset();
-      else if (!gone_since_[i])
+      else if (!gone_since_[i] && begun())
         gone_since_[i] = now_;
     }
   }

@@ -176,6 +176,59 @@ BOOST_AUTO_TEST_CASE(the_last_peer_of_a_stage_stays) {
   BOOST_TEST(world.decide(1s).orders.size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(a_stage_is_not_left_to_one_that_may_be_gone) {
+  World world;
+  world.lose_stage_1();
+  world.lose(2);
+  world.at(6).here = world.at(6).may_move = false;  // it has registered, and is silent since
+  BOOST_TEST((world.lost().hold == Hold::kNoGiver));
+  World later;
+  later.lose_stage_1();
+  BOOST_REQUIRE(later.lost().orders.at(0).peer == peer(5));
+  later.at(6).here = false;
+  BOOST_TEST(!later.conscription.may_leave(peer(5), Stage(1), later.muster));
+}
+
+BOOST_AUTO_TEST_CASE(a_stage_that_lives_elsewhere_is_for_others_to_lead) {
+  World world;
+  world.lose_stage_1();
+  world.muster.unreached = {0, 1, 0};
+  const auto decision = world.lost();
+  BOOST_TEST(decision.orders.empty());
+  BOOST_TEST((decision.hold == Hold::kNone));
+  BOOST_TEST(!world.conscription.acts());  // the office may be handed on
+  world.muster.unreached.clear();          // it fell silent, or all have tried
+  BOOST_REQUIRE(world.decide(1s).orders.size() == 1u);
+  BOOST_TEST(world.conscription.may_leave(peer(5), Stage(1), world.muster));
+  world.muster.unreached = {0, 1, 0};
+  BOOST_TEST(!world.conscription.may_leave(peer(5), Stage(1), world.muster));
+}
+
+// All register anew after a new ballot: for a moment nobody has.
+BOOST_AUTO_TEST_CASE(a_new_ballot_of_the_same_coordinator_does_not_begin_the_time_anew) {
+  World world;
+  world.lose_stage_1();
+  world.decide();
+  const auto registered = world.muster.peers;
+  world.muster.own = {2, 0, 2};
+  world.muster.peers.clear();
+  world.muster.complete = false;
+  world.conscription.decide(world.muster, world.now += 9s);
+  world.muster.peers = registered;
+  world.muster.complete = true;
+  BOOST_TEST(world.decide(1s).orders.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_is_moved_where_too_few_can_be_spared_to_begin) {
+  World world(false, 2);
+  world.lose_stage_1();
+  world.add(7, 0);
+  for (auto& one : world.muster.peers) one.supply.has_state = false;
+  const auto decision = world.lost();
+  BOOST_TEST(decision.orders.empty());
+  BOOST_TEST((decision.hold == Hold::kNoGiver));
+}
+
 BOOST_AUTO_TEST_CASE(nobody_goes_whose_absence_would_cost_a_step) {
   World world;
   world.lose_stage_1();

@@ -474,6 +474,24 @@ BOOST_AUTO_TEST_CASE(nothing_is_forced_where_nothing_waits) {
   BOOST_TEST(!one.force(swarm.now));
 }
 
+// Its answers count no more than the voters that are still here.
+BOOST_AUTO_TEST_CASE(who_has_answered_and_is_gone_before_the_plan_is_no_agreement) {
+  Swarm swarm("abcde");
+  Consent one;
+  lead(one, swarm, "abcde");
+  commit(one, swarm, 0);
+  Consent next;
+  come(next, "abc");
+  next.begin(ballot(2));
+  swarm.talk(next);
+  BOOST_TEST(next.waits_for() == "");
+  leave(next, swarm, "c");
+  swarm.pass(next, seconds(1));
+  BOOST_TEST(next.waits_for() == "minority: have 2 of 5, missing c, d, e");
+  swarm.pass(next, seconds(6));
+  BOOST_TEST(next.minority(swarm.now).has_value());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace swarm::routing

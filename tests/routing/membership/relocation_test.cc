@@ -4,103 +4,13 @@
 #include <boost/test/unit_test.hpp>
 
 #include "routing/steps/async_schedule.h"
-#include "routing/steps/sync_schedule.h"
-#include "tests/routing/steps/schedule_world.h"
+#include "tests/routing/membership/relocation_world.h"
 
 using namespace swarm;
 using namespace swarm::routing;
 using namespace swarm::testing;
+using namespace swarm::testing::relocation;
 using namespace std::chrono_literals;
-
-namespace {
-
-using Kind = LeaveAnswer::Kind;
-
-constexpr Term kTerm(3);
-
-/// Two peers of stage 0, which have all the work that they can do, and four of stage 1.
-struct World : ScheduleWorld<SyncSchedule> {
-  explicit World(const PlacementOptions& options = {}) : relocation(2, false, options, roster) {
-    for (uint32_t n : {5u, 6u}) add(n);
-    relocation.begin(kTerm, now);
-    open(0);
-    relocation.look(true, now);
-  }
-
-  Relocation::Told tell(uint32_t n, uint64_t moves_by = 0, Term term = kTerm) {
-    const bool busy = facts(n).stage == Stage(0);
-    return relocation.registered(
-        peer(n), {busy ? 1.0 : 0.5, busy ? 3.0 : 0, busy ? 1.0 : 0.5, may_move, moves_by, term},
-        now);
-  }
-  void period() {
-    now += 60s;
-    for (uint32_t n = 1; n <= 6; ++n)
-      if (roster.find(peer(n)) != nullptr) tell(n);
-    relocation.look(true, now);
-  }
-  LeaveAnswer ask(uint32_t n, uint64_t number = 1, Term term = kTerm) {
-    return relocation.may_leave(peer(n), number, term, schedule, now);
-  }
-  /// As the coordinator does after a yes.
-  void leave(uint32_t n) {
-    BOOST_REQUIRE((ask(n).kind == Kind::kYes));
-    lose(n);
-  }
-  template <class Note>
-  std::vector<Note> noted() {
-    std::vector<Note> found;
-    for (const auto& one : relocation.take_notes())
-      if (const auto* note = std::get_if<Note>(&one)) found.push_back(*note);
-    return found;
-  }
-  /// Its next life registers with a stage.
-  PeerFacts& comes(uint32_t n, uint32_t stage, bool serving = false) {
-    const PeerId id = peer(n, "stage.0.1");
-    roster.report(id, Stage(stage), "n" + std::to_string(n), {});
-    roster.find(id)->serving = serving;
-    relocation.registered(id, {}, now);
-    return *roster.find(id);
-  }
-
-  bool may_move = true;
-  Relocation relocation;
-};
-
-/// The swarm gathers, and nobody is left of stage 0, of which number 5 has a copy.
-struct Lost : World {
-  Lost() {
-    all_at(4);
-    for (uint32_t n = 1; n <= 6; ++n) {
-      facts(n).snapshots = {Step(4)};
-      facts(n).keeps_copies = true;
-      tell(n);
-    }
-    facts(5).copies = {{Stage(0), Step(4)}};
-    for (uint32_t n : {1u, 2u}) lose_node(n);
-    schedule.close();
-  }
-  void lose_node(uint32_t n) {
-    lose(n);
-    relocation.lost(node(n), now);
-  }
-  Levy supplies() const { return {roster.supplies(), {}, true}; }
-  std::vector<MoveOrdered> after(int seconds) {
-    for (; seconds > 0; --seconds) {
-      now += 1s;
-      for (uint32_t n = 3; n <= 6; ++n)
-        if (roster.find(peer(n)) != nullptr) tell(n);
-      relocation.look(false, now);
-      relocation.levy(supplies(), now);
-    }
-    return noted<MoveOrdered>();
-  }
-  LeaveAnswer ask_to_leave(uint32_t n, uint64_t number = 1) {
-    return relocation.may_leave(peer(n), number, kTerm, schedule, now, supplies());
-  }
-};
-
-}  // namespace
 
 BOOST_AUTO_TEST_SUITE(RelocationTest)
 
@@ -463,81 +373,6 @@ BOOST_AUTO_TEST_CASE(a_stage_that_nobody_serves_waits_for_nobody) {
   }
   world.relocation.look(true, world.now += 1s);
   BOOST_TEST(world.noted<MoveOrdered>().size() >= 1u);
-}
-
-BOOST_AUTO_TEST_CASE(a_lost_stage_is_taken_over_while_the_swarm_gathers) {
-  Lost world;
-  BOOST_TEST(world.after(10).empty());
-  BOOST_TEST(world.relocation.conscription().acts());
-  const auto orders = world.after(1);
-  BOOST_REQUIRE(orders.size() == 1u);
-  BOOST_TEST((orders[0].peer == "n5" && orders[0].order.step == Step(4)));
-  BOOST_TEST((orders[0].order.why == PlacementOrder::Why::kConscription));
-  const auto told = world.tell(5);
-  BOOST_TEST((told.number == 1u && told.conscript && told.to == Stage(0)));
-  BOOST_TEST((world.ask_to_leave(6).kind == Kind::kNo));
-  BOOST_TEST((world.ask_to_leave(5).kind == Kind::kYes));
-  world.lose(5);
-  BOOST_TEST(world.after(5).empty());
-  BOOST_TEST(world.relocation.conscription().acts());
-  world.comes(5, 0);
-  BOOST_TEST(world.after(30).empty());
-  BOOST_TEST(world.noted<MoveGivenUp>().empty());
-  world.comes(5, 0, /*serving=*/true);
-  BOOST_TEST(world.noted<MoveDone>().size() == 1u);
-}
-
-BOOST_AUTO_TEST_CASE(an_order_is_taken_back_when_the_stage_has_a_peer_again) {
-  Lost world;
-  BOOST_REQUIRE(world.after(11).size() == 1u);
-  world.add(1, 4);
-  world.relocation.levy(world.supplies(), world.now);
-  BOOST_TEST(world.noted<MoveGivenUp>().size() == 1u);
-  BOOST_TEST((world.ask_to_leave(5).kind == Kind::kNo));
-  BOOST_TEST(world.tell(5).number == 0u);
-}
-
-BOOST_AUTO_TEST_CASE(a_conscript_that_does_not_go_or_dies_is_followed_by_another) {
-  Lost world;
-  BOOST_REQUIRE(world.after(11).size() == 1u);
-  const auto second = world.after(22);
-  BOOST_REQUIRE(second.size() == 1u);
-  BOOST_TEST(second[0].peer != "n5");
-  BOOST_TEST((world.ask_to_leave(3, second[0].number).kind == Kind::kYes));
-  world.lose_node(3);
-  BOOST_TEST(world.after(3).size() == 1u);
-}
-
-// Nobody else may leave while the swarm gathers: who was told to go there would be waited for in vain.
-BOOST_AUTO_TEST_CASE(who_was_to_move_to_the_stage_before_it_was_lost_is_conscripted) {
-  World world;
-  world.period();
-  BOOST_REQUIRE(world.noted<MoveOrdered>().size() == 1u);  // 3, to stage 0
-  BOOST_REQUIRE((world.tell(3).number == 1u && !world.tell(3).conscript));
-  for (uint32_t n : {1u, 2u}) {
-    world.lose(n);
-    world.relocation.lost(node(n), world.now);
-  }
-  world.schedule.close();
-  for (int second = 0; second < 12; ++second) {
-    world.now += 1s;
-    for (uint32_t n = 3; n <= 6; ++n) world.tell(n);
-    world.relocation.look(false, world.now);
-    world.relocation.levy({world.roster.supplies(), {}, true}, world.now);
-  }
-  BOOST_TEST(world.noted<MoveOrdered>().size() == 1u);
-}
-
-BOOST_AUTO_TEST_CASE(what_is_missing_is_noted_once) {
-  Lost world;
-  world.facts(5).copies.clear();
-  for (int second = 0; second < 60; ++second)
-    world.relocation.levy(world.supplies(), world.now += 1s);
-  const auto held = world.noted<ConscriptionHeld>();
-  BOOST_REQUIRE(held.size() == 1u);
-  BOOST_TEST((held[0].stage == Stage(0) && held[0].hold == ConscriptionHold::kNoCopy));
-  BOOST_TEST(held[0].missing.find("n1 (step 4)") != std::string::npos, held[0].missing);
-  BOOST_TEST(!world.relocation.conscription().acts());
 }
 
 // It may have trained since: the round that it waited for has not all of that.
