@@ -142,8 +142,9 @@ int run(const Arguments& a) {
   options.on_progress = [&](const std::string& line) { display.progress(line); };
   options.on_event = [&](const records::Event& event) { display.event(event); };
   if (!a.quiet) std::printf("run folder %s/, %zu nodes\n", folder.c_str(), experiment.nodes.size());
-  if (const std::string weak = launch::weak_point(experiment); !weak.empty() && !a.quiet)
-    std::printf("note: %s\n", weak.c_str());
+  if (!a.quiet)
+    for (const std::string& weak : launch::weak_points(experiment))
+      std::printf("note: %s\n", weak.c_str());
   std::fflush(stdout);
   launch::Launcher launcher(experiment, options);
   const auto report = launcher.run();

@@ -1,6 +1,9 @@
 #include "apps/launch/timeline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <set>
 
@@ -90,17 +93,23 @@ std::string cannot_go_on(const config::Experiment& experiment, const std::set<st
   return fed ? "" : "no trainer process is left";
 }
 
-std::string weak_point(const config::Experiment& experiment) {
-  std::string only;
-  for (const auto& node : experiment.nodes) {
-    if (!node.trainer) continue;
-    if (!only.empty()) return "";
-    only = node.name;
-  }
-  if (only.empty()) return "";
-  return only +
-         " is the only node with `trainer = true`: while it is away nothing is trained, and nobody "
-         "coordinates in its place; two or more take over for one another";
+std::vector<std::string> weak_points(const config::Experiment& experiment) {
+  std::vector<std::string> points, trainers;
+  for (const auto& node : experiment.nodes)
+    if (node.trainer) trainers.push_back(node.name);
+  if (trainers.size() == 1)
+    points.push_back(
+        trainers[0] +
+        " is the only node with `trainer = true`: while it is away nothing is trained, and nobody "
+        "coordinates in its place; two or more take over for one another");
+  const std::chrono::duration<double> gone_after = experiment.base.coordinator.placement.gone_after;
+  const double limit_s = experiment.run.stall_limit_s;
+  if (gone_after.count() >= limit_s && experiment.base.checkpoint.copies > 0)
+    points.push_back(fmt::format(
+        "run.stall_limit_s ({:g}) ends the run before placement.gone_after_s ({:g}) lets peers of "
+        "other stages take over one that is lost; make the first larger by a minute",
+        limit_s, gone_after.count()));
+  return points;
 }
 
 }  // namespace swarm::launch

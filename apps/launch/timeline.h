@@ -30,8 +30,8 @@ bool will_return(const std::vector<config::TimelineEvent>& timeline, const std::
 std::string cannot_go_on(const config::Experiment& experiment, const std::set<std::string>& alive,
                          const std::set<size_t>& done);
 
-/// What a person should know before the run begins, or nothing: with one trainer there is nobody who takes
-/// over.
-std::string weak_point(const config::Experiment& experiment);
+/// What a person should know before the run begins: with one trainer there is nobody who takes over, and a
+/// stage is taken over only if the run has not been given up before.
+std::vector<std::string> weak_points(const config::Experiment& experiment);
 
 }  // namespace swarm::launch

@@ -125,10 +125,22 @@ BOOST_AUTO_TEST_CASE(one_trainer_alone_is_told_and_two_are_not) {
   trainer.name = "t0";
   trainer.trainer = true;
   experiment.nodes = {peer, trainer};
-  BOOST_TEST(weak_point(experiment).find("t0 is the only node") == 0u);
+  BOOST_REQUIRE(weak_points(experiment).size() == 1u);
+  BOOST_TEST(weak_points(experiment)[0].find("t0 is the only node") == 0u);
   trainer.name = "t1";
   experiment.nodes.push_back(trainer);
-  BOOST_TEST(weak_point(experiment) == "");
+  BOOST_TEST(weak_points(experiment).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_is_given_up_before_a_stage_is_taken_over_is_told) {
+  config::Experiment experiment;
+  experiment.base.checkpoint.copies = 1;
+  experiment.base.coordinator.placement.gone_after = std::chrono::seconds(200);
+  experiment.run.stall_limit_s = 120;
+  BOOST_REQUIRE(weak_points(experiment).size() == 1u);
+  BOOST_TEST(weak_points(experiment)[0].find("run.stall_limit_s (120)") == 0u);
+  experiment.run.stall_limit_s = 260;
+  BOOST_TEST(weak_points(experiment).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
