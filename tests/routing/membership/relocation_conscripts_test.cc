@@ -6,13 +6,14 @@
 using namespace swarm;
 using namespace swarm::routing;
 using namespace swarm::testing;
-using namespace swarm::testing::relocation;
 using namespace std::chrono_literals;
 
 namespace {
 
+using Kind = LeaveAnswer::Kind;
+
 /// The swarm gathers, and nobody is left of stage 0, of which number 5 has a copy.
-struct Lost : World {
+struct Lost : RelocationWorld {
   Lost() {
     all_at(4);
     for (uint32_t n = 1; n <= 6; ++n) {
@@ -40,7 +41,7 @@ struct Lost : World {
     return noted<MoveOrdered>();
   }
   LeaveAnswer ask_to_leave(uint32_t n, uint64_t number = 1) {
-    return relocation.may_leave(peer(n), number, kTerm, schedule, now, supplies());
+    return relocation.may_leave(peer(n), number, RelocationWorld::kTerm, schedule, now, supplies());
   }
 };
 
@@ -127,7 +128,7 @@ BOOST_AUTO_TEST_CASE(who_announces_itself_from_a_lost_stage_keeps_others_from_it
 
 // Nobody else may leave while the swarm gathers: who was told to go there would be waited for in vain.
 BOOST_AUTO_TEST_CASE(who_was_to_move_to_the_stage_before_it_was_lost_is_conscripted) {
-  World world;
+  RelocationWorld world;
   world.period();
   BOOST_REQUIRE(world.noted<MoveOrdered>().size() == 1u);  // 3, to stage 0
   BOOST_REQUIRE((world.tell(3).number == 1u && !world.tell(3).conscript));

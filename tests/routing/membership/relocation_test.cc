@@ -9,13 +9,18 @@
 using namespace swarm;
 using namespace swarm::routing;
 using namespace swarm::testing;
-using namespace swarm::testing::relocation;
 using namespace std::chrono_literals;
+
+namespace {
+
+using Kind = LeaveAnswer::Kind;
+
+}  // namespace
 
 BOOST_AUTO_TEST_SUITE(RelocationTest)
 
 BOOST_AUTO_TEST_CASE(an_order_is_told_until_the_peer_shows_it) {
-  World world;
+  RelocationWorld world;
   world.period();
   const auto orders = world.noted<MoveOrdered>();
   BOOST_REQUIRE(orders.size() == 1u);
@@ -34,17 +39,17 @@ BOOST_AUTO_TEST_CASE(an_order_is_told_until_the_peer_shows_it) {
 BOOST_AUTO_TEST_CASE(nobody_moves_where_the_options_or_the_peers_say_so) {
   PlacementOptions options;
   options.moves = false;
-  World off(options);
-  World unmovable;
+  RelocationWorld off(options);
+  RelocationWorld unmovable;
   unmovable.may_move = false;
-  for (World* world : {&off, &unmovable}) {
+  for (RelocationWorld* world : {&off, &unmovable}) {
     for (int i = 0; i < 5; ++i) world->period();
     BOOST_TEST(world->relocation.take_notes().empty());
   }
 }
 
 BOOST_AUTO_TEST_CASE(why_nobody_moves_is_told_once) {
-  World world;
+  RelocationWorld world;
   for (uint32_t n : {5u, 6u}) world.lose(n);
   for (int i = 0; i < 3; ++i) world.period();
   const auto held = world.noted<MovesHeld>();
@@ -53,7 +58,7 @@ BOOST_AUTO_TEST_CASE(why_nobody_moves_is_told_once) {
 }
 
 BOOST_AUTO_TEST_CASE(after_a_gathering_those_that_were_elsewhere_are_waited_for) {
-  World world;
+  RelocationWorld world;
   world.lose(2);  // below its floor
   for (uint32_t n : {1u, 3u, 4u, 5u, 6u}) world.tell(n);
   world.relocation.look(true, world.now += 5s);
@@ -65,7 +70,7 @@ BOOST_AUTO_TEST_CASE(after_a_gathering_those_that_were_elsewhere_are_waited_for)
 }
 
 BOOST_AUTO_TEST_CASE(a_mover_leaves_when_the_step_that_it_has_a_part_in_is_committed) {
-  World world;
+  RelocationWorld world;
   world.period();
   const auto leases = world.schedule.lease(peer(50, "trainer"), 64, 1e9);
   Orders orders = world.carry(leases.step, leases.slots[0].lease);
@@ -80,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_mover_leaves_when_the_step_that_it_has_a_part_in_is_commi
 }
 
 BOOST_AUTO_TEST_CASE(the_answer_yes_stays_and_who_got_it_is_no_peer_any_more) {
-  World world;
+  RelocationWorld world;
   world.period();
   BOOST_TEST(world.relocation.left_by(peer(3)) == 0u);
   world.leave(3);
@@ -90,7 +95,7 @@ BOOST_AUTO_TEST_CASE(the_answer_yes_stays_and_who_got_it_is_no_peer_any_more) {
 }
 
 BOOST_AUTO_TEST_CASE(it_has_arrived_when_it_serves_its_new_stage) {
-  World world;
+  RelocationWorld world;
   world.period();
   world.leave(3);
   world.now += 30s;
@@ -105,7 +110,7 @@ BOOST_AUTO_TEST_CASE(it_has_arrived_when_it_serves_its_new_stage) {
 }
 
 BOOST_AUTO_TEST_CASE(who_comes_back_in_its_old_stage_has_given_up) {
-  World world;
+  RelocationWorld world;
   world.period();
   world.leave(3);
   world.comes(3, 1);
@@ -113,7 +118,7 @@ BOOST_AUTO_TEST_CASE(who_comes_back_in_its_old_stage_has_given_up) {
 }
 
 BOOST_AUTO_TEST_CASE(of_two_that_ask_only_one_goes_where_both_cannot) {
-  World world;
+  RelocationWorld world;
   BOOST_REQUIRE(world.relocation.send("n1", Stage(1), world.now).code() == ErrorCode::kRefused);
   world.period();  // everybody has told
   world.noted<MoveOrdered>();
@@ -124,7 +129,7 @@ BOOST_AUTO_TEST_CASE(of_two_that_ask_only_one_goes_where_both_cannot) {
 }
 
 BOOST_AUTO_TEST_CASE(the_last_peer_stays_though_it_has_an_order) {
-  World world;
+  RelocationWorld world;
   world.period();
   BOOST_REQUIRE(world.relocation.send("n1", Stage(1), world.now).ok());  // the second order
   world.lose(2);
@@ -137,7 +142,7 @@ BOOST_AUTO_TEST_CASE(the_last_peer_stays_though_it_has_an_order) {
 
 // It takes no microbatches: its stage would wait for a commit that never comes.
 BOOST_AUTO_TEST_CASE(an_order_lapses_when_the_others_of_the_stage_die) {
-  World world;
+  RelocationWorld world;
   world.period();
   BOOST_TEST(world.tell(3, 1).number == 1u);
   for (uint32_t n : {4u, 5u, 6u}) world.lose(n);
@@ -146,7 +151,7 @@ BOOST_AUTO_TEST_CASE(an_order_lapses_when_the_others_of_the_stage_die) {
 }
 
 BOOST_AUTO_TEST_CASE(orders_of_another_term_have_lapsed) {
-  World world;
+  RelocationWorld world;
   world.period();
   BOOST_TEST((world.ask(3, 1, Term(2)).kind == Kind::kNo));
   world.relocation.begin(Term(4), world.now);
@@ -157,14 +162,14 @@ BOOST_AUTO_TEST_CASE(orders_of_another_term_have_lapsed) {
 }
 
 BOOST_AUTO_TEST_CASE(an_order_is_of_one_peer) {
-  World world;
+  RelocationWorld world;
   world.period();
   BOOST_TEST((world.ask(4).kind == Kind::kNo));
   BOOST_TEST((world.ask(3, 2).kind == Kind::kNo));
 }
 
 BOOST_AUTO_TEST_CASE(a_mover_that_dies_has_no_order_any_more) {
-  World world;
+  RelocationWorld world;
   world.period();
   world.leave(3);
   world.relocation.lost(node(3), world.now);
@@ -174,7 +179,7 @@ BOOST_AUTO_TEST_CASE(a_mover_that_dies_has_no_order_any_more) {
 }
 
 BOOST_AUTO_TEST_CASE(who_takes_too_long_is_waited_for_no_more) {
-  World world;
+  RelocationWorld world;
   world.period();
   for (int i = 0; i < 3; ++i) world.period();
   const auto notes = world.relocation.take_notes();
@@ -186,7 +191,7 @@ BOOST_AUTO_TEST_CASE(who_takes_too_long_is_waited_for_no_more) {
 }
 
 BOOST_AUTO_TEST_CASE(who_is_told_to_leave_the_swarm_moves_no_more) {
-  World world;
+  RelocationWorld world;
   world.period();
   world.facts(3).leaves = true;
   world.relocation.leaves(peer(3), world.now);
@@ -195,7 +200,7 @@ BOOST_AUTO_TEST_CASE(who_is_told_to_leave_the_swarm_moves_no_more) {
 }
 
 BOOST_AUTO_TEST_CASE(nobody_leaves_while_the_swarm_gathers) {
-  World world;
+  RelocationWorld world;
   world.period();
   world.schedule.close();
   BOOST_TEST((world.ask(3).kind == Kind::kLater));
@@ -203,7 +208,7 @@ BOOST_AUTO_TEST_CASE(nobody_leaves_while_the_swarm_gathers) {
 }
 
 BOOST_AUTO_TEST_CASE(a_newcomer_goes_where_nobody_is_also_while_the_swarm_gathers) {
-  World world;
+  RelocationWorld world;
   for (uint32_t n : {1u, 2u}) world.lose(n);
   world.schedule.close();
   world.relocation.look(false, world.now);
@@ -217,7 +222,7 @@ BOOST_AUTO_TEST_CASE(a_newcomer_goes_where_nobody_is_also_while_the_swarm_gather
 }
 
 BOOST_AUTO_TEST_CASE(operators_are_told_why_not) {
-  World world;
+  RelocationWorld world;
   world.period();
   const auto code = [&](const char* peer, uint32_t stage) {
     return world.relocation.send(peer, Stage(stage), world.now).code();
@@ -235,7 +240,7 @@ BOOST_AUTO_TEST_CASE(operators_are_told_why_not) {
 BOOST_AUTO_TEST_CASE(rebalance_does_not_wait_for_the_period) {
   PlacementOptions options;
   options.moves = false;
-  World world(options);
+  RelocationWorld world(options);
   for (uint32_t n = 1; n <= 6; ++n) world.tell(n);
   const auto decision = world.relocation.rebalance(world.now);
   BOOST_REQUIRE(decision.ok());
@@ -245,7 +250,7 @@ BOOST_AUTO_TEST_CASE(rebalance_does_not_wait_for_the_period) {
 }
 
 BOOST_AUTO_TEST_CASE(registrations_that_come_often_are_taken_together) {
-  World world;
+  RelocationWorld world;
   for (uint32_t n = 1; n <= 6; ++n) world.tell(n);
   // A second without a microbatch is not a stage without work.
   for (int second = 0; second < 59; ++second) {
@@ -265,7 +270,7 @@ BOOST_AUTO_TEST_CASE(registrations_that_come_often_are_taken_together) {
 BOOST_AUTO_TEST_CASE(while_the_swarm_gathers_newcomers_wait_for_those_that_may_still_come) {
   PlacementOptions options;
   options.start_grace = 1s;
-  World world(options);
+  RelocationWorld world(options);
   for (uint32_t n : {1u, 2u}) world.lose(n);
   world.schedule.close();
   const auto told = [&](uint32_t n) {
@@ -287,7 +292,7 @@ BOOST_AUTO_TEST_CASE(while_the_swarm_gathers_stages_get_what_a_run_needs_to_begi
   options.min_peers = 5;
   Roster nobody(2);
   Relocation relocation(2, false, options, nobody);
-  relocation.begin(kTerm, 0s);
+  relocation.begin(RelocationWorld::kTerm, 0s);
   std::vector<uint32_t> sizes(2, 0);
   for (uint32_t n = 1; n <= 6; ++n) {
     const auto told = relocation.wants_stage(peer(n, "stage.0"), "n", 1e6, 0s);
@@ -298,7 +303,7 @@ BOOST_AUTO_TEST_CASE(while_the_swarm_gathers_stages_get_what_a_run_needs_to_begi
 }
 
 BOOST_AUTO_TEST_CASE(newcomers_are_one_of_a_node_and_some_at_a_time) {
-  World world;
+  RelocationWorld world;
   const auto told = [&](const PeerId& id) {
     return world.relocation.wants_stage(id, "n", 1e6, world.now).number;
   };
@@ -312,10 +317,10 @@ BOOST_AUTO_TEST_CASE(newcomers_are_one_of_a_node_and_some_at_a_time) {
 }
 
 BOOST_AUTO_TEST_CASE(who_said_nothing_of_the_order_by_which_it_left_is_a_peer_again) {
-  World world;
+  RelocationWorld world;
   world.period();
   world.leave(3);
-  world.relocation.comes_back(peer(3), {0, 0, 0, true, 1, kTerm}, world.now);
+  world.relocation.comes_back(peer(3), {0, 0, 0, true, 1, RelocationWorld::kTerm}, world.now);
   BOOST_TEST(world.relocation.left_by(peer(3)) == 1u);
   world.relocation.comes_back(peer(3), {}, world.now);
   BOOST_TEST(world.relocation.left_by(peer(3)) == 0u);
@@ -323,7 +328,7 @@ BOOST_AUTO_TEST_CASE(who_said_nothing_of_the_order_by_which_it_left_is_a_peer_ag
 }
 
 BOOST_AUTO_TEST_CASE(who_takes_another_state_does_not_leave) {
-  World world;
+  RelocationWorld world;
   world.period();
   world.facts(3).serving = false;
   BOOST_TEST((world.ask(3).kind == Kind::kLater));
@@ -334,13 +339,13 @@ BOOST_AUTO_TEST_CASE(who_takes_another_state_does_not_leave) {
 }
 
 BOOST_AUTO_TEST_CASE(nobody_leaves_for_those_that_may_be_gone) {
-  World world;
+  RelocationWorld world;
   world.period();
   for (uint32_t n : {4u, 5u}) world.facts(n).commit_pending = true;
   BOOST_TEST((world.ask(3).kind == Kind::kLater));
   world.facts(5).commit_pending = false;
   BOOST_TEST((world.ask(3).kind == Kind::kYes));
-  World silent;
+  RelocationWorld silent;
   silent.period();
   silent.now += 4s;
   BOOST_TEST((silent.ask(3).kind == Kind::kLater));
@@ -349,7 +354,7 @@ BOOST_AUTO_TEST_CASE(nobody_leaves_for_those_that_may_be_gone) {
 }
 
 BOOST_AUTO_TEST_CASE(after_a_loss_those_that_may_come_back_are_waited_for) {
-  World world;
+  RelocationWorld world;
   world.now += 59s;
   for (uint32_t n = 1; n <= 6; ++n) world.tell(n);
   world.lose(2);
@@ -363,7 +368,7 @@ BOOST_AUTO_TEST_CASE(after_a_loss_those_that_may_come_back_are_waited_for) {
 }
 
 BOOST_AUTO_TEST_CASE(a_stage_that_nobody_serves_waits_for_nobody) {
-  World world;
+  RelocationWorld world;
   world.now += 30s;
   for (uint32_t n = 1; n <= 6; ++n) world.tell(n);
   world.relocation.look(true, world.now);
@@ -380,16 +385,16 @@ BOOST_AUTO_TEST_CASE(asynchronously_who_did_not_show_its_order_waits_for_another
   ScheduleWorld<AsyncSchedule> world;
   for (uint32_t n : {5u, 6u}) world.add(n);
   Relocation relocation(2, true, {}, world.roster);
-  relocation.begin(kTerm, world.now);
+  relocation.begin(RelocationWorld::kTerm, world.now);
   world.open(0);
   relocation.look(true, world.now);
   const auto tell = [&](uint32_t n, uint64_t moves_by = 0) {
-    relocation.registered(peer(n), {1, 0, 1, true, moves_by, kTerm}, world.now);
+    relocation.registered(peer(n), {1, 0, 1, true, moves_by, RelocationWorld::kTerm}, world.now);
   };
   for (uint32_t n = 1; n <= 6; ++n) tell(n);
   BOOST_REQUIRE(relocation.send("n3", Stage(0), world.now).ok());
   const auto ask = [&] {
-    return relocation.may_leave(peer(3), 1, kTerm, world.schedule, world.now).kind;
+    return relocation.may_leave(peer(3), 1, RelocationWorld::kTerm, world.schedule, world.now).kind;
   };
   const auto round = [&] {
     for (const auto& end : all_of<orders::EndPeriod>(world.carry_all()))

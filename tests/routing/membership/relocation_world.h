@@ -2,48 +2,47 @@
 #pragma once
 
 #include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "routing/membership/relocation.h"
 #include "routing/steps/sync_schedule.h"
 #include "tests/routing/steps/schedule_world.h"
 
-namespace swarm::testing::relocation {
-
-using namespace swarm::routing;
-using namespace std::chrono_literals;
-
-using Kind = LeaveAnswer::Kind;
-
-constexpr Term kTerm(3);
+namespace swarm::testing {
 
 /// Two peers of stage 0, which have all the work that they can do, and four of stage 1.
-struct World : ScheduleWorld<SyncSchedule> {
-  explicit World(const PlacementOptions& options = {}) : relocation(2, false, options, roster) {
+struct RelocationWorld : ScheduleWorld<routing::SyncSchedule> {
+  static constexpr Term kTerm{3};
+
+  explicit RelocationWorld(const routing::PlacementOptions& options = {})
+      : relocation(2, false, options, roster) {
     for (uint32_t n : {5u, 6u}) add(n);
     relocation.begin(kTerm, now);
     open(0);
     relocation.look(true, now);
   }
 
-  Relocation::Told tell(uint32_t n, uint64_t moves_by = 0, Term term = kTerm) {
+  routing::Relocation::Told tell(uint32_t n, uint64_t moves_by = 0, Term term = kTerm) {
     const bool busy = facts(n).stage == Stage(0);
     return relocation.registered(
         peer(n), {busy ? 1.0 : 0.5, busy ? 3.0 : 0, busy ? 1.0 : 0.5, may_move, moves_by, term},
         now);
   }
   void period() {
-    now += 60s;
+    now += std::chrono::seconds(60);
     for (uint32_t n = 1; n <= 6; ++n)
       if (roster.find(peer(n)) != nullptr) tell(n);
     relocation.look(true, now);
   }
-  LeaveAnswer ask(uint32_t n, uint64_t number = 1, Term term = kTerm) {
+  routing::LeaveAnswer ask(uint32_t n, uint64_t number = 1, Term term = kTerm) {
     return relocation.may_leave(peer(n), number, term, schedule, now);
   }
   /// As the coordinator does after a yes.
   void leave(uint32_t n) {
-    BOOST_REQUIRE((ask(n).kind == Kind::kYes));
+    BOOST_REQUIRE((ask(n).kind == routing::LeaveAnswer::Kind::kYes));
     lose(n);
   }
   template <class Note>
@@ -54,7 +53,7 @@ struct World : ScheduleWorld<SyncSchedule> {
     return found;
   }
   /// Its next life registers with a stage.
-  PeerFacts& comes(uint32_t n, uint32_t stage, bool serving = false) {
+  routing::PeerFacts& comes(uint32_t n, uint32_t stage, bool serving = false) {
     const PeerId id = peer(n, "stage.0.1");
     roster.report(id, Stage(stage), "n" + std::to_string(n), {});
     roster.find(id)->serving = serving;
@@ -63,7 +62,7 @@ struct World : ScheduleWorld<SyncSchedule> {
   }
 
   bool may_move = true;
-  Relocation relocation;
+  routing::Relocation relocation;
 };
 
-}  // namespace swarm::testing::relocation
+}  // namespace swarm::testing
