@@ -39,8 +39,8 @@ struct MusteredPeer {
   bool rests = false;     ///< It has moved lately, or did not when it was to: others first.
   /// Others may have what it saved of its stage, once it serves another one.
   bool leaves_copies = false;
-  bool here =
-      true;  ///< Else, though it has registered, it may be gone: its stage is not left to it.
+  /// Else, though it has registered, it may be gone: its stage is not left to it.
+  bool here = true;
 };
 
 /// What is known of the swarm, each peer once; of one said twice the first counts.

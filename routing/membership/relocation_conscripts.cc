@@ -44,11 +44,11 @@ Muster Relocation::muster(const Levy& levy, Time now, const PeerId* leaver) cons
   muster.sent.resize(roster_.num_stages());
   muster.agreed = levy.agreed;
   muster.complete = true;
-  std::set<PeerId> sent, going;  // places of conscripts, and of those that have not left yet
-  std::set<PeerId> all;
+  // Places of conscripts, of those of them that have not left yet, and of all who are known.
+  std::set<PeerId> sent, going, known_places;
   for (const auto& [number, mover] : movers_) {
     const PlacementOrder& order = mover.order;
-    all.insert(order.peer);
+    known_places.insert(order.peer);
     // Who is to leave for other reasons may not while the swarm gathers.
     const bool comes = !mover.arrived && (mover.left || !order.from);
     if (comes || is_conscript(order)) ++muster.sent[order.to.value()];
@@ -56,14 +56,14 @@ Muster Relocation::muster(const Levy& levy, Time now, const PeerId* leaver) cons
   }
   for (const auto& [id, peer] : roster_.peers()) {
     const PeerId place = place_of(id);
-    all.insert(place);
+    known_places.insert(place);
     if (!peer.leaves && sent.count(place) == 0) ++muster.own[peer.stage.value()];
     const auto known = known_.find(place);
     const bool heard = known != known_.end() && known->second.load &&
                        now - known->second.load->at < kReportPatience;
     muster.complete &= peer.reported || !heard;
   }
-  muster.unreached = unreached(levy, all, roster_.num_stages());
+  muster.unreached = unreached(levy, known_places, roster_.num_stages());
   for (const PeerSupply& supply : levy.supplies) {
     const PeerFacts* peer = roster_.find(supply.peer);
     const PeerId place = place_of(supply.peer);
