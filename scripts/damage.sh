@@ -15,8 +15,9 @@
 # One line a case. Exit code: 1 if one failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=scripts/local_run_lib.sh
+source scripts/local_run_lib.sh
 
-swarm=build/release/apps/swarm
 full_s=600
 cases=()
 while (($# > 0)); do
@@ -29,10 +30,6 @@ while (($# > 0)); do
 done
 ((${#cases[@]} > 0)) || cases=(parameters moments gradient_sum nan torn truncated deleted full)
 victim=s1b
-step_limit_s=120
-folder=
-run=
-launcher=
 said_before=0  # lines in the events of the victim when it was damaged
 
 config() {
@@ -70,51 +67,10 @@ END_OF_FILE
   done
 }
 
-# Starts the run in the background; sets `run` to its folder.
-start() {
-  local until=$((SECONDS + 30))
-  "$swarm" run "$folder/config.toml" --quiet >"$folder/said.txt" 2>&1 &
-  launcher=$!
-  until run=$(find "$folder/runs/damage" -mindepth 1 -maxdepth 1 -type d 2>/dev/null) && [[ -n $run ]]; do
-    ((SECONDS < until)) || { why="it did not start"; return 1; }
-    sleep 0.2
-  done
-}
-
-newest_step() {
-  cat "$run"/nodes/t*/metrics.jsonl 2>/dev/null | grep -oE '"step": ?[0-9]+' | grep -oE '[0-9]+' |
-    sort -n | tail -n 1 | grep . || echo -1
-}
-
-# Until step $1 is closed.
-wait_for_step() {
-  local until=$((SECONDS + step_limit_s))
-  while (($(newest_step) < $1)); do
-    ((SECONDS < until)) || { why="step $1 was not reached within $step_limit_s s"; return 1; }
-    kill -0 "$launcher" 2>/dev/null || { why="it ended before step $1"; return 1; }
-    sleep 0.2
-  done
-}
-
-# kill -9 of the launcher, then of every node.
-kill_all() {
-  local pid pids
-  kill -9 "$launcher" 2>/dev/null || true
-  mapfile -t pids < <(grep -ohE '"pid": ?[0-9]+' "$run"/nodes/*/node.json 2>/dev/null | grep -oE '[0-9]+')
-  for pid in "${pids[@]}"; do
-    # Another process may have the number of a node that has ended.
-    [[ $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) == *"$folder"* ]] && kill -9 "$pid" 2>/dev/null
-  done
-  wait "$launcher" 2>/dev/null || true
-  launcher=
-}
-
 whole() {
   "$swarm" run "$folder/config.toml" --quiet "$@" >"$folder/said.txt" 2>&1 || { why="swarm run"; return 1; }
-  run=$(find "$folder/runs/damage" -mindepth 1 -maxdepth 1 -type d)
+  find_run
 }
-
-resume() { "$swarm" run --resume "$run" --quiet >"$folder/said.txt" 2>&1 || { why="swarm run --resume"; return 1; }; }
 
 # Of each file, which must be there.
 halve() {
