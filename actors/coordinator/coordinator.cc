@@ -70,9 +70,8 @@ void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
             const bool agreed =
                 consent_.waits_for().empty() && !consent_.minority(now(), routing::Time());
             return routing::Levy{gathering_->possible_supplies(), consent_.attendance().barred(),
-                                 agreed};
-          },
-          [this] { return office_->others_may_lead(); }});
+                                 agreed, office_->others_may_lead()};
+          }});
   leases_ = std::make_unique<LeaseCounter>(self_);
   mail_ = std::make_unique<StepMail>(self_, book_, training.microbatch, mail_hooks());
   saves_ = std::make_unique<SaveOrders>(*mail_, *roster_, *schedule_);

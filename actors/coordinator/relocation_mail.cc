@@ -115,14 +115,14 @@ void RelocationMail::look() {
 }
 
 void RelocationMail::levy() {
-  search_.look(roster_.unknown_stages());
+  if (conscription().ever()) search_.look(roster_.unknown_stages());
   relocation_.levy(facts(), now());
   write_notes();
 }
 
 routing::Levy RelocationMail::facts() const {
   routing::Levy facts = hooks_.levy();
-  if (hooks_.others_may_lead()) facts.announced = search_.found();
+  facts.announced = search_.found();
   return facts;
 }
 

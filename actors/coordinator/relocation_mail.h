@@ -24,7 +24,6 @@ class RelocationMail {
     std::function<void(const PeerId&, const std::string& reason)> gone;
     /// While the swarm gathers; without who announces itself, which is found here.
     std::function<routing::Levy()> levy;
-    std::function<bool()> others_may_lead;  ///< Who have not tried since a step was opened.
   };
   /// `schedule` and `records` outlive this, as the roster does.
   RelocationMail(caf::event_based_actor* self, StageSearch search, routing::Relocation relocation,

@@ -3,9 +3,9 @@
 #include <chrono>
 #include <utility>
 
+#include "actors/dht/peer_record.h"
 #include "common/names.h"
 #include "routing/membership/relocation.h"
-#include "swarm/dht.pb.h"
 
 namespace swarm::actors {
 namespace {
@@ -15,14 +15,9 @@ constexpr uint32_t kEnough = 16;  // one that lives would do
 
 std::set<PeerId> places(const std::vector<DhtRecordLocal>& records, Stage stage) {
   std::set<PeerId> found;
-  for (const auto& record : records) {
-    proto::PeerRecord peer;  // empty: it has taken its word back
-    if (record.value.empty() || !peer.ParseFromString(record.value)) continue;
-    const auto node = NodeId::from_bytes(peer.node_id());
-    if (node && Stage(peer.stage()) == stage && is_name(peer.actor()) &&
-        writes(*node, record.subkey))
-      found.insert(routing::place_of(PeerId{*node, peer.actor()}));
-  }
+  for (const auto& record : records)
+    if (const auto peer = read_peer_record(record, stage))
+      found.insert(routing::place_of(peer->id));
   return found;
 }
 

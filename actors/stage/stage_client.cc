@@ -9,13 +9,12 @@
 #include <sstream>
 #include <utility>
 
-#include "actors/net/links/socket.h"
+#include "actors/dht/peer_record.h"
 #include "actors/net/requests.h"
 #include "actors/stage/microbatch_times.h"
 #include "common/mix.h"
 #include "common/names.h"
 #include "routing/wiring/deadline.h"
-#include "swarm/dht.pb.h"
 
 namespace swarm::actors {
 namespace {
@@ -79,14 +78,8 @@ void StageClient::found_peers(const std::vector<DhtRecordLocal>& records) {
       withdrawn(record);
       continue;
     }
-    proto::PeerRecord peer;
-    if (!peer.ParseFromString(record.value) || Stage(peer.stage()) != deps_.stage) continue;
-    auto node = NodeId::from_bytes(peer.node_id());
-    auto endpoint = links::told_endpoint(peer.endpoint());
-    if (!node || !endpoint || !writes(*node, record.subkey)) continue;
-    if (!is_name(peer.actor()) || !(peer.node_name().empty() || is_name(peer.node_name())))
-      continue;
-    add_peer({*node, peer.actor()}, *endpoint, peer.node_name(), record.version);
+    if (const auto peer = read_peer_record(record, deps_.stage))
+      add_peer(peer->id, peer->endpoint, peer->node_name, record.version);
   }
 }
 

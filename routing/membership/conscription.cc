@@ -237,7 +237,7 @@ std::vector<Stage> Conscription::watch(const Muster& muster, const Draft& draft,
 
 ConscriptionDecision Conscription::decided(const Muster& muster, Time now) {
   ConscriptionDecision out;
-  if (options_.gone_after <= Time()) return out;
+  if (!ever()) return out;
   SWARM_CHECK(muster.own.size() == stages_ && muster.sent.size() == stages_);
   Draft draft(muster, stages_, options_);
   const auto hold = [&out](Hold why, Stage stage, const std::string& missing) {

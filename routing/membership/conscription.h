@@ -92,6 +92,8 @@ class Conscription {
 
   Conscription(uint32_t stages, const ConscriptionOptions& options);
 
+  bool ever() const { return options_.gone_after > Time(); }
+
   /// This node leads from now on, or the swarm trains: nobody has been missing.
   void begin();
   /// A node has a snapshot of a stage: what people are told when it is gone.

@@ -61,9 +61,10 @@ using MoveNote = std::variant<MoveOrdered, MoveDone, MoveGivenUp, MovesHeld, Con
 /// What the gathering and the voters say, while the swarm gathers.
 struct Levy {
   std::vector<PeerSupply> supplies;
-  std::set<NodeId> barred{};  ///< Of another line of history.
-  bool agreed = false;        ///< As Muster.
-  /// By stage: the places of those that announce themselves; none: nobody else is to try.
+  std::set<NodeId> barred{};     ///< Of another line of history.
+  bool agreed = false;           ///< As Muster.
+  bool others_may_lead = false;  ///< Who have not tried since a step was opened.
+  /// By stage: the places of those that announce themselves, whom the others that may lead may reach.
   std::map<Stage, std::set<PeerId>> announced{};
 };
 

@@ -20,9 +20,10 @@ bool is_conscript(const PlacementOrder& order) {
   return order.why == PlacementOrder::Why::kConscription;
 }
 
-/// Who announces itself and is not known here.
+/// Who announces itself and is not known here, while others may reach them.
 std::vector<uint32_t> unreached(const Levy& levy, const std::set<PeerId>& known, size_t stages) {
   std::vector<uint32_t> found(stages);
+  if (!levy.others_may_lead) return found;
   for (const auto& [stage, places] : levy.announced)
     for (const PeerId& place : places)
       if (stage.value() < stages && known.count(place) == 0) ++found[stage.value()];

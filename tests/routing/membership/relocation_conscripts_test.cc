@@ -111,9 +111,10 @@ BOOST_AUTO_TEST_CASE(a_newcomer_that_does_not_come_keeps_nobody_from_a_lost_stag
   BOOST_TEST(world.after(65).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(who_announces_itself_from_a_lost_stage_keeps_others_from_it) {
-  Lost world;
+/// Ten seconds more than it takes; the only peer of a lost stage announces itself.
+void levy_beside_an_announcement(Lost& world, bool others_may_lead) {
   Levy levy = world.supplies();
+  levy.others_may_lead = others_may_lead;
   levy.announced[Stage(0)] = {place_of(peer(1))};
   for (int second = 0; second < 20; ++second) {
     world.now += 1s;
@@ -121,9 +122,20 @@ BOOST_AUTO_TEST_CASE(who_announces_itself_from_a_lost_stage_keeps_others_from_it
     levy.supplies = world.roster.supplies();
     world.relocation.levy(levy, world.now);
   }
+}
+
+BOOST_AUTO_TEST_CASE(who_announces_itself_from_a_lost_stage_keeps_others_from_it) {
+  Lost world;
+  levy_beside_an_announcement(world, true);
   BOOST_TEST(world.noted<MoveOrdered>().empty());
   BOOST_TEST(!world.relocation.conscription().acts());
   BOOST_TEST(world.after(1).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(whom_nobody_that_may_lead_reaches_is_lost_though_it_announces_itself) {
+  Lost world;
+  levy_beside_an_announcement(world, false);
+  BOOST_TEST(world.noted<MoveOrdered>().size() == 1u);
 }
 
 // Nobody else may leave while the swarm gathers: who was told to go there would be waited for in vain.
