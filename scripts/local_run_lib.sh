@@ -45,7 +45,7 @@ kill_nodes() {
   for name in "$@"; do
     pid=$(grep -ohE '"pid": ?[0-9]+' "$run/nodes/$name/node.json" 2>/dev/null | grep -oE '[0-9]+') || continue
     # Another process may have the number of a node that has ended.
-    [[ $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) == *"$folder"* ]] && kill -9 "$pid" 2>/dev/null
+    [[ $({ tr "\0" " " <"/proc/$pid/cmdline"; } 2>/dev/null) == *"$folder"* ]] && kill -9 "$pid" 2>/dev/null
   done
   return 0
 }
@@ -53,9 +53,8 @@ kill_nodes() {
 # kill -9 of the launcher, then of every node.
 kill_all() {
   local nodes=("$run"/nodes/*)
-  kill -9 "$launcher" 2>/dev/null || true
+  { kill -9 "$launcher"; wait "$launcher"; } 2>/dev/null || true
   kill_nodes "${nodes[@]##*/}"
-  wait "$launcher" 2>/dev/null || true
   launcher=
 }
 
