@@ -35,16 +35,7 @@ write_config() {
   cat <<END_OF_FILE
 [run]
 name = "cuts"
-[model]
-layers = 4
-width = 32
-heads = 2
-ffn = 64
-sequence = 32
-[pipeline]
-stages = 4
-[data]
-train = ["/usr/share/common-licenses"]
+$(small_model 4)
 [training]
 steps = $steps
 batch = 16
@@ -58,12 +49,8 @@ threads = 1
 allow_plaintext = true
 linger_s = 5
 END_OF_FILE
-  for name in t1 t2; do printf '[[nodes]]\nname = "%s"\ntrainer = true\n' "$name"; done
-  for stage in 0 1 2 3; do
-    for one in a b; do
-      printf '[[nodes]]\nname = "s%s%s"\nstages = [%s]\ndelay_s = 0.05\n' "$stage" "$one" "$stage"
-    done
-  done
+  two_trainers
+  small_peers 4 "a b" "delay_s = 0.05"
 }
 
 # What a console on node $1 answers to $2.

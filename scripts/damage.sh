@@ -19,16 +19,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/local_run_lib.sh
 
 full_s=600
-cases=()
-while (($# > 0)); do
-  case $1 in
-    --swarm) swarm=${2:?}; shift 2 ;;
-    --seconds) full_s=${2:?}; shift 2 ;;
-    -*) echo "damage.sh: unknown argument $1" >&2; exit 2 ;;
-    *) cases+=("$1"); shift ;;
-  esac
-done
-((${#cases[@]} > 0)) || cases=(parameters moments gradient_sum nan torn truncated deleted full)
+options[--seconds]=full_s
+all_cases=(parameters moments gradient_sum nan torn truncated deleted full)
+take_arguments "$@"
 victim=s1b
 said_before=0  # lines in the events of the victim when it was damaged
 
@@ -38,16 +31,7 @@ config() {
 name = "damage"
 folder = "$folder/runs"
 restarts = 0
-[model]
-layers = 4
-width = 32
-heads = 2
-ffn = 64
-sequence = 32
-[pipeline]
-stages = 4
-[data]
-train = ["/usr/share/common-licenses"]
+$(small_model 4)
 [training]
 steps = $1
 batch = 16
@@ -59,18 +43,11 @@ every_steps = 10
 [node]
 threads = 1
 END_OF_FILE
-  for name in t1 t2; do printf '[[nodes]]\nname = "%s"\ntrainer = true\n' "$name"; done
-  for stage in 0 1 2 3; do
-    for one in a b; do
-      printf '[[nodes]]\nname = "s%s%s"\nstages = [%s]\ndelay_s = 0.02\n' "$stage" "$one" "$stage"
-    done
-  done
+  two_trainers
+  small_peers 4 "a b" "delay_s = 0.02"
 }
 
-whole() {
-  "$swarm" run "$folder/config.toml" --quiet "$@" >"$folder/said.txt" 2>&1 || { why="swarm run"; return 1; }
-  find_run
-}
+whole() { run_whole "$folder/config.toml" "$@" && find_run; }
 
 # Of each file, which must be there.
 halve() {
@@ -99,8 +76,7 @@ full_disk() {
   mkdir "$disk"
   mount -t tmpfs -o size=64m damage "$disk" && cp -a "$run/nodes/$victim/." "$disk/" &&
     mount --bind "$disk" "$run/nodes/$victim" || { why="no disk could be mounted"; return 1; }
-  "$swarm" run --resume "$run" --quiet >"$folder/said.txt" 2>&1 &
-  launcher=$!
+  begin --resume "$run"
   wait_for_step 20 || return 1
   cat /dev/zero >"$disk/fill" 2>/dev/null || true
   began=$(newest_step)
@@ -159,8 +135,7 @@ damage() {
       start && wait_for_step 40 && kill_all && break_database "$kind" && resume ;;
     full) event='checkpoint_failed|snapshots_fail'; full_disk ;;
   esac || return 1
-  "$swarm" audit "$run" >"$folder/audit.txt" || { why="swarm audit: $(tail -n 1 "$folder/audit.txt")"; return 1; }
-  "$swarm" verify "$run" >"$folder/verify.txt" || { why="swarm verify: $(tail -n 1 "$folder/verify.txt")"; return 1; }
+  check audit && check verify || return 1
   equal "$steps" || return 1
   case $kind in
     torn | truncated) said_since '"event": ?"(store_set_aside|load_failed)"' ;;
@@ -174,24 +149,10 @@ clean_up() {
   if [[ -n $run ]] && mountpoint -q "$run/nodes/$victim"; then umount "$run/nodes/$victim"; fi
   if [[ -n $folder ]] && mountpoint -q "$folder/disk"; then umount "$folder/disk"; fi
 }
-trap clean_up EXIT
 
-failed=0
-for kind in "${cases[@]}"; do
-  [[ $kind =~ ^(parameters|moments|gradient_sum|nan|torn|truncated|deleted|full)$ ]] ||
-    { echo "damage.sh: no case '$kind'" >&2; exit 2; }
-  if [[ $kind == full ]] && ((EUID != 0)); then echo "full: skipped: needs root"; continue; fi
-  folder=$(mktemp -d)
-  run=
-  why="it failed"
-  if damage; then
-    clean_up
-    rm -rf "$folder"
-    echo "$kind: exact, equal to one process, equal replicas, named"
-  else
-    clean_up
-    echo "$kind: FAILED: $why; see $folder"
-    failed=1
-  fi
-done
-exit "$failed"
+if ((EUID != 0)) && [[ " ${cases[*]} " == *" full "* ]]; then
+  echo "full: skipped: needs root"
+  mapfile -t cases < <(printf '%s\n' "${cases[@]}" | grep -vx full || true)
+fi
+said="exact, equal to one process, equal replicas, named"
+run_cases damage

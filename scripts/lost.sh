@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What never comes back: three stages with three peers each and two trainers train on this machine, processes
-# get kill -9 and are not started again. docs/elastic.md, "Stages that nobody serves any more"
+# get kill -9 and are not started again. docs/elastic.md, "A stage that is lost for good"
 #
 #   scripts/lost.sh [--swarm BINARY] [--rounds N] [CASE...]   all cases by default
 #
@@ -19,16 +19,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/local_run_lib.sh
 
 rounds=10
-cases=()
-while (($# > 0)); do
-  case $1 in
-    --swarm) swarm=${2:?}; shift 2 ;;
-    --rounds) rounds=${2:?}; shift 2 ;;
-    -*) echo "lost.sh: unknown argument $1" >&2; exit 2 ;;
-    *) cases+=("$1"); shift ;;
-  esac
-done
-((${#cases[@]} > 0)) || cases=(first middle last coordinator uncopied everything)
+options[--rounds]=rounds
+all_cases=(first middle last coordinator uncopied everything)
+take_arguments "$@"
+peers=(s0a s0b s0c s1a s1b s1c s2a s2b s2c)
 declare -A known  # lines in each node's events when it was killed
 limit_s=30      # until a stage is taken over
 wait_s=20       # so long nobody may train where nobody has a copy
@@ -44,16 +38,7 @@ name = "lost"
 folder = "$folder/runs"
 restarts = 0
 stall_limit_s = 120
-[model]
-layers = 3
-width = 32
-heads = 2
-ffn = 64
-sequence = 32
-[pipeline]
-stages = 3
-[data]
-train = ["/usr/share/common-licenses"]
+$(small_model 3)
 [training]
 steps = $1
 batch = 16
@@ -65,18 +50,14 @@ copies = $2
 [node]
 threads = 1
 END_OF_FILE
-  for name in t1 t2; do printf '[[nodes]]\nname = "%s"\ntrainer = true\n' "$name"; done
-  for stage in 0 1 2; do
-    for one in a b c; do
-      printf '[[nodes]]\nname = "s%s%s"\nstages = [%s]\ndelay_s = 0.02\n' "$stage" "$one" "$stage"
-    done
-  done
+  two_trainers
+  small_peers 3 "a b c" "delay_s = 0.02"
 }
 
 # Lines of the nodes' events of the kind $1.
 events() { cat "$run"/nodes/*/events.jsonl 2>/dev/null | grep -E "\"event\": ?\"$1\"" || true; }
 
-# The numbers $2 of the lines on stdin, one a line.
+# The numbers $1 of the lines on stdin, one a line.
 numbers() { grep -oE "\"$1\": ?-?[0-9]+" | grep -oE '[-0-9]+$' || true; }
 
 # Until nodes of other stages have copies of all three.
@@ -94,10 +75,6 @@ leader() {
     sed -E 's,.*/nodes/([^/]*)/.*,\1,'
 }
 
-exact() {
-  "$swarm" audit "$run" >"$folder/audit.txt" || { why="swarm audit: $(tail -n 1 "$folder/audit.txt")"; return 1; }
-}
-
 # All peers of stage $1 go, and with $2 `leader` the trainer that leads.
 lose() {
   local stage=$1 began before until took gone
@@ -111,15 +88,14 @@ lose() {
   until=$((SECONDS + limit_s + 1))
   until (($(newest_step) > before)); do
     ((SECONDS < until)) || { why="no step within $limit_s s"; return 1; }
-    kill -0 "$launcher" 2>/dev/null || { why="swarm run ended: $(tail -n 1 "$folder/said.txt")"; return 1; }
+    still_runs || return 1
     sleep 0.05
   done
   took=$(awk "BEGIN { printf \"%.1f\", ($(date +%s%N) - $began) / 1e9 }")
   wait_for_step $((before + 2 * every)) || return 1
   kill -INT "$launcher"
-  wait "$launcher" || true
-  launcher=
-  exact || return 1
+  finish || true  # it was told to
+  check audit || return 1
   said="next step after $took s, exact"
   awk "BEGIN { exit !($took <= $limit_s) }" || { why=$said; return 1; }
 }
@@ -133,7 +109,7 @@ uncopied() {
   kill_nodes s1a s1b s1c
   before=$(($(newest_step) + 1))
   sleep "$wait_s"
-  kill -0 "$launcher" 2>/dev/null || { why="swarm run ended: $(tail -n 1 "$folder/said.txt")"; return 1; }
+  still_runs || return 1
   (($(newest_step) <= before)) || { why="it trained on without stage 1"; return 1; }
   holds=$(events conscription_holds | grep -E '"reason": ?"no_copy"' | tail -n 1)
   [[ -n $holds ]] || { why="it does not say that there is no copy"; return 1; }
@@ -152,7 +128,7 @@ newest_snapshot() {
 # The lowest step that a peer loaded in the run's processes that live.
 loaded() {
   local name
-  for name in s0a s0b s0c s1a s1b s1c s2a s2b s2c; do
+  for name in "${peers[@]}"; do
     tail -n +$((${known[$name]} + 1)) "$run/nodes/$name/events.jsonl" | grep -E '"event": ?"restored"' |
       numbers step | head -n 1
   done | sort -n | head -n 1 | grep . || echo -1
@@ -166,26 +142,22 @@ everything() {
     wait_for_step $(($(newest_step) + 1 + RANDOM % most_apart)) || return 1
     kill_all
     saved=$(newest_snapshot)
-    for name in s0a s0b s0c s1a s1b s1c s2a s2b s2c; do
+    for name in "${peers[@]}"; do
       known[$name]=$(wc -l <"$run/nodes/$name/events.jsonl")
     done
     before=$(newest_step)
-    "$swarm" run --resume "$run" --quiet >"$folder/said.txt" 2>&1 &
-    launcher=$!
+    begin --resume "$run"
     wait_for_step $((before + 1)) || return 1
     back=$(loaded)
     ((back >= saved)) || { why="round $round: went on from step $back, a snapshot of $saved was there"; return 1; }
     ((before + 1 - back <= worst)) || worst=$((before + 1 - back))
   done
-  wait "$launcher" || { why="swarm run: $(tail -n 1 "$folder/said.txt")"; return 1; }
-  launcher=
-  exact || return 1
-  "$swarm" verify "$run" >"$folder/verify.txt" || { why="swarm verify: $(tail -n 1 "$folder/verify.txt")"; return 1; }
+  finish && check audit && check verify || return 1
   said="$rounds times killed and resumed, at most $worst steps computed again, exact, equal to one process"
 }
 
 lost() {
-  case $1 in
+  case $kind in
     first) lose 0 ;;
     middle) lose 1 ;;
     last) lose 2 ;;
@@ -195,24 +167,4 @@ lost() {
   esac
 }
 
-clean_up() { [[ -z $launcher ]] || kill_all; }
-trap clean_up EXIT
-
-failed=0
-for kind in "${cases[@]}"; do
-  [[ $kind =~ ^(first|middle|last|coordinator|uncopied|everything)$ ]] ||
-    { echo "lost.sh: no case '$kind'" >&2; exit 2; }
-  folder=$(mktemp -d)
-  run=
-  why="it failed"
-  if lost "$kind"; then
-    clean_up
-    rm -rf "$folder"
-    echo "$kind: $said"
-  else
-    clean_up
-    echo "$kind: FAILED: $why; see $folder"
-    failed=1
-  fi
-done
-exit "$failed"
+run_cases lost

@@ -2,6 +2,8 @@
 # repository's root as working directory, after NETNS and NETNS_PREFIX are exported. The script that sources
 # it sets `folder` to one that is made for each case, and `key` to what nodes and tools say for the run's key.
 # shellcheck disable=SC2034  # what is declared here is used there
+# shellcheck source=scripts/trial_lib.sh
+source scripts/trial_lib.sh
 build=${BUILD:-build/release}
 net=scripts/netns.sh
 folder=
@@ -51,8 +53,7 @@ newest_step() {
   local files=("$folder"/run/nodes/*/metrics.jsonl)
   (($# == 0)) || files=("${@/#/$folder/run/nodes/}")
   (($# == 0)) || files=("${files[@]/%//metrics.jsonl}")
-  { cat "${files[@]}" 2>/dev/null || true; } | grep -oE '"step": ?[0-9]+' | grep -oE '[0-9]+' | sort -n |
-    tail -n 1 | grep . || echo -1
+  newest_step_in "${files[@]}"
 }
 
 # Until one of the nodes from $3 on (none: any) has closed step $1; fails after $2 s.

@@ -23,19 +23,10 @@ more_steps=5
 may_run
 
 write_config() {
-  cat <<'END'
+  cat <<END
 [run]
 name = "reach"
-[model]
-layers = 3
-width = 32
-heads = 2
-ffn = 64
-sequence = 32
-[pipeline]
-stages = 3
-[data]
-train = ["/usr/share/common-licenses"]
+$(small_model 3)
 [training]
 steps = 1000000
 batch = 16
@@ -48,10 +39,8 @@ threads = 1
 allow_plaintext = true
 open = true
 END
-  for name in t1 t2; do printf '[[nodes]]\nname = "%s"\ntrainer = true\n' "$name"; done
-  for stage in 0 1 2; do
-    for one in a b; do printf '[[nodes]]\nname = "s%s%s"\nstages = [%s]\n' "$stage" "$one" "$stage"; done
-  done
+  two_trainers
+  small_peers 3 "a b"
 }
 
 close_ways() {

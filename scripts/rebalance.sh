@@ -15,15 +15,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/local_run_lib.sh
 source scripts/local_run_lib.sh
 
-cases=()
-while (($# > 0)); do
-  case $1 in
-    --swarm) swarm=${2:?}; shift 2 ;;
-    -*) echo "rebalance.sh: unknown argument $1" >&2; exit 2 ;;
-    *) cases+=("$1"); shift ;;
-  esac
-done
-((${#cases[@]} > 0)) || cases=(sync delayed async)
+all_cases=(sync delayed async)
+take_arguments "$@"
 period_s=10
 steps=45
 least=0.9
@@ -36,16 +29,7 @@ config() {
 [run]
 name = "rebalance"
 folder = "$folder/runs"
-[model]
-layers = 3
-width = 32
-heads = 2
-ffn = 64
-sequence = 32
-[pipeline]
-stages = 3
-[data]
-train = ["/usr/share/common-licenses"]
+$(small_model 3)
 [training]
 mode = "${mode/delayed/sync}"
 delayed_updates = $([[ $mode == delayed ]] && echo true || echo false)
@@ -60,7 +44,7 @@ period_s = $period_s
 [node]
 threads = 1
 END_OF_FILE
-  for name in t1 t2; do printf '[[nodes]]\nname = "%s"\ntrainer = true\n' "$name"; done
+  two_trainers
   for count in "$@"; do
     printf '[[nodes]]\nname = "s%s"\ncount = %s\nstages = [%s]\ndelay_s = 0.1\n' "$stage" "$count" "$stage"
     stage=$((stage + 1))
@@ -79,43 +63,23 @@ rate() {
 train() {
   config "$@" >"$folder/config.toml"
   rm -rf "$folder/runs"
-  "$swarm" run "$folder/config.toml" --quiet >"$folder/said.txt" 2>&1 ||
-    { why="swarm run: $(tail -n 1 "$folder/said.txt")"; return 1; }
-  find_run
+  run_whole "$folder/config.toml" && find_run || return 1
   speed=$(rate) || { why="it was over before there was anything to measure"; return 1; }
-}
-
-exact() {
-  "$swarm" audit "$run" >"$folder/audit.txt" || { why="swarm audit: $(tail -n 1 "$folder/audit.txt")"; return 1; }
-  "$swarm" verify "$run" >"$folder/verify.txt" || { why="swarm verify: $(tail -n 1 "$folder/verify.txt")"; return 1; }
 }
 
 compare() {
   local even share moves
-  train "$1" 3 3 3 || return 1
+  train "$kind" 3 3 3 || return 1
   even=$speed
-  train "$1" 7 1 1 || return 1
+  train "$kind" 7 1 1 || return 1
   moves=$(cat "$run"/nodes/t*/events.jsonl | grep -cE '"event": ?"move_done"') || true
   share=$(awk "BEGIN { printf \"%.2f\", $speed / $even }")
-  [[ $1 == async ]] || exact || return 1
+  [[ $kind == async ]] || { check audit && check verify; } || return 1
   ! grep -qE '"live_peers":\[([0-9,]*,)?0[],]' "$run/metrics.jsonl" || { why="a stage had no peer"; return 1; }
   said="$share of the even swarm's tokens/s ($speed of $even) after three periods, $moves moves, $(tail -n 1 \
     "$run/metrics.jsonl" | grep -oE '"live_peers":\[[0-9,]*\]')"
-  [[ $1 == async ]] || said+=", exact, equal to one process"
+  [[ $kind == async ]] || said+=", exact, equal to one process"
   awk "BEGIN { exit !($speed >= $least * $even) }" || { why=$said; return 1; }
 }
 
-failed=0
-for kind in "${cases[@]}"; do
-  [[ $kind =~ ^(sync|delayed|async)$ ]] || { echo "rebalance.sh: no mode '$kind'" >&2; exit 2; }
-  folder=$(mktemp -d)
-  why="it failed"
-  if compare "$kind"; then
-    rm -rf "$folder"
-    echo "$kind: $said"
-  else
-    echo "$kind: FAILED: $why; see $folder"
-    failed=1
-  fi
-done
-exit "$failed"
+run_cases compare
