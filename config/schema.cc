@@ -212,9 +212,12 @@ void add_node(ExperimentBuilder& b) {
   b.add("linger_s", AT(base.linger_s), in(0, 1e9),
         "A node that `swarm node` started ends so many seconds after training is finished; until "
         "then others can fetch from it.");
-  b.add("drain_limit_s", AT(base.drain_limit_s), in(1, 3600),
-        "A node that is told to leave (SIGTERM) takes no longer than so many seconds to write its "
-        "snapshot and to send what others wait for; it leaves as soon as that is done.");
+  b.add(
+      "drain_limit_s", AT(base.drain_limit_s), in(1, 3600),
+      "A node that is told to leave (SIGTERM) takes no longer than so many seconds to finish what "
+      "it has a part in, to write its snapshot and to send what others wait for; it leaves as soon "
+      "as that is done. The snapshot is left 10 s of it and eight times what its bytes need on "
+      "this disk, at most half.");
   b.add(
       "preemption_command", AT(base.preemption_command), {},
       "Line for /bin/sh that asks whether this machine is about to go: exit code 0 means yes, and "

@@ -19,6 +19,7 @@ std::vector<CatalogueRow> make_catalogue() {
   add(rows, "coordinator", MembershipEvents());
   add(rows, "coordinator", PlacementEvents());
   add(rows, "peer", PeerEvents());
+  add(rows, "peer", SnapshotEvents());
   return rows;
 }
 

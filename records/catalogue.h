@@ -13,6 +13,7 @@
 #include "records/events/peer_events.h"
 #include "records/events/placement_events.h"
 #include "records/events/repair_events.h"
+#include "records/events/snapshot_events.h"
 
 namespace swarm::records {
 

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Trials of a run on this machine, one of several cases after the other, shared by damage.sh, lost.sh and
-# rebalance.sh; sourced with the repository's root as working directory.
+# Trials of a run on this machine, one of several cases after the other, shared by damage.sh, leave.sh, lost.sh
+# and rebalance.sh; sourced with the repository's root as working directory.
 #
 # The script that sources it sets `all_cases`, may add to `options` and define clean_up, and calls
 # take_arguments, then run_cases. Functions that fail say so in `why`.

@@ -30,21 +30,17 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
     moves_->leaves(registration->address.id);
     return make_mail(proto::RegisterPeerReply());
   }
+  if (message.busy()) {
+    expect(registration->address, registration->stage);
+    return make_mail(proto::RegisterPeerReply());
+  }
   text_.remember(from_proto(message.text()));
   if (const auto verdict = moves_->aside(*registration)) return answer(*verdict);
   const PeerAddress& address = registration->address;
   records_->traffic().report(address.id.node,
                              {message.bytes_sent().begin(), message.bytes_sent().end()});
-  for (const PeerId& before : roster_->predecessors(address.id))
-    peer_gone(before, "its role was started again");
-  book_.add(address);
-  quorum_->came(address);
-  const bool is_new =
-      roster_->report(address.id, registration->stage, address.node_name, registration->report);
-  if (is_new) {
-    gathering_->newcomer(now());
-    resolve(address);
-  }
+  expect(address, registration->stage);
+  roster_->report(address.id, registration->stage, address.node_name, registration->report);
   if (roster_->begins_to_fail(address.id))
     records_->snapshots_fail(*roster_->find(address.id), step());
   auto verdict = admit(address.id);
@@ -59,7 +55,14 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
   return answer(verdict);
 }
 
-void CoordinatorState::resolve(const PeerAddress& address) {
+void CoordinatorState::expect(const PeerAddress& address, Stage stage) {
+  if (moves_->has_left(address.id)) return;
+  for (const PeerId& before : roster_->predecessors(address.id))
+    peer_gone(before, "its role was started again");
+  book_.add(address);
+  quorum_->came(address);
+  if (!roster_->expect(address.id, stage, address.node_name)) return;
+  gathering_->newcomer(now());
   self_
       ->request(deps_.links, milliseconds(5'000), resolve_atom::value, address.id, address.endpoint)
       .then(

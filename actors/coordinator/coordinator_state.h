@@ -63,7 +63,8 @@ class CoordinatorState {
 
   // coordinator_peers.cc
   caf::result<Mail> on_register(const Mail& mail);
-  void resolve(const PeerAddress& address);
+  /// A peer is there, whatever it has.
+  void expect(const PeerAddress& address, Stage stage);
   routing::Verdict admit(const PeerId& id);
   void peer_gone(const PeerId& id, const std::string& reason);
 

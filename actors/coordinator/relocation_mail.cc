@@ -19,6 +19,8 @@ using Verdict = routing::Verdict;
 constexpr milliseconds kRetry{500};
 /// Of a mover that has a part in what is under way: the moment without is short.
 constexpr milliseconds kAskAgain{50};
+/// Of one whose node ends and that has not finished yet.
+constexpr milliseconds kHasTime{200};
 
 Verdict wait(uint64_t order, const std::string& reason) {
   Verdict verdict = routing::wait_verdict(kRetry, reason);
@@ -41,6 +43,7 @@ RelocationMail::RelocationMail(caf::event_based_actor* self, StageSearch search,
     : self_(self),
       search_(std::move(search)),
       relocation_(std::move(relocation)),
+      leavers_(roster),
       roster_(roster),
       schedule_(schedule),
       records_(records),
@@ -53,12 +56,14 @@ bool RelocationMail::over() const {
 
 void RelocationMail::begin(Term term) {
   term_ = term;
+  leavers_.clear();
   relocation_.begin(term, now());
   write_notes();
 }
 
 void RelocationMail::end() {
   relocation_.end(now());
+  leavers_.clear();
   write_notes();
 }
 
@@ -105,6 +110,7 @@ void RelocationMail::leaves(const PeerId& id) {
 
 void RelocationMail::lost(const NodeId& node) {
   relocation_.lost(node, now());
+  leavers_.lost(node);
   write_notes();
 }
 
@@ -156,6 +162,7 @@ caf::result<Mail> RelocationMail::may_leave(const Mail& mail) {
   const auto& message = mail.as<proto::MayLeave>();
   auto mover = sender_of(mail, message.peer());
   if (!mover) return to_caf(mover.error());
+  if (message.ends()) return may_end(mover->id, message);
   const auto levy = gathers() ? std::make_optional(facts()) : std::nullopt;
   const auto answer = relocation_.may_leave(mover->id, message.order(), Term(message.term()),
                                             schedule_, now(), levy);
@@ -169,6 +176,24 @@ caf::result<Mail> RelocationMail::may_leave(const Mail& mail) {
     if (auto* peer = roster_.find(mover->id)) peer->leaves = true;  // it is no failure
     hooks_.gone(mover->id, "it leaves for another stage");
   }
+  return make_mail(std::move(reply));
+}
+
+caf::result<Mail> RelocationMail::may_end(const PeerId& id, const proto::MayLeave& message) {
+  const bool idle = message.idle();
+  auto answer = leavers_.ask(id, idle, schedule_, now());
+  if (message.goes() && !answer.go) {
+    leavers_.goes(id);
+    answer = {true, "it waits no longer", {}};
+  }
+  proto::MayLeaveReply reply;
+  reply.set_term(term_.value());
+  reply.set_yes(answer.go);
+  reply.set_reason(answer.reason);
+  reply.set_retry_after_ms((idle ? kAskAgain : kHasTime).count());
+  reply.set_remaining_ms(
+      static_cast<uint64_t>(std::chrono::duration_cast<milliseconds>(answer.remaining).count()));
+  if (answer.go) hooks_.gone(id, "its node leaves: " + answer.reason);
   return make_mail(std::move(reply));
 }
 

@@ -12,6 +12,7 @@
 #include "actors/coordinator/stage_search.h"
 #include "actors/net/mail.h"
 #include "routing/membership/admission.h"
+#include "routing/membership/leavers.h"
 #include "routing/membership/relocation.h"
 #include "routing/steps/schedule.h"
 
@@ -52,6 +53,7 @@ class RelocationMail {
 
  private:
   caf::result<Mail> may_leave(const Mail& mail);
+  caf::result<Mail> may_end(const PeerId& id, const proto::MayLeave& message);
   routing::Levy facts() const;
   /// Nothing is left to train: nobody moves any more.
   bool over() const;
@@ -68,6 +70,7 @@ class RelocationMail {
   caf::event_based_actor* self_;
   StageSearch search_;
   routing::Relocation relocation_;
+  routing::Leavers leavers_;
   routing::Roster& roster_;
   const routing::Schedule& schedule_;
   CoordinatorRecords& records_;

@@ -64,7 +64,7 @@ caf::result<Mail> Microbatches::on_forward(const Mail& mail) {
   if (const Mail* reply = answers_.find(key)) return *reply;
   Desk::Resident* known = desk_.find(key);
   if (known == nullptr && context_.move.under_way())
-    return to_caf(Error{ErrorCode::kNotReady, "this peer moves to another stage", kMoves_ms});
+    return to_caf(Error{ErrorCode::kNotReady, "this peer leaves its stage", kMoves_ms});
   // One that others of its stage may have a way on for.
   if (known == nullptr && next_stage_ && next_stage_->live_peers() == 0)
     return to_caf(Error{ErrorCode::kNotReady, "this peer knows no way to the next stage", 200});

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <caf/send.hpp>
+#include <utility>
 
 #include "actors/net/local.h"
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
 #include "common/printable.h"
+#include "records/catalogue.h"
 
 namespace swarm::actors {
 namespace {
@@ -18,6 +20,10 @@ using std::chrono::milliseconds;
 /// How often it looks whether all is finished.
 constexpr milliseconds kLook{50};
 constexpr milliseconds kPatience{3'000};
+/// Who leaves waits so long for a coordinator that it does not know, or that does not answer.
+constexpr milliseconds kUnknown{2'000}, kSilent{5'000};
+/// Whatever the coordinator says a step takes.
+constexpr milliseconds kLongest = std::chrono::hours(24);
 
 }  // namespace
 
@@ -61,12 +67,47 @@ void StageMover::describe_to(proto::RegisterPeer& message) const {
   message.set_moves_term(context_.move.order().term.value());
 }
 
+void StageMover::leave(milliseconds grace, std::function<void()> gone) {
+  if (!context_.move.leave(now() + grace)) return;
+  say_goodbye();
+  gone_ = std::move(gone);
+  since_ = heard_ = now();
+  log_info(
+      fmt::format("event=leaves_stage stage={} grace_ms={}", context_.deps.stage, grace.count()));
+  announce_();
+  if (!looking_) look();
+}
+
+/// Nobody is to take the end of a node that was told to leave for a failure.
+void StageMover::say_goodbye() {
+  if (!context_.coordinator->known()) return;
+  const auto& deps = context_.deps;
+  proto::RegisterPeer message;
+  *message.mutable_peer() = to_proto(deps.id, deps.endpoint, deps.node_name);
+  message.set_stage(deps.stage.value());
+  message.set_leaves(true);
+  context_.coordinator->request(make_mail(std::move(message), {}, milliseconds(3'000)),
+                                [](const Result<Mail>&) {});
+}
+
+/// What it owes while it does not serve the coordinator knows.
+bool StageMover::owes() const {
+  return microbatches_.any() || (context_.phase.serves() && updates_.owes());
+}
+
 void StageMover::look() {
-  looking_ = context_.move.under_way();
+  auto& move = context_.move;
+  looking_ = move.under_way();
   if (!looking_) return;
-  // What it owes while it does not serve the coordinator knows.
-  const bool owes = microbatches_.any() || (context_.phase.serves() && updates_.owes());
-  if (context_.move.asks(owes, now())) ask();
+  if (move.expired(now())) return go_now("its time is over");
+  const bool known = context_.coordinator->known();
+  if (move.leaves() && !known && now() - heard_ >= kUnknown) return end("no coordinator is known");
+  if (known && move.asks(owes(), now())) {
+    if (move.leaves())
+      ask_to_end(/*goes=*/false, [this](const Result<Mail>& reply) { answered(reply); });
+    else
+      ask();
+  }
   context_.self->delayed_send(context_.self, kLook, run_later_atom::value,
                               LocalTask([this] { look(); }));
 }
@@ -99,6 +140,56 @@ void StageMover::answered(const StageMove::Order& order, const Result<Mail>& rep
     case StageMove::Answer::kLater:
       return;
   }
+}
+
+void StageMover::ask_to_end(bool goes, std::function<void(const Result<Mail>&)> answered) {
+  const auto& deps = context_.deps;
+  proto::MayLeave message;
+  *message.mutable_peer() = to_proto(deps.id, deps.endpoint, deps.node_name);
+  message.set_ends(true);
+  message.set_idle(!owes());
+  message.set_goes(goes);
+  context_.coordinator->request(make_mail(std::move(message), {}, kPatience), std::move(answered));
+}
+
+void StageMover::answered(const Result<Mail>& reply) {
+  auto& move = context_.move;
+  if (!move.leaves()) return;
+  proto::MayLeaveReply answer;
+  const bool told = reply && reply->kind == proto::KIND_MAY_LEAVE_REPLY;
+  if (told) answer = reply->as<proto::MayLeaveReply>();
+  if (!told || !context_.accept(Term(answer.term()), std::nullopt)) return unanswered();
+  heard_ = now();
+  const milliseconds left(std::min<uint64_t>(answer.remaining_ms(), kLongest.count()));
+  const std::string reason = printable(answer.reason(), kMaxReason);
+  const bool gone = move.may_end(answer.yes(), milliseconds(answer.retry_after_ms()), left, now());
+  if (answer.yes()) return end(reason);
+  if (gone)
+    return go_now(fmt::format("{} for about {:.1f} s, which is too long", reason,
+                              std::chrono::duration<double>(left).count()));
+  if (std::exchange(registers_, false)) context_.host->register_peer();
+}
+
+/// Its word does not count, or there is none: the next one may.
+void StageMover::unanswered() {
+  context_.move.may_end(false, StageMove::kRetry, {}, now());
+  if (now() - heard_ >= kSilent) return go_now("the coordinator does not answer");
+  if (std::exchange(registers_, false)) context_.host->register_peer();
+}
+
+void StageMover::go_now(const std::string& reason) {
+  if (context_.coordinator->known()) ask_to_end(/*goes=*/true, [](const Result<Mail>&) {});
+  end(reason);
+}
+
+void StageMover::end(const std::string& reason) {
+  context_.move.gone();
+  looking_ = false;
+  const std::chrono::duration<double> waited = now() - since_;
+  records::StageLeft event{{}, waited.count(), reason};
+  if (!updates_.states_change()) event.slots = context_.contributions.size();
+  context_.record(event);
+  std::exchange(gone_, {})();
 }
 
 void StageMover::stays(const std::string& reason) {

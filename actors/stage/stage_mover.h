@@ -1,9 +1,11 @@
-/// Takes a peer out of its stage when the coordinator says so (docs/elastic.md): it takes no new
-/// microbatches, finishes what it has, stays for the average and the update that it has a part in, asks
-/// whether it may go, and ends; the supervisor then spawns its role with the other stage.
+/// Takes a peer out of its stage when the coordinator says so, or because its node ends (docs/elastic.md): it
+/// takes no new microbatches, finishes what it has, stays for the average and the update that it has a part
+/// in, and asks whether it may go. A mover then ends, and the supervisor spawns its role with the other stage.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <string>
 
 #include "actors/stage/microbatches.h"
 #include "actors/stage/stage_context.h"
@@ -23,6 +25,13 @@ class StageMover {
   void hear(const proto::RegisterPeerReply& verdict);
   /// The peer leaves, or takes another state. While the swarm gathers the order stands.
   void stop();
+  /// The node ends, and gives it so long to finish; then calls `gone`.
+  void leave(std::chrono::milliseconds grace, std::function<void()> gone);
+  /// Of one that leaves: at once, and the coordinator is told.
+  void go_now(const std::string& reason);
+  /// The peer is to register once it is answered whether it may go: a registration that overtakes a yes would
+  /// make it a peer again.
+  void register_afterwards() { registers_ = true; }
   void describe_to(proto::RegisterPeer& message) const;
 
  private:
@@ -30,6 +39,12 @@ class StageMover {
   void look();
   void ask();
   void answered(const routing::StageMove::Order& order, const Result<Mail>& reply);
+  void ask_to_end(bool goes, std::function<void(const Result<Mail>&)> answered);
+  void answered(const Result<Mail>& reply);
+  void unanswered();
+  void end(const std::string& reason);
+  void say_goodbye();
+  bool owes() const;
   void stays(const std::string& reason);
   void go();
   routing::Time now() const;
@@ -37,8 +52,9 @@ class StageMover {
   StageContext& context_;
   const StageUpdates& updates_;
   const Microbatches& microbatches_;
-  std::function<void()> announce_;
-  bool looking_ = false;
+  std::function<void()> announce_, gone_;
+  routing::Time since_{}, heard_{};  ///< That it leaves, and of the last answer.
+  bool looking_ = false, registers_ = false;
 };
 
 }  // namespace swarm::actors

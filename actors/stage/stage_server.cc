@@ -18,6 +18,21 @@ namespace swarm::actors {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+/// Takes them from the links when they answer; the next timer asks again.
+void poll_bytes_sent(caf::event_based_actor* self, StageContext& context) {
+  self->request(context.deps.links, milliseconds(1'000), stats_atom::value)
+      .then(
+          [&context](const LinksStats& stats) {
+            context.bytes_sent = stats.bytes_sent;
+            context.rates = link_rates(stats);
+          },
+          [](const caf::error&) {});
+}
+
+}  // namespace
+
 void StageServerState::init(Self* self, StageServerDeps deps) {
   self_ = self;
   install_default_handlers(self_);
@@ -135,7 +150,7 @@ void StageServerState::on_tick() {
   if (context_->phase.leaves()) return;
   context_->coordinator->tick();
   if (auto* next = microbatches_->next_stage()) next->tick();
-  poll_bytes_sent();
+  poll_bytes_sent(self_, *context_);
   if (context_->phase.serves()) announce();
   register_peer();
   microbatches_->end_late_ones();
@@ -199,26 +214,35 @@ void StageServerState::end_steps_before(Step step, const Error& error) {
 }
 
 caf::result<bool> StageServerState::on_drain() {
+  auto promise = self_->make_response_promise();
+  leaving_.push_back(promise);
+  if (context_->phase.serves()) {
+    const milliseconds limit = context_->deps.drain_limit;
+    mover_->leave(std::max(limit / 2, limit - keeper_->leave_limit()), [this] { leave_stage(); });
+  } else if (!context_->move.leaves()) {
+    leave_stage();
+  }
+  return promise;
+}
+
+void StageServerState::leave_stage() {
+  using Leaving = routing::PeerPhase::Leaving;
   const At from = context_->phase.at();
   const auto leaving = context_->phase.leave(context_->at.has_state);
   if (from != At::kDraining) left(from, "the node leaves");
-  if (from == At::kServing) say_goodbye();
-  if (leaving == routing::PeerPhase::Leaving::kGone) return true;
-  auto promise = self_->make_response_promise();
-  leaving_.push_back(promise);
-  if (leaving != routing::PeerPhase::Leaving::kSave) return promise;
   auto saved = [this] {
     context_->phase.saved();
     for (auto& waiting : std::exchange(leaving_, {})) waiting.deliver(true);
   };
+  if (leaving == Leaving::kGone) return saved();
+  if (leaving == Leaving::kWait) return;
   keeper_->save([this, saved](const Status&) { keeper_->mirrored(saved); });
   self_->delayed_send(self_, keeper_->leave_limit(), run_later_atom::value, LocalTask(saved));
-  return promise;
 }
 
 // -- what others hear
 
-/// Who moves takes its word back: an empty record.
+/// Who moves or leaves takes its word back: an empty record.
 void StageServerState::announce() {
   const auto& deps = context_->deps;
   proto::PeerRecord peer;
@@ -241,16 +265,6 @@ void StageServerState::announce() {
             });
 }
 
-void StageServerState::poll_bytes_sent() {
-  self_->request(context_->deps.links, milliseconds(1'000), stats_atom::value)
-      .then(
-          [this](const LinksStats& stats) {
-            context_->bytes_sent = stats.bytes_sent;
-            context_->rates = link_rates(stats);
-          },
-          [](const caf::error&) {});  // the next timer asks again
-}
-
 std::string StageServerState::describe() const {
   const auto& deps = context_->deps;
   const auto& coordinator = *context_->coordinator;
@@ -258,7 +272,8 @@ std::string StageServerState::describe() const {
   text << "stage server " << deps.id.brief() << " of " << deps.node_name << "\n"
        << "stage " << deps.stage << " of " << deps.num_stages << ", step " << context_->at.open_step
        << ", updates applied " << context_->at.applied << ", " << context_->phase.name()
-       << (context_->move.under_way()
+       << (context_->move.leaves() ? ", leaves"
+           : context_->move.under_way()
                ? fmt::format(", moves to stage {}", context_->move.order().to)
                : std::string())
        << ", parameters " << context_->num_parameters << ", checksum " << std::hex

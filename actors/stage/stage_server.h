@@ -22,7 +22,8 @@
 ///   (spoiled_atom, uint32 stage, uint64 step)
 ///                     -                 from the state transfer: a copy that cannot be read
 ///   (describe_atom)   std::string
-///   (drain_atom)      bool              after the last snapshot is durable
+///   (drain_atom)      bool              when it has left its stage and its last snapshot is durable; it
+///                                       leaves when that still fits drain_limit, or half of that is over
 ///
 /// CloseStep and CommitStep are of the modes with steps, EndPeriod is of the one with periods; the
 /// kinds of another mode are answered kInvalidArgument.
@@ -44,6 +45,7 @@
 
 #include <caf/actor.hpp>
 #include <caf/actor_system.hpp>
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -83,6 +85,8 @@ struct StageServerDeps {
   /// Says which stage the role serves in its next life, which begins when this actor ends with
   /// user_shutdown; called from its thread. Empty: the role stays what it is.
   std::function<void(Stage to)> move_to;
+  /// Node.drain_limit_s: what it has under way is finished before it leaves, and its snapshot written.
+  std::chrono::milliseconds drain_limit{60'000};
 };
 
 caf::actor spawn_stage_server(caf::actor_system& system, StageServerDeps deps);

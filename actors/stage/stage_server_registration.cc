@@ -36,8 +36,11 @@ void StageServerState::coordinator_changed() {
 void StageServerState::register_peer() {
   const auto& deps = context_->deps;
   const auto& at = context_->at;
-  const bool may = context_->phase.registers() && !registering_ && !updates_->committing();
-  if (!may || !context_->coordinator->known()) return;
+  const bool ends = context_->move.leaves() && context_->move.waits_for_answer();
+  if (registering_ || updates_->committing() || !context_->coordinator->known()) return;
+  if (context_->phase.is_busy()) return register_busy();
+  if (!context_->phase.registers()) return;
+  if (ends) return mover_->register_afterwards();
   proto::RegisterPeer message;
   *message.mutable_peer() = to_proto(deps.id, deps.endpoint, deps.node_name);
   message.set_stage(deps.stage.value());
@@ -66,6 +69,21 @@ void StageServerState::register_peer() {
       [this, as_of = at.applied](Result<Mail> reply) { registered(as_of, std::move(reply)); });
 }
 
+/// A coordinator that has taken over meanwhile takes its stage for lost otherwise.
+void StageServerState::register_busy() {
+  const auto& deps = context_->deps;
+  proto::RegisterPeer message;
+  *message.mutable_peer() = to_proto(deps.id, deps.endpoint, deps.node_name);
+  message.set_stage(deps.stage.value());
+  message.set_busy(true);
+  registering_ = true;
+  context_->coordinator->request(make_mail(std::move(message), {}, milliseconds(3'000)),
+                                 [this](const Result<Mail>&) {
+                                   registering_ = false;
+                                   if (context_->phase.registers()) register_peer();
+                                 });
+}
+
 /// `as_of`: updates applied, as the registration said.
 void StageServerState::registered(Step as_of, Result<Mail> reply) {
   registering_ = false;
@@ -82,6 +100,12 @@ void StageServerState::registered(Step as_of, Result<Mail> reply) {
 
 void StageServerState::obey(Step as_of, const proto::RegisterPeerReply& verdict) {
   using Reply = proto::RegisterPeerReply;
+  const bool takes_other =
+      verdict.verdict() == Reply::VERDICT_INITIALIZE ||
+      verdict.verdict() == Reply::VERDICT_RESTORE ||
+      (verdict.verdict() == Reply::VERDICT_FETCH && context_->at.applied == as_of);
+  if (context_->move.leaves() && takes_other)
+    return mover_->go_now("it would have to take another state");
   switch (verdict.verdict()) {
     case Reply::VERDICT_SERVE:
       return serve(verdict);
@@ -131,18 +155,6 @@ void StageServerState::fetch(const proto::RegisterPeerReply& verdict) {
     return keeper_->learn(sources, Step(verdict.step()));
   }
   if (keeper_->fetch(verdict)) enter(At::kLoading, "fetching the state: " + verdict.reason());
-}
-
-/// Nobody is to take the end of a node that was told to leave for a failure.
-void StageServerState::say_goodbye() {
-  if (!context_->coordinator->known()) return;
-  const auto& deps = context_->deps;
-  proto::RegisterPeer message;
-  *message.mutable_peer() = to_proto(deps.id, deps.endpoint, deps.node_name);
-  message.set_stage(deps.stage.value());
-  message.set_leaves(true);
-  context_->coordinator->request(make_mail(std::move(message), {}, milliseconds(3'000)),
-                                 [](const Result<Mail>&) {});
 }
 
 void StageServerState::register_later(milliseconds pause) {

@@ -50,15 +50,15 @@ class StageServerState : public StageHost {
   void enter(At to, const std::string& reason);
   void left(At from, const std::string& reason);
   void coordinator_changed();
+  void register_busy();
   void registered(Step as_of, Result<Mail> reply);
   void obey(Step as_of, const proto::RegisterPeerReply& verdict);
   void serve(const proto::RegisterPeerReply& verdict);
   void fetch(const proto::RegisterPeerReply& verdict);
   void loading_is_over(const std::string& reason, std::chrono::milliseconds pause);
-  void say_goodbye();
+  void leave_stage();
   void register_later(std::chrono::milliseconds pause);
   void announce();
-  void poll_bytes_sent();
 
   Self* self_ = nullptr;
   std::optional<StageContext> context_;

@@ -5,6 +5,8 @@
 #include <caf/stateful_actor.hpp>
 #include <map>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "actors/coordinator/coordinator_client.h"
 #include "actors/net/local.h"
@@ -59,11 +61,7 @@ class TrainerState {
           first_stage_->node_down(info.id);
         },
         [this](describe_atom) { return describe(); },
-        [this](drain_atom) {
-          draining_ = true;
-          first_stage_->cancel_all();
-          return true;
-        },
+        [this](drain_atom) { return drain(); },
     };
   }
 
@@ -91,9 +89,28 @@ class TrainerState {
             [](const caf::error& error) {
               log_debug("event=stats_failed reason=" + to_string(from_caf(error)));
             });
+    if (draining_ && first_stage_->live_peers() == 0) let_go();
     renew_leases();
     announce();
     if (!refused_) lease();
+  }
+
+  /// Takes nothing new, and lets come back what is under way.
+  caf::result<bool> drain() {
+    draining_ = true;
+    if (carrying_.empty()) return true;
+    leaving_.push_back(self_->make_response_promise<bool>());
+    self_->delayed_send(self_, deps_.finish_limit, run_later_atom::value,
+                        LocalTask([this] { let_go(); }));
+    return leaving_.back();
+  }
+
+  static Error leaves() { return {ErrorCode::kShuttingDown, "the trainer leaves"}; }
+
+  /// What has not come back others are to carry, at once.
+  void let_go() {
+    first_stage_->cancel_all();
+    while (!carrying_.empty()) carried(carrying_.begin()->first, leaves());
   }
 
   /// Its node has a vote, whether or not there is something to train: the coordinator has to know that
@@ -157,7 +174,7 @@ class TrainerState {
     coordinator_->request(make_mail(std::move(message), {}, milliseconds(5'000)),
                           [this, epoch = lease_epoch_](Result<Mail> reply) {
                             if (epoch == lease_epoch_) return leased(std::move(reply));
-                            if (!draining_ && reply) carry_late(*reply);
+                            if (reply) carry_late(*reply);
                           });
   }
 
@@ -236,6 +253,7 @@ class TrainerState {
     head.set_tokens(tokens.data(), tokens.size());
     const uint64_t round = in_flight_.sent(static_cast<uint32_t>(carrying_.size()) + 1);
     carrying_[id] = {slot, step, now_s(), now_s(), round, 0};
+    if (draining_) return carried(id, leaves());  // it was asked for before
     const auto budget = std::max(kSlotBudget, first_stage_->patience(deps_.training.microbatch));
     uint64_t sending = first_stage_->send(
         std::move(head), {}, budget,
@@ -272,6 +290,8 @@ class TrainerState {
       ++failed_;
     }
     report_slot(std::move(report));
+    if (draining_ && carrying_.empty())
+      for (auto& promise : std::exchange(leaving_, {})) promise.deliver(true);
     // A failed slot is leased again at once, maybe to us: not in a tight loop.
     if (outcome)
       lease();
@@ -347,6 +367,7 @@ class TrainerState {
   double announced_s_ = -kAnnouncePause_s;
   bool leasing_ = false, waiting_ = false, finished_ = false, draining_ = false;
   bool refused_ = false;
+  std::vector<caf::typed_response_promise<bool>> leaving_;  ///< Answered when it carries nothing.
   routing::TrainerProgress progress_;
   std::array<uint64_t, kTrafficClasses> bytes_sent_{};
   LinkRates rates_;

@@ -39,6 +39,8 @@ struct TrainerDeps {
   TrainerOptions options;
   /// The coordinator's, all of which have the same: four times in it a slot still carried is named.
   std::chrono::milliseconds lease_limit{120'000};
+  /// What it carries may take so long to come back after it was told to leave.
+  std::chrono::milliseconds finish_limit{5'000};
   uint64_t boundary_bytes_per_sample = 0;  ///< What a sample weighs between stages, as it travels.
   DhtOptions dht_options;
   std::shared_ptr<const tensor::TextData> data;  ///< Shared with other actors of the node.

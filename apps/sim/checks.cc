@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "actors/net/mail.h"
@@ -79,11 +80,26 @@ void Checks::snapshot(const std::string& node, const std::string& stream, uint64
                       bool dropped) {
   auto& steps = durable_[node][stream];
   if (dropped) {
+    const DiskStore store(swarm_.disks.at(node));
+    forget_pushed_out(steps, store, stream);  // by what goes now itself
     steps.erase(steps.upper_bound(step), steps.end());
     return;
   }
   steps.insert(step);
   while (steps.size() > swarm_.checkpoint.keep) steps.erase(steps.begin());
+}
+
+/// A later one, not acknowledged, may have pushed some out; for good, even if that one goes too.
+void Checks::forget_pushed_out(std::set<uint64_t>& steps, const DiskStore& store,
+                               const std::string& stream) const {
+  const auto there = store.steps(stream);
+  if (!there) return;
+  const std::set<uint64_t> stored(there->begin(), there->end());
+  for (auto it = steps.begin(); it != steps.end();) {
+    const auto newer = std::distance(stored.upper_bound(*it), stored.end());
+    const bool out = stored.count(*it) == 0 && newer >= int64_t{swarm_.checkpoint.keep};
+    it = out ? steps.erase(it) : std::next(it);
+  }
 }
 
 void Checks::before_start(const std::string& node) {
@@ -92,19 +108,10 @@ void Checks::before_start(const std::string& node) {
   if (disk == swarm_.disks.end()) return;
   const DiskStore store(disk->second);
   for (auto& [stream, steps] : durable_[node]) {
-    const auto expected = steps;
-    for (uint64_t step : expected) {
+    forget_pushed_out(steps, store, stream);
+    for (uint64_t step : steps) {
       auto read = store.get({stream, step});
       if (read) continue;
-      // A later one, not acknowledged, may have pushed it out; for good, even if that one goes too.
-      auto there = store.steps(stream);
-      size_t newer = 0;
-      if (there)
-        for (uint64_t other : *there) newer += other > step ? 1 : 0;
-      if (read.code() == ErrorCode::kNotFound && newer >= swarm_.checkpoint.keep) {
-        steps.erase(step);
-        continue;
-      }
       report("I4", fmt::format("{}: acknowledged snapshot {} step {} cannot be read: {}", node,
                                stream, step, to_string(read.error())));
     }

@@ -78,6 +78,9 @@ class Checks {
   std::optional<uint64_t> resumable_;  ///< As newest_common() last, if all went well.
   /// A disk was lost: up to here orders to prune may be on their way that nobody can call back.
   std::optional<uint64_t> outdated_;
+  void forget_pushed_out(std::set<uint64_t>& steps, const DiskStore& store,
+                         const std::string& stream) const;
+
   std::map<std::string, std::map<std::string, std::set<uint64_t>>> durable_;  ///< node, stream
 };
 

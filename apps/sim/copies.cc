@@ -90,6 +90,14 @@ std::optional<int> lost_stage(const Swarm& swarm, const std::set<std::string>& g
     if (unsaved || left.count(stage) != 0) return stage;
   }
   if (!common_steps(here).empty()) return std::nullopt;
+  auto saved = here;  // by others than those whose disks took nothing
+  for (const auto& [name, node] : swarm.nodes) {
+    const auto disk = swarm.disks.find(name);
+    if (!node.alive || node.stage < 0 || disk == swarm.disks.end()) continue;
+    if (!disk->second->refuses(stage_key(static_cast<uint32_t>(node.stage)))) continue;
+    saved.erase(node.stage);
+    if (!common_steps(saved).empty()) return node.stage;
+  }
   for (const int stage : disks_lost) {
     auto others = here;
     others.erase(stage);

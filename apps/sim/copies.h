@@ -34,7 +34,7 @@ std::map<int, std::set<uint64_t>> copies(const Swarm& swarm,
 
 /// When a swarm stands still: the stage whose last copies left with the nodes `gone`, or with their disks, or were never on one
 /// (Node::lost_unsaved). Nobody has any of it any more; or there is no step that every stage has, and with
-/// the disks of `gone` there would be one. Or one of `disks_lost`, disks of whose peers were lost with whatever
+/// the disks of `gone`, or of those that took nothing, there would be one. Or one of `disks_lost`, disks of whose peers were lost with whatever
 /// was on them: all others have a step that it has not. Or all that served it are gone, nobody waits for a
 /// stage, and no other one can spare a peer. Nothing if the swarm could go on: then it is stuck.
 std::optional<int> lost_stage(const Swarm& swarm, const std::set<std::string>& gone,

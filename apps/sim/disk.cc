@@ -45,6 +45,7 @@ void Disk::change(Change::What what, const storage::CheckpointKey& key, std::str
 }
 
 void Disk::put(const storage::CheckpointKey& key, std::string bytes, uint32_t keep) {
+  refused_.erase(key.stream);
   change(Change::What::kPut, key, std::move(bytes), keep);
 }
 
@@ -129,6 +130,7 @@ Status DiskStore::store(const storage::CheckpointKey& key, const Buffer& value, 
                         bool replace) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (auto ok = usable(key.stream); !ok.ok()) return ok;
+  if (disk_->trouble().fails || disk_->trouble().full) disk_->refuse(key.stream);
   if (disk_->trouble().fails) return Error{ErrorCode::kIo, "input/output error"};
   if (disk_->trouble().full) return Error{ErrorCode::kIo, "no space is left"};
   if (keep == 0) return Error{ErrorCode::kInvalidArgument, "keep must be at least 1"};

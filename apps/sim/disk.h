@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,12 @@ class Disk {
   void spoil_newest();
   void set_trouble(const DiskTrouble& trouble) { trouble_ = trouble; }
   const DiskTrouble& trouble() const { return trouble_; }
+  /// A write into `stream` was refused.
+  void refuse(const std::string& stream) { refused_.insert(stream); }
+  /// The last one was, or the next one may be.
+  bool refuses(const std::string& stream) const {
+    return trouble_.any() || refused_.count(stream) != 0;
+  }
   /// The stage that its node serves, as nodes/NAME/stages.json says; nothing: as it was told at first.
   const std::optional<int32_t>& serves() const { return serves_; }
   /// Durable at once, if the disk takes anything.
@@ -84,6 +91,7 @@ class Disk {
   std::deque<Change> unsynced_;
   uint64_t changes_ = 0;
   DiskTrouble trouble_;
+  std::set<std::string> refused_;
 };
 
 /// What one process sees of a disk. After close() everything is kIo: the process is gone.

@@ -185,7 +185,7 @@ class Simulation {
   void make_large(uint32_t peers) {
     auto& training = swarm_.training;
     swarm_.num_stages = options_.stages != 0 ? options_.stages : kLargeStages;
-    swarm_.max_join = 4;
+    swarm_.limits.max_join = 4;
     training.microbatch = 2;
     swarm_.averager_options.min_part_elements = kPartInLarge;
     training.batch = 16;

@@ -8,7 +8,6 @@
 #include "actors/net/mail.h"
 #include "actors/net/requests.h"
 #include "actors/node/call_back.h"
-#include "actors/node/roles.h"
 #include "apps/sim/machines.h"
 #include "apps/sim/voter_on_disk.h"
 #include "common/mix.h"
@@ -151,10 +150,10 @@ std::vector<Endpoint> Swarm::join_list(const std::string& name) const {
     if (other_name == name) own = place;
     if (other.port != 0 && other_name != name) others.push_back({"127.0.0.1", other.port});
   }
-  if (others.size() <= max_join) return others;
+  if (others.size() <= limits.max_join) return others;
   std::vector<Endpoint> some;
-  for (size_t i = 0; i < max_join; ++i)
-    some.push_back(others[(own * 7 + i * others.size() / max_join) % others.size()]);
+  for (size_t i = 0; i < limits.max_join; ++i)
+    some.push_back(others[(own * 7 + i * others.size() / limits.max_join) % others.size()]);
   return some;
 }
 
@@ -183,6 +182,7 @@ actors::NodeOptions Swarm::node_options(const std::string& name) const {
   options.training = training;
   options.checkpoint = checkpoint;
   options.stage_server = stage_options;
+  options.drain_limit_s = limits.drain_s;
   options.trainer_options = trainer_options;
   options.coordinator = coordinator_options;
   options.dht = dht_options;
@@ -291,10 +291,9 @@ void Swarm::stop(Node& node) {
 }
 
 void Swarm::lose_memory(Node& node) {
-  if (node.arithmetic == nullptr) return;
-  node.arithmetic = nullptr;
-  if (!node.context) return;  // never started
-  if (disks.at(node.context->options.name)->trouble().any()) node.lost_unsaved.insert(node.stage);
+  if (std::exchange(node.arithmetic, nullptr) == nullptr || !node.context) return;
+  const auto stream = stage_key(static_cast<uint32_t>(node.stage));
+  if (disks.at(node.context->options.name)->refuses(stream)) node.lost_unsaved.insert(node.stage);
 }
 
 void Swarm::restart_role(const std::string& name, bool moves) {

@@ -108,8 +108,12 @@ class Swarm {
   actors::StateTransferOptions state_transfer_options;
   actors::FaultOptions faults;
   uint32_t num_stages = 3;
-  /// Nodes that one is told to join, of those that have ever started. All know all in a small swarm.
-  size_t max_join = SIZE_MAX;
+  struct Limits {
+    /// Nodes that one is told to join, of those that have ever started. All know all in a small swarm.
+    size_t max_join = SIZE_MAX;
+    double drain_s = 25;
+  };
+  Limits limits;
   SwarmObserver observer;
 
   /// `stage`: at first; actors::kAnyStage: none.

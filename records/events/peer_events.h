@@ -151,6 +151,23 @@ struct Suspended {
   }
 };
 
+struct StageLeft {
+  static constexpr EventInfo kInfo{"stage_left", Level::kInfo, Place::kNone, kNeedsReason,
+                                   "A peer whose node was told to end takes no more part in its "
+                                   "stage; then it saves its state."};
+  std::optional<uint64_t> slots;
+  double waited_s = 0;
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("slots", slots,
+      "in its gradient sum, which goes with it: they are computed again; asynchronously there is "
+      "none");
+    v("waited_s", waited_s, "for microbatches, averages and updates that it had a part in");
+    v("reason", reason, "why it need not, or could not, wait any longer");
+  }
+};
+
 struct Averaged {
   static constexpr EventInfo kInfo{"averaged", Level::kInfo, Place::kNone, kPlain,
                                    "The peer holds the average of its stage's gradients."};
@@ -208,105 +225,6 @@ struct Collapsed {
   void fields(Visitor& v) {
     v("to_step", to_step, "where the peer goes on");
     v("reason", reason, "why");
-  }
-};
-
-struct Checkpointed {
-  static constexpr EventInfo kInfo{"checkpointed", Level::kInfo, Place::kNone, kPlain,
-                                   "The peer's snapshot of `step` is on its disk."};
-  Millis took{};
-  template <class Visitor>
-  void fields(Visitor& v) {
-    v("took_ms", took, "from the frozen state to the disk");
-  }
-};
-
-struct CheckpointFailed {
-  static constexpr EventInfo kInfo{"checkpoint_failed", Level::kError, Place::kTrouble,
-                                   kRemarkable | kNeedsReason,
-                                   "A snapshot could not be written or listed, or (from a "
-                                   "coordinator) the last one of the run is not everywhere."};
-  Error error{};
-  template <class Visitor>
-  void fields(Visitor& v) {
-    v("error", error, "what failed");
-  }
-};
-
-struct CopyMade {
-  static constexpr EventInfo kInfo{"copy_made", Level::kInfo, Place::kNone, kPlain,
-                                   "The node has a copy of `stage`'s snapshot of `step` on its "
-                                   "disk, for the day when all nodes of that stage are lost."};
-  std::string from;
-  uint64_t bytes = 0;
-  Millis took{};
-  template <class Visitor>
-  void fields(Visitor& v) {
-    v("from", from, "name of the node that it was fetched from");
-    v("bytes", bytes, "of the snapshot");
-    v("took_ms", took, "from that node's disk to this one's");
-  }
-};
-
-struct CopyFailed {
-  static constexpr EventInfo kInfo{"copy_failed", Level::kWarn, Place::kTrouble, kNeedsReason,
-                                   "Such a copy could not be made; training goes on and it is "
-                                   "tried again."};
-  Error error{};
-  template <class Visitor>
-  void fields(Visitor& v) {
-    v("error", error, "what failed");
-  }
-};
-
-struct MirrorWritten {
-  static constexpr EventInfo kInfo{"mirror_written", Level::kInfo, Place::kNone, kPlain,
-                                   "The stage's snapshot of `step` is in the mirror."};
-  uint64_t bytes = 0;
-  Millis took{};
-  template <class Visitor>
-  void fields(Visitor& v) {
-    v("bytes", bytes, "of the snapshot");
-    v("took_ms", took, "from the peer's own disk to the mirror");
-  }
-};
-
-struct MirrorFailed {
-  static constexpr EventInfo kInfo{"mirror_failed", Level::kError, Place::kTrouble,
-                                   kRemarkable | kNeedsReason,
-                                   "The mirror cannot be written or read; training goes on and it "
-                                   "is tried again. Told every 10 minutes while it lasts."};
-  Error error{};
-  template <class Visitor>
-  void fields(Visitor& v) {
-    v("error", error, "what failed");
-  }
-};
-
-struct MirrorTaken {
-  static constexpr EventInfo kInfo{"mirror_taken", Level::kInfo, Place::kRecovery, kRemarkable,
-                                   "The peer's own disk had no such snapshot: it was copied from "
-                                   "the mirror."};
-  uint64_t bytes = 0;
-  Millis took{};
-  template <class Visitor>
-  void fields(Visitor& v) {
-    v("bytes", bytes, "of the snapshot");
-    v("took_ms", took, "from the mirror to the peer's own disk");
-  }
-};
-
-struct MirrorRefused {
-  static constexpr EventInfo kInfo{"mirror_refused", Level::kError, Place::kTrouble,
-                                   kRemarkable | kNeedsReason,
-                                   "A file of the mirror is damaged or of something else; an older "
-                                   "one is tried."};
-  std::string file;
-  Error error{};
-  template <class Visitor>
-  void fields(Visitor& v) {
-    v("file", file, "its name");
-    v("error", error, "what is wrong with it");
   }
 };
 
@@ -387,9 +305,8 @@ struct SlowWay {
 
 using PeerEvents =
     EventList<PeerFailed, Initialized, Restored, LoadFailed, StateRefused, Learns, DownloadResumed,
-              KeptRangesRefused, LearnerTooSlow, Joined, Resumed, Suspended, Averaged, RoundFailed,
-              SumDropped, GradientSumChanged, Collapsed, Checkpointed, CheckpointFailed, CopyMade,
-              CopyFailed, MirrorWritten, MirrorFailed, MirrorTaken, MirrorRefused, NonFinite,
-              UpdateRefused, Rerouted, ReroutedServed, SlowWay>;
+              KeptRangesRefused, LearnerTooSlow, Joined, Resumed, Suspended, StageLeft, Averaged,
+              RoundFailed, SumDropped, GradientSumChanged, Collapsed, NonFinite, UpdateRefused,
+              Rerouted, ReroutedServed, SlowWay>;
 
 }  // namespace swarm::records

@@ -23,6 +23,11 @@ bool is_kept(const StageRound& round, const PeerId& without, const Roster& roste
 
 }  // namespace
 
+std::optional<Round> leaves_after(const Frame& frame, Stage stage) {
+  if (!frame.is_open() || !frame.options.averages_updates) return std::nullopt;
+  return frame.open.stages[stage.value()].round;
+}
+
 Departure departure(const Schedule& schedule, const PeerId& id, const PeerFacts& peer,
                     std::optional<Round> asked_in) {
   using At = StageRound::At;

@@ -1,4 +1,5 @@
-/// When a mover may leave its stage (docs/elastic.md): it has a part in nothing that is under way. Pure.
+/// When a peer may leave its stage, for another one or because its node ends (docs/elastic.md): it has a part
+/// in nothing that is under way. Pure.
 #pragma once
 
 #include <optional>
@@ -17,6 +18,10 @@ enum class Departure {
   kGathers,    ///< The swarm may need its state.
   kOver,       ///< Nothing is left to train: nobody moves any more.
 };
+
+/// While training is under way: the latest round of a stage whose peers average their updates; who has nothing
+/// left to do leaves after the next one. Else nothing.
+std::optional<Round> leaves_after(const Frame& frame, Stage stage);
 
 /// `asked_in`, in asynchronous mode only: the latest round of its stage when it had nothing left to do. It
 /// leaves after one that began later, which has all its updates, and which another one who serves has taken.

@@ -32,6 +32,8 @@ class PeerPhase {
     return at_ == At::kRegistering || at_ == At::kLearning || at_ == At::kServing;
   }
   bool learns() const { return at_ == At::kLearning; }
+  /// The coordinator is to know that it is there, and no more.
+  bool is_busy() const { return at_ == At::kStarting || at_ == At::kLoading; }
   /// "serving".
   const char* name() const { return name(at_); }
   static const char* name(At at);

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "common/names.h"
-#include "routing/membership/departure.h"
 
 namespace swarm::routing {
 namespace {
@@ -46,8 +45,7 @@ void tell_snapshots(const PeerFacts& peer, Conscription& conscription) {
 
 Relocation::Relocation(uint32_t stages, bool asynchronous, const PlacementOptions& options,
                        Roster& roster)
-    : asynchronous_(asynchronous),
-      options_(options),
+    : options_(options),
       roster_(roster),
       conscription_(stages, {options.gone_after, options.min_peers_per_stage, asynchronous}),
       state_bytes_(stages, 0) {}
@@ -370,8 +368,7 @@ LeaveAnswer Relocation::may_leave(const PeerId& id, uint64_t number, Term term,
     left_[id] = number;
     return {Kind::kYes, {}};
   }
-  if (asynchronous_ && frame.is_open() && peer->serving && !mover.asked_in)
-    mover.asked_in = frame.open.stages[peer->stage.value()].round;
+  if (peer->serving && !mover.asked_in) mover.asked_in = leaves_after(frame, peer->stage);
   const Departure then = departure(schedule, id, *peer, mover.asked_in);
   if (then == Departure::kGathers) return {Kind::kLater, "the swarm gathers"};
   if (then == Departure::kServesNot) return {Kind::kLater, "it does not serve at present"};

@@ -23,6 +23,7 @@
 #include "common/result.h"
 #include "common/strong_id.h"
 #include "routing/membership/conscription.h"
+#include "routing/membership/departure.h"
 #include "routing/membership/placement.h"
 #include "routing/membership/roster.h"
 #include "routing/steps/schedule.h"
@@ -173,7 +174,6 @@ class Relocation {
   void give_up(Movers::iterator mover, const std::string& reason, Time now);
   void drop(Movers::iterator mover, const std::string& reason);
 
-  const bool asynchronous_;
   const PlacementOptions options_;
   Roster& roster_;
   Term term_;

@@ -22,10 +22,8 @@ const PeerFacts* Roster::find(const PeerId& id) const {
 
 bool Roster::report(const PeerId& id, Stage stage, const std::string& node_name,
                     const PeerReport& report) {
-  auto [it, is_new] = peers_.try_emplace(id);
-  PeerFacts& peer = it->second;
-  peer.node_name = node_name;
-  peer.stage = stage;
+  const bool is_new = expect(id, stage, node_name);
+  PeerFacts& peer = peers_.at(id);
   peer.reported = true;
   if (peer.commit_pending) {
     peer.snapshots = report.snapshots;
@@ -37,6 +35,13 @@ bool Roster::report(const PeerId& id, Stage stage, const std::string& node_name,
   static_cast<PeerReport&>(peer) = report;
   peer.checksum_step.reset();
   if (peer.has_state) peer.checksum_step = peer.step;
+  return is_new;
+}
+
+bool Roster::expect(const PeerId& id, Stage stage, const std::string& node_name) {
+  const auto [it, is_new] = peers_.try_emplace(id);
+  it->second.stage = stage;
+  it->second.node_name = node_name;
   return is_new;
 }
 

@@ -104,7 +104,7 @@ struct PeerFacts : PeerReport {
   std::optional<Step> fetch_from;   ///< Asynchronous: the period when it was told to fetch.
   std::optional<Time> silent_at;    ///< In a round; until its device has another job.
   bool leaves = false;              ///< It was told to, and says so: its end is no failure.
-  bool departs = false;             ///< It waits for the moment to leave for another stage.
+  bool departs = false;             ///< It waits for the moment to leave its stage.
 };
 
 class Roster {
@@ -124,6 +124,8 @@ class Roster {
   bool report(const PeerId& id, Stage stage, const std::string& node_name,
               const PeerReport& report);
   void remove(const PeerId& id) { peers_.erase(id); }
+  /// A peer that will register: it is of this stage. True if it was not known.
+  bool expect(const PeerId& id, Stage stage, const std::string& node_name);
   /// Actors of the same node and role as `id` that it replaces: a node's link stays up when one of
   /// its actors is started again.
   std::vector<PeerId> predecessors(const PeerId& id) const;

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "common/strong_id.h"
@@ -16,7 +17,8 @@ namespace swarm::routing {
 
 class AsyncSchedule : public Schedule {
  public:
-  using Schedule::Schedule;
+  AsyncSchedule(ScheduleOptions options, Roster& roster)
+      : Schedule(in_rounds(std::move(options)), roster) {}
 
   void close() override;
   Leases lease(const ActorId& trainer, uint32_t max_slots, double deadline_s) override;
@@ -33,6 +35,10 @@ class AsyncSchedule : public Schedule {
   std::vector<StepLedger*> ledgers() override;
 
  private:
+  static ScheduleOptions in_rounds(ScheduleOptions options) {
+    options.averages_updates = true;
+    return options;
+  }
   bool open_next_period();
   void close_period();
   bool averaging() const;

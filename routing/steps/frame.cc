@@ -236,7 +236,7 @@ void Frame::save_final() {
   using Later = orders::Later;
   if (phase != Phase::kFinished) return;
   if (auto stage = roster.unserved_stage())
-    return gather(fmt::format("stage {} was lost before its last snapshot was durable", *stage));
+    return gather(fmt::format("stage {} was lost before all last snapshots were durable", *stage));
   if (!saves.may_save(roster, now)) return order(Later{Later::What::kSaveFinal, milliseconds(100)});
   saves.asked(open.step, now);
   order(orders::SaveAll{});
@@ -245,6 +245,7 @@ void Frame::save_final() {
 void Frame::saved(const Status& status) {
   using Later = orders::Later;
   if (phase != Phase::kFinished) return;
+  if (status.ok() && roster.unserved_stage()) return save_final();  // one has gone since
   if (status.ok()) return end();
   note(facts::SaveFailed{status.error()});
   if (!saves.try_again()) {  // disks that fail for good; of a stage one may do

@@ -45,7 +45,8 @@ struct ScheduleOptions {
   /// time.
   bool learns_on = true;
   // -- asynchronous
-  uint64_t average_every = 1;  ///< Periods.
+  bool averages_updates = false;  ///< In rounds of their own; otherwise steps average gradients.
+  uint64_t average_every = 1;     ///< Periods.
   bool background_averaging = false;
   uint64_t open_periods = 8;  ///< That overlap, at most.
   /// Nothing is committed without it; it outlives the schedule. Null: no other node need agree.

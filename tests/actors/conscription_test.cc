@@ -197,6 +197,27 @@ BOOST_FIXTURE_TEST_CASE(the_coordinator_may_go_with_the_stage, Conscripted) {
   check_end();
 }
 
+// It takes longer to read its snapshot than a stage without peers is waited for.
+BOOST_FIXTURE_TEST_CASE(who_is_busy_with_its_state_is_known_to_a_new_coordinator, Conscripted) {
+  for (const char* name : {"a1", "b1"}) nodes.at(name).times.read = 30s;
+  add_trainer("another");
+  begin();
+  for (const char* name : {"a1", "b1"}) kill(name);
+  for (const char* name : {"a1", "b1"}) start(name);
+  BOOST_REQUIRE(within(10s, [this] {
+    return describe(nodes.at("a1").stage_server).find(", loading,") != std::string::npos;
+  }));
+  const bool first =
+      describe(nodes.at("trainer").actors.at(2)).find(": standby,") == std::string::npos;
+  kill(first ? "trainer" : "another");
+  events->events.clear();
+  closed = events->steps.size();
+  BOOST_TEST(goes_on(60s));
+  BOOST_TEST(conscripts().empty());
+  BOOST_TEST(serving(1) == 2);
+  check_end();
+}
+
 BOOST_FIXTURE_TEST_CASE(a_conscript_that_dies_is_followed_by_another, Conscripted) {
   begin();
   lose({"a1", "b1"});

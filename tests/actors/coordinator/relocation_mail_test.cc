@@ -271,6 +271,34 @@ BOOST_AUTO_TEST_CASE(a_newcomer_is_told_where_it_is_needed_most) {
   BOOST_TEST(events->count("peer_moves") == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(whose_node_ends_goes_when_it_has_no_part_in_anything) {
+  const auto ends = [this](const std::string& name, bool idle, bool goes = false) {
+    proto::MayLeave message;
+    *message.mutable_peer() = named(name);
+    message.set_ends(true);
+    message.set_idle(idle);
+    message.set_goes(goes);
+    const auto reply = ask(std::move(message), peers.at(name).node);
+    BOOST_REQUIRE(reply.ok());
+    return reply->as<proto::MayLeaveReply>();
+  };
+  hold_a_slot("b");
+  const auto first = ends("b", true);
+  BOOST_TEST(!first.yes());
+  BOOST_TEST(first.retry_after_ms() > 0u);
+  BOOST_TEST(!ends("c", false).yes());
+  BOOST_TEST(events->count("lost") == 0u);
+  BOOST_TEST(ends("c", true).yes(), "it has taken nothing");
+  BOOST_TEST(ends("c", true).yes(), "it may ask again");
+  BOOST_TEST(events->count("lost") == 1u);
+  BOOST_TEST(events->count("recompute") == 0u);
+  // Of stage 0 there is one peer: nobody would close a step for it.
+  BOOST_TEST(ends("a", false).yes());
+  BOOST_TEST(!ends("b", true).yes());
+  BOOST_TEST(ends("b", true, /*goes=*/true).yes());
+  BOOST_TEST(events->count("lost") == 3u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace swarm

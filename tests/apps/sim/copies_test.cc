@@ -56,6 +56,20 @@ BOOST_AUTO_TEST_CASE(a_stage_that_was_only_in_memory_is_lost_with_it) {
   BOOST_TEST(*lost_stage(*this, {}) == 1);
 }
 
+// Seed 51495 of the elastic faults.
+BOOST_AUTO_TEST_CASE(a_stage_whose_disks_took_nothing_is_lost_when_the_others_have_to_go_back) {
+  BOOST_REQUIRE(run_to_step(21));
+  for (const char* name : {"s1a", "s1b"}) *disks.at(name) = Disk();
+  for (const char* name : {"s0a", "s0b"}) kill(name);
+  for (const char* name : {"s0a", "s0b"}) start(name);
+  BOOST_TEST(!lost_stage(*this, {}).has_value());  // something should have been saved
+  for (const char* name : {"s1a", "s1b"}) disks.at(name)->refuse("stage/1");
+  BOOST_REQUIRE(lost_stage(*this, {}).has_value());
+  BOOST_TEST(*lost_stage(*this, {}) == 1);
+  for (const char* name : {"s1a", "s1b"}) disks.at(name)->put({"stage/1", 1}, "any", 3);
+  BOOST_TEST(!lost_stage(*this, {}).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(a_stage_with_a_copy_that_the_others_have_is_not_lost) {
   kill("s1a");
   BOOST_TEST(!copies(*this).at(1).empty());

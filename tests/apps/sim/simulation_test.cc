@@ -177,6 +177,10 @@ const Regression kRegressions[] = {
     // A disk that failed could not note what may not be pruned. Its next snapshot, minutes later, pruned it.
     // -> nothing_is_pruned_before_the_pin_that_failed_is_written
     {FaultProfile::kDisks, 7'800'030},
+    // A new coordinator had not heard of the only peer of a stage, which was still saving its first state, and
+    // gave the stage to a peer of another one.
+    // -> who_is_busy_with_its_state_is_known_to_a_new_coordinator
+    {FaultProfile::kElastic, 50503},
 };
 
 BOOST_AUTO_TEST_CASE(what_was_once_violated_holds) {

@@ -4,6 +4,7 @@
 
 #include "routing/steps/async_schedule.h"
 #include "routing/steps/delayed_schedule.h"
+#include "routing/steps/sync_schedule.h"
 #include "tests/routing/steps/schedule_world.h"
 
 using namespace swarm;

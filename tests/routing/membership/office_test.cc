@@ -4,18 +4,14 @@
 #include <boost/test/unit_test.hpp>
 
 #include "routing/membership/term.h"
+#include "tests/support/ids.h"
 
 using namespace swarm;
 using namespace swarm::routing;
+using swarm::testing::node;
 using namespace std::chrono_literals;
 
 namespace {
-
-NodeId node(uint8_t n) {
-  NodeId id;
-  id.bytes[15] = n;
-  return id;
-}
 
 constexpr Time kStart = 1'000s;
 
@@ -33,17 +29,15 @@ Office::Decision ask(Office& office, Time now, const std::vector<Candidate>& rec
   return office.decide(records, now);
 }
 
-using Ruling = Office::Ruling;
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(OfficeOfTheCoordinator)
 
 BOOST_AUTO_TEST_CASE(a_fresh_node_listens_before_it_takes_over_an_empty_swarm) {
   Office office = make(1);
-  BOOST_TEST((ask(office, kStart, {}).ruling == Ruling::kNothing));
-  BOOST_TEST((ask(office, kStart + 1'400ms, {}).ruling == Ruling::kNothing));
-  BOOST_TEST((ask(office, kStart + 1'500ms, {}).ruling == Ruling::kTakeOver));
+  BOOST_TEST((ask(office, kStart, {}).ruling == Office::Ruling::kNothing));
+  BOOST_TEST((ask(office, kStart + 1'400ms, {}).ruling == Office::Ruling::kNothing));
+  BOOST_TEST((ask(office, kStart + 1'500ms, {}).ruling == Office::Ruling::kTakeOver));
   BOOST_TEST(office.active());
   BOOST_TEST(term_number(office.term()) == 1u);
 }
@@ -51,9 +45,9 @@ BOOST_AUTO_TEST_CASE(a_fresh_node_listens_before_it_takes_over_an_empty_swarm) {
 BOOST_AUTO_TEST_CASE(a_standby_whose_leader_died_takes_over_at_once_with_a_higher_term) {
   Office office = make(2);
   const std::vector<Candidate> records = {{node(1), Term(7), true}, {node(2), Term(0), false}};
-  BOOST_TEST((ask(office, kStart, records).ruling == Ruling::kNothing));
+  BOOST_TEST((ask(office, kStart, records).ruling == Office::Ruling::kNothing));
   BOOST_TEST(office.link_down(node(1), kStart + 100ms));
-  BOOST_TEST((ask(office, kStart + 100ms, records).ruling == Ruling::kTakeOver));
+  BOOST_TEST((ask(office, kStart + 100ms, records).ruling == Office::Ruling::kTakeOver));
   BOOST_TEST(office.term() == next_term(Term(7), node(2)));
 }
 
@@ -63,7 +57,7 @@ BOOST_AUTO_TEST_CASE(a_coordinator_steps_down_before_one_of_a_higher_term) {
   BOOST_REQUIRE(office.active());
   const auto decision =
       ask(office, kStart + 3s, {{node(2), next_term(Term(1 << 14), node(2)), true}});
-  BOOST_TEST((decision.ruling == Ruling::kStepDown));
+  BOOST_TEST((decision.ruling == Office::Ruling::kStepDown));
   BOOST_TEST(!decision.reason.empty());
   BOOST_TEST(!office.active());
 }
@@ -74,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_coordinator_whose_link_broke_is_followed_again_once_it_is
   ask(office, kStart, records);
   office.link_down(node(1), kStart + 100ms);
   office.link_up(node(1));
-  BOOST_TEST((ask(office, kStart + 5s, records).ruling == Ruling::kNothing));
+  BOOST_TEST((ask(office, kStart + 5s, records).ruling == Office::Ruling::kNothing));
   BOOST_TEST(!office.active());
 }
 
@@ -123,8 +117,8 @@ BOOST_AUTO_TEST_CASE(a_dead_node_is_remembered_while_records_name_it) {
   office.heard(records, kStart);
   office.link_down(node(1), kStart);
   for (int i = 1; i < 30; ++i) office.heard({{node(1), Term(3), true}}, kStart + i * 10s);
-  BOOST_TEST(
-      (office.decide({{node(1), Term(3), true}}, kStart + 300s).ruling == Ruling::kTakeOver));
+  BOOST_TEST((office.decide({{node(1), Term(3), true}}, kStart + 300s).ruling ==
+              Office::Ruling::kTakeOver));
 }
 
 BOOST_AUTO_TEST_CASE(one_question_is_under_way_at_a_time_and_pauses_once_somebody_leads) {
@@ -166,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_leader_that_cannot_be_reached_but_publishes_is_followed) 
   const Term higher = next_term(office.term(), node(2));
   office.step_down();  // peers follow the other one
   const auto decision = ask(office, kStart + 4s, {{node(2), higher, true, 11}});
-  BOOST_TEST((decision.ruling == Ruling::kNothing));
+  BOOST_TEST((decision.ruling == Office::Ruling::kNothing));
   BOOST_TEST(!office.active());
 }
 
@@ -176,7 +170,7 @@ BOOST_AUTO_TEST_CASE(one_record_that_was_on_its_way_does_not_bring_the_dead_back
   ask(office, kStart, records);
   office.link_down(node(1), kStart + 100ms);
   records[0].version = 11;
-  BOOST_TEST((ask(office, kStart + 200ms, records).ruling == Ruling::kTakeOver));
+  BOOST_TEST((ask(office, kStart + 200ms, records).ruling == Office::Ruling::kTakeOver));
 }
 
 BOOST_AUTO_TEST_CASE(a_leader_whose_records_end_counts_as_dead_again) {
@@ -188,8 +182,8 @@ BOOST_AUTO_TEST_CASE(a_leader_whose_records_end_counts_as_dead_again) {
     records[0].version = version;
     office.heard(records, kStart + 1s);
   }
-  BOOST_TEST((office.decide(records, kStart + 2s).ruling == Ruling::kNothing));
-  BOOST_TEST((office.decide(records, kStart + 4s).ruling == Ruling::kTakeOver));
+  BOOST_TEST((office.decide(records, kStart + 2s).ruling == Office::Ruling::kNothing));
+  BOOST_TEST((office.decide(records, kStart + 4s).ruling == Office::Ruling::kTakeOver));
 }
 
 BOOST_AUTO_TEST_CASE(who_resigns_waits_until_somebody_has_opened_a_step) {
@@ -200,8 +194,8 @@ BOOST_AUTO_TEST_CASE(who_resigns_waits_until_somebody_has_opened_a_step) {
   BOOST_TEST(office.rivals() == 1u);
   office.resign();
   BOOST_TEST(office.yields() == 1u);
-  BOOST_TEST(
-      (ask(office, kStart + 13s, {{node(2), Term(0), false, 2}}).ruling == Ruling::kNothing));
+  BOOST_TEST((ask(office, kStart + 13s, {{node(2), Term(0), false, 2}}).ruling ==
+              Office::Ruling::kNothing));
   const Term next = next_term(office.term(), node(2));
   ask(office, kStart + 14s, {{node(2), next, true, 3, 0, 2}});
   BOOST_TEST(office.yields() == 1u);
@@ -219,7 +213,7 @@ BOOST_AUTO_TEST_CASE(the_office_goes_round_among_those_that_lead_in_vain) {
   for (Time now = kStart + 2s; now < kStart + 14s; now += 1s) {
     size_t leader = offices.size();
     for (size_t n = 0; n < offices.size(); ++n) {
-      if (ask(offices[n], now, records).ruling != Ruling::kTakeOver) continue;
+      if (ask(offices[n], now, records).ruling != Office::Ruling::kTakeOver) continue;
       BOOST_REQUIRE(leader == offices.size());  // never two
       leader = n;
     }
@@ -255,8 +249,9 @@ BOOST_AUTO_TEST_CASE(reigns_in_vain_are_counted_over_all_candidates) {
 BOOST_AUTO_TEST_CASE(a_node_that_others_cannot_dial_leads_only_if_nobody_else_would) {
   Office office = make(1);
   office.hard_to_reach();
-  BOOST_TEST((ask(office, kStart + 2s, {{node(2), Term(0), false, 1}}).ruling == Ruling::kNothing));
-  BOOST_TEST((ask(office, kStart + 4s, {}).ruling == Ruling::kTakeOver));
+  BOOST_TEST((ask(office, kStart + 2s, {{node(2), Term(0), false, 1}}).ruling ==
+              Office::Ruling::kNothing));
+  BOOST_TEST((ask(office, kStart + 4s, {}).ruling == Office::Ruling::kTakeOver));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -89,6 +89,55 @@ BOOST_FIXTURE_TEST_CASE(yes_to_one_that_has_another_state_since_counts_for_nothi
   BOOST_TEST((move.answered(kOrder, kYes, {}, 2s) == Answer::kNone));
 }
 
+struct Leaves {
+  StageMove move;
+  Leaves() { BOOST_TEST(move.leave(20s)); }
+};
+
+BOOST_FIXTURE_TEST_CASE(whose_node_ends_asks_before_it_has_finished_too, Leaves) {
+  BOOST_TEST(move.leaves());
+  BOOST_TEST(move.asks(kOwes, 1s));
+  BOOST_TEST(move.waits_for_answer());
+  BOOST_TEST(!move.asks(!kOwes, 2s));
+  BOOST_TEST(!move.may_end(!kYes, 200ms, {}, 2s));
+  BOOST_TEST(!move.asks(kOwes, 2100ms));
+  BOOST_TEST(move.asks(kOwes, 2200ms));
+  BOOST_TEST(move.may_end(kYes, {}, {}, 3s));
+  BOOST_TEST(!move.under_way());
+  BOOST_TEST(!move.expired(30s));
+}
+
+BOOST_FIXTURE_TEST_CASE(no_order_and_no_verdict_keeps_it, Leaves) {
+  BOOST_TEST(!move.told(kOrder));
+  BOOST_TEST(!move.lapses(0, Term(7)));
+  BOOST_TEST(!move.end());
+  BOOST_TEST(move.leaves());
+  BOOST_TEST(!move.leave(60s));
+  BOOST_TEST(move.asks(!kOwes, 1s));
+  BOOST_TEST((move.answered(StageMove::Order(), kYes, {}, 1s) == Answer::kNone));
+}
+
+BOOST_FIXTURE_TEST_CASE(it_goes_when_what_it_waits_for_takes_longer_than_it_has, Leaves) {
+  BOOST_TEST(move.asks(kOwes, 1s));
+  BOOST_TEST(!move.may_end(!kYes, 200ms, 18s, 1s));
+  BOOST_TEST(move.asks(kOwes, 5s));
+  BOOST_TEST(move.may_end(!kYes, 200ms, 16s, 5s));
+  BOOST_TEST(!move.under_way());
+}
+
+BOOST_FIXTURE_TEST_CASE(its_time_ends_whether_or_not_it_is_answered, Leaves) {
+  BOOST_TEST(move.asks(kOwes, 1s));
+  BOOST_TEST(!move.expired(19s));
+  BOOST_TEST(move.expired(20s));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_mover_whose_node_ends_leaves_instead, Told) {
+  BOOST_TEST(move.asks(!kOwes, 1s));
+  BOOST_TEST(move.leave(20s));
+  BOOST_TEST((move.answered(kOrder, kYes, {}, 2s) == Answer::kNone));
+  BOOST_TEST(move.leaves());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
