@@ -102,7 +102,8 @@ train() {
   "$swarm" run "$runs/$name.toml" --set run.folder="$runs/$name" >"$runs/$name.txt" 2>&1 &
   run=$!
   for ((since = 0; since < 60; ++since)); do
-    folder=$(find "$runs/$name" -name metrics.jsonl -size +0 -path '*/plan-check/*' 2>/dev/null | head -1)
+    # The folder may not be there yet: find fails then.
+    folder=$(find "$runs/$name" -name metrics.jsonl -size +0 -path '*/plan-check/*' 2>/dev/null | head -1) || true
     [[ -z $folder ]] || break
     sleep 1
   done
