@@ -70,8 +70,9 @@ std::map<int, std::set<uint64_t>> copies(const Swarm& swarm, const std::set<std:
 }
 
 std::optional<int> lost_stage(const Swarm& swarm, const std::set<std::string>& gone,
-                              const std::set<int>& disks_lost) {
-  const auto here = copies(swarm);
+                              const std::set<int>& disks_lost, uint64_t end) {
+  auto here = copies(swarm);
+  for (auto& [stage, steps] : here) steps.erase(steps.begin(), steps.lower_bound(end));
   std::set<int> left = disks_lost, served;  // stages that somebody has left, or somebody serves
   bool can_be_served = false;  // by one that waits for a stage, or that its own can spare
   const bool conscripts = swarm.coordinator_options.placement.gone_after > routing::Time();

@@ -32,13 +32,15 @@ class OnDisks {
 std::map<int, std::set<uint64_t>> copies(const Swarm& swarm,
                                          const std::set<std::string>& gone = {});
 
-/// When a swarm stands still: the stage whose last copies left with the nodes `gone`, or with their disks, or were never on one
-/// (Node::lost_unsaved). Nobody has any of it any more; or there is no step that every stage has, and with
-/// the disks of `gone`, or of those that took nothing, there would be one. Or one of `disks_lost`, disks of whose peers were lost with whatever
-/// was on them: all others have a step that it has not. Or all that served it are gone, nobody waits for a
-/// stage, and no other one can spare a peer. Nothing if the swarm could go on: then it is stuck.
+/// When a swarm stands still: the stage whose last copies left with the nodes `gone`, or with their disks,
+/// or were never on one (Node::lost_unsaved). Nobody has any of it any more; or there is no step that every
+/// stage has, and with the disks of `gone`, or of those that took nothing, there would be one. Or one of
+/// `disks_lost`, disks of whose peers were lost with whatever was on them: all others have a step that it has
+/// not. Or all that served it are gone, nobody waits for a stage, and no other one can spare a peer. Copies
+/// older than `end`, the step of a training that was declared finished, count for nothing: nobody computes
+/// again what was durable in every stage. Nothing if the swarm could go on: then it is stuck.
 std::optional<int> lost_stage(const Swarm& swarm, const std::set<std::string>& gone,
-                              const std::set<int>& disks_lost = {});
+                              const std::set<int>& disks_lost = {}, uint64_t end = 0);
 /// Of the newest list of voters that a disk knows, or one that may follow it: half are gone for good, or have
 /// lost their disks. Nobody can tell a swarm that may go on from one that is cut off then.
 std::optional<routing::Count> votes_lost(const Swarm& swarm, const std::set<std::string>& gone);

@@ -246,7 +246,10 @@ class Simulation {
     auto& observer = swarm_.observer;
     observer.event = [this](const std::string& node, const records::Event& event) {
       log(node, what(event));
-      finished_ |= event.is<records::RunFinished>();
+      if (const auto end = event.as<records::RunFinished>()) {
+        finished_ = true;
+        if (!end->not_durable) end_ = static_cast<uint64_t>(event.step);
+      }
       if (finished_ && !last_step_s_) last_step_s_ = std::chrono::duration<double>(time()).count();
       if (finished_) mark_traffic(last_step_);
       recoveries_ += event.is<records::Recovered>() ? 1 : 0;
@@ -320,7 +323,7 @@ class Simulation {
   }
 
   void stuck(const char* complaint) {
-    if (const auto stage = lost_stage(swarm_, faults_->gone(), disks_lost_)) {
+    if (const auto stage = lost_stage(swarm_, faults_->gone(), disks_lost_, end_)) {
       lost_stage_ = fmt::format("stage {} is lost for good: {}", *stage, checks_.unsettled());
       return log("-", "LOST " + lost_stage_);
     }
@@ -347,6 +350,7 @@ class Simulation {
   std::optional<ElasticStart> elastic_;
   std::optional<FaultInjector> faults_;
   bool finished_ = false;
+  uint64_t end_ = 0;         ///< The step that was then durable in every stage.
   std::string coordinator_;  ///< The latest that closed a step.
   std::optional<TrafficMark> first_step_, last_step_;
   uint64_t recoveries_ = 0, moves_ = 0, given_up_ = 0;

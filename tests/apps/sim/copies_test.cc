@@ -70,6 +70,25 @@ BOOST_AUTO_TEST_CASE(a_stage_whose_disks_took_nothing_is_lost_when_the_others_ha
   BOOST_TEST(!lost_stage(*this, {}).has_value());
 }
 
+// Seed 50873 of the elastic faults, delayed: the disks of a stage are wiped after the end.
+BOOST_AUTO_TEST_CASE(a_stage_that_has_lost_its_end_after_it_was_declared_is_lost) {
+  const auto steps = copies(*this).at(0);
+  const uint64_t now = *steps.rbegin(), before = *steps.begin();
+  BOOST_REQUIRE(before < now);
+  BOOST_TEST(!lost_stage(*this, {}, {}, now).has_value());
+  for (const char* name : {"s1a", "s1b"}) {
+    kill(name);
+    *disks.at(name) = Disk();
+  }
+  disks.at("s1a")->put({"stage/1", before}, "a copy from before the end", 3);
+  disks.at("s1a")->sync(1);
+  for (const char* name : {"s1a", "s1b"}) start(name);
+  BOOST_TEST(!lost_stage(*this, {}, {1}).has_value());
+  BOOST_REQUIRE(lost_stage(*this, {}, {1}, now).has_value());
+  BOOST_TEST(*lost_stage(*this, {}, {1}, now) == 1);
+  BOOST_TEST(!lost_stage(*this, {}, {}, now).has_value());  // no disk was lost: it should be there
+}
+
 BOOST_AUTO_TEST_CASE(a_stage_with_a_copy_that_the_others_have_is_not_lost) {
   kill("s1a");
   BOOST_TEST(!copies(*this).at(1).empty());
