@@ -20,8 +20,8 @@
 
 // Layout and order of writes: docs/checkpoint_format.md.
 //
-// Chunks bypass the write-ahead log: they go through a memtable straight into blob files, which
-// halves the bytes written. They are flushed (fsynced) before the manifest, the only record in the
+// Chunks bypass the write-ahead log: they go through a memtable straight into blob files, past the
+// page cache, which halves the bytes written. They are flushed (fsynced) before the manifest, the only record in the
 // log, makes them visible.
 
 namespace swarm::storage {
@@ -352,7 +352,7 @@ Result<std::shared_ptr<CheckpointStore>> open_rocksdb_checkpoint_store(
     return Error{ErrorCode::kCorruptCheckpoint,
                  "the checkpoint store '" + options.directory + "' has files, but no CURRENT"};
   rocksdb::DB* raw = nullptr;
-  rocksdb::Options settings = rocksdb_options();
+  rocksdb::Options settings = rocksdb_options(options.directory);
   if (options.env != nullptr) settings.env = options.env;
   rocksdb::Status status = rocksdb::DB::Open(settings, options.directory, &raw);
   if (!status.ok()) return open_error(status, options.directory);

@@ -35,6 +35,17 @@ class FullFile final : public rocksdb::FSWritableFileOwnerWrapper {
     if (*full_) return IOStatus::NoSpace("no space is left");
     return FSWritableFileOwnerWrapper::Append(data, options, info, debug);
   }
+  IOStatus PositionedAppend(const Slice& data, uint64_t offset, const IOOptions& options,
+                            IODebugContext* debug) override {
+    if (*full_) return IOStatus::NoSpace("no space is left");
+    return FSWritableFileOwnerWrapper::PositionedAppend(data, offset, options, debug);
+  }
+  IOStatus PositionedAppend(const Slice& data, uint64_t offset, const IOOptions& options,
+                            const rocksdb::DataVerificationInfo& info,
+                            IODebugContext* debug) override {
+    if (*full_) return IOStatus::NoSpace("no space is left");
+    return FSWritableFileOwnerWrapper::PositionedAppend(data, offset, options, info, debug);
+  }
 
  private:
   Full full_;
