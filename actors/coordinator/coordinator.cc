@@ -66,6 +66,7 @@ void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
       *roster_, *schedule_, *records_,
       RelocationMail::Hooks{
           [this](const PeerId& id, const std::string& reason) { peer_gone(id, reason); },
+          [this](const PeerId& id, const std::string& reason) { peer_gone(id, reason, true); },
           [this] {
             const bool agreed =
                 consent_.waits_for().empty() && !consent_.minority(now(), routing::Time());

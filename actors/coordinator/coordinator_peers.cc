@@ -93,12 +93,12 @@ routing::Verdict CoordinatorState::admit(const PeerId& id) {
   return verdict;
 }
 
-void CoordinatorState::peer_gone(const PeerId& id, const std::string& reason) {
+void CoordinatorState::peer_gone(const PeerId& id, const std::string& reason, bool in_order) {
   const auto* peer = roster_->find(id);
   if (peer == nullptr) return;
   const Stage stage = peer->stage;
   const bool was_serving = peer->serving;
-  if (!moves_->has_left(id))
+  if (!in_order && !moves_->has_left(id))
     records_->record(step(), records::PeerLost{book_.name(id), reason}, stage);
   if (!peer->leaves) carry_out(schedule_->vanishes(id, now()));
   roster_->remove(id);

@@ -66,7 +66,8 @@ class CoordinatorState {
   /// A peer is there, whatever it has.
   void expect(const PeerAddress& address, Stage stage);
   routing::Verdict admit(const PeerId& id);
-  void peer_gone(const PeerId& id, const std::string& reason);
+  /// `in_order`: it says so itself.
+  void peer_gone(const PeerId& id, const std::string& reason, bool in_order = false);
 
   // coordinator_quorum.cc
   bool still_agreed();

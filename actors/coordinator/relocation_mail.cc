@@ -182,7 +182,8 @@ caf::result<Mail> RelocationMail::may_leave(const Mail& mail) {
 caf::result<Mail> RelocationMail::may_end(const PeerId& id, const proto::MayLeave& message) {
   const bool idle = message.idle();
   auto answer = leavers_.ask(id, idle, schedule_, now());
-  if (message.goes() && !answer.go) {
+  const bool waits_no_longer = message.goes() && !answer.go;
+  if (waits_no_longer) {
     leavers_.goes(id);
     answer = {true, "it waits no longer", {}};
   }
@@ -193,7 +194,8 @@ caf::result<Mail> RelocationMail::may_end(const PeerId& id, const proto::MayLeav
   reply.set_retry_after_ms((idle ? kAskAgain : kHasTime).count());
   reply.set_remaining_ms(
       static_cast<uint64_t>(std::chrono::duration_cast<milliseconds>(answer.remaining).count()));
-  if (answer.go) hooks_.gone(id, "its node leaves: " + answer.reason);
+  if (answer.go)
+    (waits_no_longer ? hooks_.gone : hooks_.left)(id, "its node leaves: " + answer.reason);
   return make_mail(std::move(reply));
 }
 

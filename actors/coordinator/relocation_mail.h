@@ -21,8 +21,10 @@ namespace swarm::actors {
 class RelocationMail {
  public:
   struct Hooks {
-    /// Takes a peer out of the roster.
-    std::function<void(const PeerId&, const std::string& reason)> gone;
+    using PeerIsGone = std::function<void(const PeerId&, const std::string& reason)>;
+    /// Take a peer out of the roster.
+    PeerIsGone gone;
+    PeerIsGone left;  ///< In order, as it says itself (the event stage_left).
     /// While the swarm gathers; without who announces itself, which is found here.
     std::function<routing::Levy()> levy;
   };

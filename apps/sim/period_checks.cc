@@ -249,7 +249,9 @@ void PeriodChecks::event(const records::Event& event) {
     for (Stage stage; stage.value() < swarm_.num_stages; ++stage)
       stages_[stage].trained.insert(
           {Step(static_cast<uint64_t>(event.step)), Slot(event.as<records::SlotSkipped>()->slot)});
-  if (event.is<records::PeerLost>() || event.is<records::PeerSetAside>()) missed_ = true;
+  if (event.is<records::PeerLost>() || event.is<records::PeerSetAside>() ||
+      event.is<records::StageLeft>())
+    missed_ = true;
   if (event.is<records::Joined>() && event.step > 0) missed_ = true;
 }
 

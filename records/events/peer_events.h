@@ -152,7 +152,7 @@ struct Suspended {
 };
 
 struct StageLeft {
-  static constexpr EventInfo kInfo{"stage_left", Level::kInfo, Place::kNone, kNeedsReason,
+  static constexpr EventInfo kInfo{"stage_left", Level::kInfo, Place::kLoss, kNeedsReason,
                                    "A peer whose node was told to end takes no more part in its "
                                    "stage; then it saves its state."};
   std::optional<uint64_t> slots;

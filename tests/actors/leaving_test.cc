@@ -78,6 +78,7 @@ BOOST_AUTO_TEST_CASE(all_of_a_stage_but_one_leave_and_no_slot_is_computed_twice)
   }
   BOOST_TEST(events->count("recompute") == 0u);
   BOOST_TEST(events->count("sum_dropped") == 0u);
+  BOOST_TEST(events->count("lost") == 0u);  // nothing is
   check_end(2);
 }
 
@@ -113,6 +114,7 @@ BOOST_AUTO_TEST_CASE(a_step_that_takes_longer_than_the_grace_is_not_waited_for) 
   BOOST_REQUIRE(ends().size() == 1u);
   BOOST_TEST(ends()[0].slots.value() > 0u);
   BOOST_TEST(ends()[0].waited_s < 2.1);
+  BOOST_TEST(events->count("lost") == 1u);
   check_end(5);
 }
 
