@@ -51,6 +51,13 @@ struct RecordsBenchOptions {
 };
 int bench_records(const RecordsBenchOptions& options);
 
+/// Of `swarm bench overhead` and `swarm bench pipeline`, which stand in apps/compute/.
+struct ThroughputBenchOptions {
+  bool pipeline = false;  ///< Four stages; else one and two.
+  int rounds = 3;
+  bool json = false;
+};
+
 /// Of `swarm bench averaging`, which stands in apps/compute/.
 struct AveragingBenchOptions {
   std::vector<uint64_t> elements{10'000'000, 100'000'000};

@@ -49,6 +49,18 @@ void add_averaging(CLI::App& bench, Program& program) {
   });
 }
 
+void add_throughput(CLI::App& bench, Program& program, const std::string& name,
+                    const std::string& help) {
+  auto options = std::make_shared<ThroughputBenchOptions>();  // shared with the callback
+  options->pipeline = name == "pipeline";
+  auto* command = bench.add_subcommand(name, help);
+  add_rounds(*command, *options, "Both sides in turn, so often");
+  command->callback([options, &program] {
+    program.compute_here(
+        [options](const Compute& compute) { return compute.bench_throughput(*options); });
+  });
+}
+
 void add_checkpoint(CLI::App& bench, Program& program) {
   auto options = std::make_shared<CheckpointBenchOptions>();  // shared with the callback
   auto* command = bench.add_subcommand(
@@ -307,11 +319,10 @@ void add_bench(CLI::App& app, Program& program) {
   auto* transport =
       command->add_subcommand("transport", "Tensors and small requests between two processes");
   transport->callback([&program] { program.exit_code = bench_transport(); });
-  auto* overhead =
-      command->add_subcommand("overhead", "Tokens per second beside a plain LibTorch loop");
-  overhead->callback([&program] {
-    program.compute_here([](const Compute& compute) { return compute.bench_overhead(); });
-  });
+  add_throughput(*command, program, "overhead",
+                 "Tokens per second of one and two stages beside a plain LibTorch loop");
+  add_throughput(*command, program, "pipeline",
+                 "Tokens per second of four stages beside a plain LibTorch loop with 2 threads");
   add_averaging(*command, program);
   add_checkpoint(*command, program);
   add_churn(*command, program.exit_code);

@@ -16,12 +16,13 @@ struct VerifyArguments;
 struct AveragingBenchOptions;
 struct CheckpointBenchOptions;
 struct DeviceBenchOptions;
+struct ThroughputBenchOptions;
 
 /// What only `swarm-compute` can do. Each function returns the exit code.
 struct Compute {
   int (*sample)(const SampleArguments&);
   int (*verify)(const VerifyArguments&);
-  int (*bench_overhead)();
+  int (*bench_throughput)(const ThroughputBenchOptions&);
   int (*bench_averaging)(const AveragingBenchOptions&);
   int (*bench_checkpoint)(const CheckpointBenchOptions&);
   int (*bench_device)(const DeviceBenchOptions&);

@@ -8,13 +8,14 @@ struct VerifyArguments;
 struct AveragingBenchOptions;
 struct CheckpointBenchOptions;
 struct DeviceBenchOptions;
+struct ThroughputBenchOptions;
 
 int sample(const SampleArguments& arguments);
 int verify(const VerifyArguments& arguments);
 
-/// 1 stage x 1 trainer beside one LibTorch process with 1 thread, and 2 stages x 1 peer beside one
-/// process with 2 threads.
-int bench_overhead();
+/// Swarms of one peer a stage, with one thread each, beside one LibTorch process with as many threads as
+/// there are stages, and at most 2.
+int bench_throughput(const ThroughputBenchOptions& options);
 
 /// One all-reduce of float32 vectors among peers on this machine, one process each, through
 /// averagers and links over TCP; in alternation with Gloo if that was found at build time. Checks

@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   using namespace swarm::apps;
   keep_freed_memory();
   const Compute compute{
-      sample,           verify,       bench_overhead,        bench_averaging,
+      sample,           verify,       bench_throughput,      bench_averaging,
       bench_checkpoint, bench_device, bench_memory_baseline, swarm::tensor::check_device,
       node_deps()};
   return run_program({argv, &compute}, argc);

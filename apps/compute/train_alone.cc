@@ -35,7 +35,9 @@ std::string rounding_left_out(const actors::NodeOptions& options) {
 Result<tensor::ReferenceRun> train_alone(const actors::NodeOptions& options) {
   auto data = tensor::open_text_data(options.data, options.model.sequence);
   if (!data) return data.error();
-  return tensor::train_reference(reference_options(options), **data);
+  auto reference = reference_options(options);
+  reference.autocast = options.compute == tensor::ComputeType::kBf16;
+  return tensor::train_reference(reference, **data);
 }
 
 }  // namespace swarm::apps

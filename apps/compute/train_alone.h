@@ -18,7 +18,7 @@ tensor::ReferenceOptions reference_options(const actors::NodeOptions& options);
 /// carried on, and an optimizer that divides by a moment makes much of a small difference.
 std::string rounding_left_out(const actors::NodeOptions& options);
 
-/// Errors: of the data and as train_reference().
+/// In the precision of the nodes' passes. Errors: of the data and as train_reference().
 Result<tensor::ReferenceRun> train_alone(const actors::NodeOptions& options);
 
 }  // namespace swarm::apps

@@ -1,7 +1,9 @@
 #include "tensor/reference/one_process.h"
 
+#include <ATen/autocast_mode.h>
 #include <fmt/format.h>
 #include <torch/torch.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <chrono>
@@ -41,6 +43,34 @@ Tensor to_window(const Buffer& tokens, uint32_t samples, uint32_t sequence) {
   auto* data = const_cast<uint8_t*>(tokens.data());
   return torch::from_blob(data, {samples, sequence + 1}, torch::kInt32).to(torch::kInt64);
 }
+
+/// What LibTorch calls autocast, of this thread, while it lives.
+class Autocast {
+ public:
+  explicit Autocast(bool on) : on_(on) {
+    if (on_) set(true);
+  }
+  ~Autocast() {
+    if (!on_) return;
+    at::autocast::clear_cache();  // of the weights in bfloat16: a step changes them
+    set(false);
+  }
+  Autocast(const Autocast&) = delete;
+  Autocast& operator=(const Autocast&) = delete;
+
+ private:
+  static void set(bool on) {
+#if TORCH_VERSION_MAJOR >= 2
+    at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+    at::autocast::set_autocast_enabled(at::kCPU, on);
+#else
+    at::autocast::set_autocast_cpu_dtype(at::kBFloat16);
+    at::autocast::set_cpu_enabled(on);
+#endif
+  }
+
+  const bool on_;
+};
 
 std::unique_ptr<ReferenceOptimizer> make_optimizer(const Parameters& parameters,
                                                    const OptimizerOptions& options) {
@@ -194,7 +224,11 @@ class Trainer : public ReferenceTrainer {
         samples[i] = step * options_.batch + uint64_t{slot} * options_.microbatch + i;
       }
       Buffer tokens = data_.microbatch(Split::kTrain, samples);
-      Tensor loss = model_->loss(to_window(tokens, options_.microbatch, sequence));
+      Tensor loss;
+      {
+        const Autocast bf16(options_.autocast);
+        loss = model_->loss(to_window(tokens, options_.microbatch, sequence));
+      }
       loss.backward();
       sum += loss.item<double>();
     }

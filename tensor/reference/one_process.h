@@ -3,7 +3,7 @@
 ///
 /// Shares with the stages only the names and initial values of the parameters (tensor/core/layout.h)
 /// and the data order; modules, autograd and AdamW are LibTorch's own, NAG and LAMB are written in
-/// LibTorch's operations. Computes in float32 on the calling thread's LibTorch threads
+/// LibTorch's operations. Computes in float32, if not told otherwise, on the calling thread's LibTorch threads
 /// (tensor/torch/threads.h).
 #pragma once
 
@@ -44,6 +44,9 @@ struct ReferenceOptions {
   /// Leaves one slot out of the gradient sum and the loss, but not of the divisor: a comparison
   /// that cannot tell this run from a right one is worth nothing.
   std::optional<SlotToLose> lost_slot;
+  /// Forward passes under LibTorch's autocast to bfloat16: as fast as a plain loop is with it, and no
+  /// comparison for values, because stages round elsewhere.
+  bool autocast = false;
 };
 
 struct ReferenceRun {
