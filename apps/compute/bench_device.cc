@@ -8,6 +8,7 @@
 #include "common/statistics.h"
 #include "config/experiment.h"
 #include "tensor/core/codec.h"
+#include "tensor/torch/blas_kernels.h"
 #include "tensor/torch/model_stage.h"
 #include "tensor/torch/threads.h"
 
@@ -76,12 +77,15 @@ int bench_device(const DeviceBenchOptions& options) {
     std::fprintf(stderr, "swarm bench: %s\n", to_string(seconds.error()).c_str());
     return 1;
   }
+  const std::string kernels = tensor::blas_kernels();
   const double tokens = double(base.training.microbatch) * base.model.sequence;
   std::printf(
-      "# device \"%s\", %d threads: %.4g s for both passes of a microbatch of %u through a block\n"
+      "# device \"%s\", %d threads, kernels of OpenBLAS: %s; %.4g s for both passes of a "
+      "microbatch "
+      "of %u through a block\n"
       "[[devices]]\nname = \"%s\"\ncount = 1\nflops_per_s = %.4g\n",
-      base.device.c_str(), base.threads, *seconds, base.training.microbatch,
-      base.device.substr(0, base.device.find(':')).c_str(),
+      base.device.c_str(), base.threads, kernels.empty() ? "none" : kernels.c_str(), *seconds,
+      base.training.microbatch, base.device.substr(0, base.device.find(':')).c_str(),
       3 * tokens * plan::block_flops(base.model) / *seconds);
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "apps/commands/program.h"
 #include "apps/compute/compute.h"
 #include "storage/stores.h"
+#include "tensor/torch/blas_kernels.h"
 #include "tensor/torch/device.h"
 #include "tensor/torch/model_stage.h"
 #include "tensor/torch/threads.h"
@@ -46,6 +47,7 @@ void keep_freed_memory() {
 
 int main(int argc, char** argv) {
   using namespace swarm::apps;
+  swarm::tensor::use_better_kernels(argv);
   keep_freed_memory();
   const Compute compute{
       sample,           verify,       bench_throughput,      bench_averaging,
