@@ -80,6 +80,28 @@ struct DeviceBenchOptions {
   std::vector<std::string> overrides;
 };
 
+/// DHT nodes in virtual time: stores, reads, traffic, and reads when many have vanished.
+struct DhtBenchOptions {
+  std::vector<int> nodes{10, 25, 100, 400};
+  double min_delay_s = 0.01, max_delay_s = 0.05;  ///< One way.
+  double killed = 0.3;                            ///< Of the nodes.
+  int samples = 100;
+  uint64_t seed = 1;
+  bool json = false;
+};
+int bench_dht(const DhtBenchOptions& options);
+
+/// Of `swarm bench square-cube`, which stands in apps/compute/.
+struct SquareCubeBenchOptions {
+  std::vector<int> widths{128, 256, 512, 1024, 2048};  ///< Multiples of 64, the size of a head.
+  int microbatch = 4;                                  ///< Samples of 128 tokens.
+  std::string compute = "fp32";
+  double bytes_per_s = 62.5e6;  ///< Of the link, in each direction.
+  double round_trip_s = 0.05;
+  int rounds = 3;
+  bool json = false;
+};
+
 /// Trains FILE's swarm (its timeline left out) while stage peers are killed and paused one after
 /// the other; apps/bench/figures/bench_failover_figures.h says what is measured. Takes 14 s a blow.
 struct FailoverBenchOptions {

@@ -1,60 +1,16 @@
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <vector>
+#include <string>
 
 #include "apps/bench/bench.h"
 #include "apps/bench/idle_node.h"
-#include "apps/commands/tool_link.h"
-#include "common/names.h"
-#include "common/statistics.h"
+#include "apps/bench/link_echo.h"
 #include "config/value.h"
 
 namespace swarm::apps {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr int kPings = 21;
 /// A transfer takes this long at the rate asked for: what a limit saves up (0.1 s) hardly counts.
 constexpr double kTransfer_s = 4;
-constexpr double kMostBytes = 256u << 20;
-
-struct Measured {
-  double round_trip_s = 0;  // median of the smallest requests
-  double echo_s = 0;        // of a body there and back
-};
-
-Buffer body_of(double bytes) {
-  const auto size = static_cast<size_t>(std::min(bytes, kMostBytes));
-  auto memory = MutableBuffer::allocate(size);
-  std::fill_n(memory.data(), size, uint8_t{1});
-  return memory.freeze();
-}
-
-Result<double> seconds_of(ToolLink& link, const caf::actor& echo, const Buffer& body) {
-  const auto mail = actors::make_mail(proto::Echo(), body, std::chrono::seconds(120));
-  const auto start = Clock::now();
-  auto reply = link.ask(echo, mail);
-  if (!reply) return reply.error();
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-Result<Measured> measure(const Endpoint& node, const Buffer& body) {
-  ToolLink link;
-  if (auto opened = link.open(); !opened) return opened.error();
-  auto echo = link.resolve(node, kEchoName);
-  if (!echo) return echo.error();
-  std::vector<double> pings;
-  for (int i = 0; i < kPings; ++i) {
-    const auto ping = seconds_of(link, *echo, {});
-    if (!ping) return ping.error();
-    pings.push_back(*ping);
-  }
-  const auto whole = seconds_of(link, *echo, body);
-  if (!whole) return whole.error();
-  return Measured{quantile(pings, 0.5), *whole};
-}
 
 /// One row: a node whose `key` is the rate, and which receives so much later.
 Status measure_row(const char* key, double rate, double delay_s) {
@@ -63,8 +19,8 @@ Status measure_row(const char* key, double rate, double delay_s) {
   if (!folder) return folder.error();
   auto node = IdleNode::start(*folder, "seed");
   if (!node) return node.error();
-  const Buffer body = body_of(rate * kTransfer_s);
-  const auto measured = measure(node->endpoint(), body);
+  const Buffer body = echo_body(rate * kTransfer_s);
+  const auto measured = measure_echo(node->endpoint(), body);
   if (!measured) return measured.error();
   const double rate_s = measured->echo_s - measured->round_trip_s;
   const double got = static_cast<double>(body.size()) / rate_s;
@@ -87,8 +43,8 @@ Status measure_all(const LinksBenchOptions& options) {
 
 /// A node that is there already: what its link is like.
 Status measure_at(const Endpoint& node, double megabytes) {
-  const Buffer body = body_of(megabytes * 1e6);
-  const auto measured = measure(node, body);
+  const Buffer body = echo_body(megabytes * 1e6);
+  const auto measured = measure_echo(node, body);
   if (!measured) return measured.error();
   std::printf("round trip %.1f ms; %.1f MB there and back %.2f s\n", measured->round_trip_s * 1e3,
               static_cast<double>(body.size()) * 1e-6, measured->echo_s);

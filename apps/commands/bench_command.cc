@@ -11,84 +11,37 @@
 #include "apps/bench/figures/churn_table.h"
 #include "apps/bench/figures/flow_table.h"
 #include "apps/bench/process_flow.h"
+#include "apps/commands/bench_options.h"
 #include "apps/commands/commands.h"
 #include "apps/sim/flow.h"
 
 namespace swarm::apps {
 namespace {
 
-/// --rounds and --json. `options` outlive the command's callback.
-template <class Options>
-void add_rounds(CLI::App& command, Options& options, const std::string& rounds) {
-  command.add_option("--rounds", options.rounds, rounds)
-      ->check(CLI::Range(1, 1'000))
-      ->capture_default_str();
-  command.add_flag("--json", options.json, "Prints JSON with every round");
-}
-
-void add_averaging(CLI::App& bench, Program& program) {
-  auto options = std::make_shared<AveragingBenchOptions>();  // shared with the callback
-  auto* command = bench.add_subcommand("averaging",
-                                       "All-reduce between processes on this machine, beside Gloo");
-  command
-      ->add_option("--elements", options->elements,
-                   "Lengths of the vectors [floats]; several are measured in turn")
-      ->delimiter(',')
-      ->check(CLI::Range(1ull, 250'000'000ull))
-      ->capture_default_str();
-  command
-      ->add_option("--peers", options->peers,
-                   "How many processes average, one each; several are measured in turn")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  add_rounds(*command, *options, "Measured rounds of each combination");
-  command->callback([options, &program] {
-    program.compute_here(
-        [options](const Compute& compute) { return compute.bench_averaging(*options); });
-  });
-}
-
-void add_throughput(CLI::App& bench, Program& program, const std::string& name,
-                    const std::string& help) {
-  auto options = std::make_shared<ThroughputBenchOptions>();  // shared with the callback
-  options->pipeline = name == "pipeline";
-  auto* command = bench.add_subcommand(name, help);
-  add_rounds(*command, *options, "Both sides in turn, so often");
-  command->callback([options, &program] {
-    program.compute_here(
-        [options](const Compute& compute) { return compute.bench_throughput(*options); });
-  });
-}
-
-void add_checkpoint(CLI::App& bench, Program& program) {
-  auto options = std::make_shared<CheckpointBenchOptions>();  // shared with the callback
+void add_dht(CLI::App& bench, int& exit_code) {
+  auto options = std::make_shared<DhtBenchOptions>();  // shared with the callback
   auto* command = bench.add_subcommand(
-      "checkpoint",
-      "What a snapshot costs beside a plain file of its size, and the steps meanwhile");
-  command->add_option("--parameters", options->parameters, "About so many in the stage")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{2'000'000'000}))
+      "dht",
+      "How long stores and reads take, what nodes say, in virtual time, by size of the swarm");
+  command->add_option("--nodes", options->nodes, "Sizes, one after another")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 2'000))
       ->capture_default_str();
-  add_rounds(*command, *options, "Snapshots alone, and again during training");
-  command->add_option("--folder", options->folder, "On the disk that is to be measured")
-      ->check(CLI::ExistingDirectory)
+  command->add_option("--min-delay", options->min_delay_s, "Of each message, one way [s]")
+      ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
-  command->callback([options, &program] {
-    program.compute_here(
-        [options](const Compute& compute) { return compute.bench_checkpoint(*options); });
-  });
-}
-
-void add_device_bench(CLI::App& bench, Program& program) {
-  auto file = std::make_shared<ConfigArguments>();  // shared with the callback
-  auto* command = bench.add_subcommand(
-      "device", "What a block of an experiment's model takes here: [[devices]] of `swarm plan`");
-  add_config_arguments(*command, *file);
-  command->callback([file, &program] {
-    program.compute_here([file](const Compute& compute) {
-      return compute.bench_device({file->file, file->overrides});
-    });
-  });
+  command->add_option("--max-delay", options->max_delay_s, "Delays are drawn up to this [s]")
+      ->check(CLI::Range(0.0, 10.0))
+      ->capture_default_str();
+  command->add_option("--killed", options->killed, "This part of the nodes vanishes at once")
+      ->check(CLI::Range(0.0, 0.95))
+      ->capture_default_str();
+  command->add_option("--samples", options->samples, "Timed stores, and reads of each kind")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "Of ids, delays and choices")->capture_default_str();
+  command->add_flag("--json", options->json, "Prints JSON with every sample");
+  command->callback([&exit_code, options] { exit_code = bench_dht(*options); });
 }
 
 void add_failover(CLI::App& bench, int& exit_code) {
@@ -319,15 +272,10 @@ void add_bench(CLI::App& app, Program& program) {
   auto* transport =
       command->add_subcommand("transport", "Tensors and small requests between two processes");
   transport->callback([&program] { program.exit_code = bench_transport(); });
-  add_throughput(*command, program, "overhead",
-                 "Tokens per second of one and two stages beside a plain LibTorch loop");
-  add_throughput(*command, program, "pipeline",
-                 "Tokens per second of four stages beside a plain LibTorch loop with 2 threads");
-  add_averaging(*command, program);
-  add_checkpoint(*command, program);
+  add_compute_benches(*command, program);
   add_churn(*command, program.exit_code);
   add_codec(*command, program.exit_code);
-  add_device_bench(*command, program);
+  add_dht(*command, program.exit_code);
   add_failover(*command, program.exit_code);
   add_links(*command, program.exit_code);
   add_records(*command, program.exit_code);

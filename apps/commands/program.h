@@ -16,6 +16,7 @@ struct VerifyArguments;
 struct AveragingBenchOptions;
 struct CheckpointBenchOptions;
 struct DeviceBenchOptions;
+struct SquareCubeBenchOptions;
 struct ThroughputBenchOptions;
 
 /// What only `swarm-compute` can do. Each function returns the exit code.
@@ -26,6 +27,7 @@ struct Compute {
   int (*bench_averaging)(const AveragingBenchOptions&);
   int (*bench_checkpoint)(const CheckpointBenchOptions&);
   int (*bench_device)(const DeviceBenchOptions&);
+  int (*bench_square_cube)(const SquareCubeBenchOptions&);
   /// Prints this process's resident memory [MB].
   int (*bench_memory_baseline)();
   /// Whether stages can compute there. Errors: kInvalidArgument, saying what there is instead.

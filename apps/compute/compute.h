@@ -8,6 +8,7 @@ struct VerifyArguments;
 struct AveragingBenchOptions;
 struct CheckpointBenchOptions;
 struct DeviceBenchOptions;
+struct SquareCubeBenchOptions;
 struct ThroughputBenchOptions;
 
 int sample(const SampleArguments& arguments);
@@ -28,5 +29,9 @@ int bench_checkpoint(const CheckpointBenchOptions& options);
 /// Times both passes of a microbatch through a block of the experiment's model, and prints an entry of
 /// [[devices]] for a plan (docs/planner.md).
 int bench_device(const DeviceBenchOptions& options);
+
+/// Both passes of a block, and its activations and gradients over a link of given rate and round trip, against
+/// the model's width.
+int bench_square_cube(const SquareCubeBenchOptions& options);
 
 }  // namespace swarm::apps

@@ -49,9 +49,15 @@ int main(int argc, char** argv) {
   using namespace swarm::apps;
   swarm::tensor::use_better_kernels(argv);
   keep_freed_memory();
-  const Compute compute{
-      sample,           verify,       bench_throughput,      bench_averaging,
-      bench_checkpoint, bench_device, bench_memory_baseline, swarm::tensor::check_device,
-      node_deps()};
+  const Compute compute{sample,
+                        verify,
+                        bench_throughput,
+                        bench_averaging,
+                        bench_checkpoint,
+                        bench_device,
+                        bench_square_cube,
+                        bench_memory_baseline,
+                        swarm::tensor::check_device,
+                        node_deps()};
   return run_program({argv, &compute}, argc);
 }
