@@ -14,6 +14,7 @@
 #include "apps/commands/commands.h"
 #include "apps/commands/node_collect.h"
 #include "apps/launch/collected_folder.h"
+#include "apps/launch/devices.h"
 #include "apps/launch/key_file.h"
 #include "apps/launch/links_file.h"
 #include "apps/launch/preemption_watch.h"
@@ -316,6 +317,8 @@ void start(const Arguments& a, Program& program) {
   }
   program.compute_here([&](const Compute& compute) {
     const auto there = compute.check_device(options.device);
+    const auto slow = launch::slow_precision(options.compute, options.device, cpu_instructions());
+    if (there && !slow.empty()) std::fprintf(stderr, "swarm node: %s\n", slow.c_str());
     return there ? serve(a, options, config, compute.node) : refuse(there.error().detail);
   });
 }

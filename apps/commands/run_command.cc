@@ -105,6 +105,15 @@ void print_result(const launch::RunReport& report, const launch::RunState& state
     std::printf("go on with       swarm run --resume %s\n", folder.c_str());
 }
 
+/// What a person should know before the processes start.
+void print_notes(const config::Experiment& experiment) {
+  auto notes = launch::weak_points(experiment);
+  const auto& base = experiment.base;
+  notes.push_back(launch::slow_precision(base.compute, base.device, cpu_instructions()));
+  for (const std::string& note : notes)
+    if (!note.empty()) std::printf("note: %s\n", note.c_str());
+}
+
 int run(const Arguments& a) {
   if (const std::string why = check(a); !why.empty()) return refuse(why, kBadConfig);
   auto loaded = load(a);
@@ -142,9 +151,7 @@ int run(const Arguments& a) {
   options.on_progress = [&](const std::string& line) { display.progress(line); };
   options.on_event = [&](const records::Event& event) { display.event(event); };
   if (!a.quiet) std::printf("run folder %s/, %zu nodes\n", folder.c_str(), experiment.nodes.size());
-  if (!a.quiet)
-    for (const std::string& weak : launch::weak_points(experiment))
-      std::printf("note: %s\n", weak.c_str());
+  if (!a.quiet) print_notes(experiment);
   std::fflush(stdout);
   launch::Launcher launcher(experiment, options);
   const auto report = launcher.run();

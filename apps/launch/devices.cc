@@ -54,4 +54,12 @@ Status check_devices(const config::Experiment& experiment) {
   return {};
 }
 
+std::string slow_precision(tensor::ComputeType compute, const std::string& device,
+                           const CpuInstructions& cpu) {
+  if (compute != tensor::ComputeType::kBf16 || device != "cpu" || cpu.bf16) return "";
+  return "this CPU has no instructions for bf16: with pipeline.compute = \"bf16\" passes take "
+         "several "
+         "times as long as with \"fp32\"";
+}
+
 }  // namespace swarm::launch

@@ -1,6 +1,9 @@
 /// Whether this machine can compute what an experiment asks for, before its nodes start.
 #pragma once
 
+#include <string>
+
+#include "common/cpu.h"
 #include "common/result.h"
 #include "config/experiment.h"
 
@@ -11,5 +14,9 @@ namespace swarm::launch {
 /// Errors: kNotFound (no second executable), kInvalidArgument (a device that is not there, saying
 /// what there is instead), kIo.
 Status check_devices(const config::Experiment& experiment);
+
+/// What people should know about the precision of the passes on such a CPU; empty: nothing. Pure.
+std::string slow_precision(tensor::ComputeType compute, const std::string& device,
+                           const CpuInstructions& cpu);
 
 }  // namespace swarm::launch

@@ -20,17 +20,6 @@ bool one_of(const std::string& name, std::initializer_list<const char*> names) {
 
 }  // namespace
 
-CpuInstructions cpu_instructions() {
-  CpuInstructions cpu;
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  cpu.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  cpu.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-#endif
-  return cpu;
-}
-
 std::optional<std::string> better_kernels(const std::string& in_use, const CpuInstructions& cpu) {
   const bool without_avx2 = one_of(in_use, {"Prescott", "Core2", "Nehalem", "Sandybridge"});
   if (cpu.avx512 && (without_avx2 || one_of(in_use, {"Haswell", "Zen"}))) return "SkylakeX";

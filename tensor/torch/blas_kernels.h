@@ -6,15 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "common/cpu.h"
+
 namespace swarm::tensor {
-
-/// Instructions that kernels are written for, as far as the CPU and the system have them.
-struct CpuInstructions {
-  bool avx2 = false;    ///< And FMA.
-  bool avx512 = false;  ///< F, DQ, BW and VL.
-};
-
-CpuInstructions cpu_instructions();
 
 /// The kernels to ask for (a value of OPENBLAS_CORETYPE) where those in use leave instructions idle; nullopt
 /// where they do not, or have a name that is not known here.

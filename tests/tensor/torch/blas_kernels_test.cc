@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+using namespace swarm;
 using namespace swarm::tensor;
 
 namespace {
