@@ -138,7 +138,9 @@ void add_training(ExperimentBuilder& b) {
         "since then may be given up. No part of the fingerprint, as nothing that was computed "
         "depends on it: a trainer's node that is started again may have another.");
   b.add("continue_after_s", AT(base.training.continue_after), in_seconds(0.001, 1e7),
-        "partition = \"continue\": for so long it waits for the rest. No part of the fingerprint.");
+        "How long a smaller part of a divided swarm waits for the rest before it goes on, with "
+        "partition = "
+        "\"continue\". No part of the fingerprint.");
   b.add("rests", AT(base.training.rests), {},
         "A node whose device hangs, whose link flaps or that fails rounds again and again takes no "
         "part "
@@ -290,7 +292,8 @@ void add_roles(ExperimentBuilder& b) {
   b.add("max_resident", AT(base.stage_server.max_resident), in(1, 100000),
         "Microbatches a peer holds at once, however small; more are refused as overload.");
   b.add("resident_bytes", AT(base.stage_server.resident_bytes), in(1 << 20, 1e15),
-        "Memory that these may take together: activations that came and that are sent on, as they "
+        "Memory that a peer's microbatches may take together: activations that came and that are "
+        "sent on, as they "
         "travel, and with backward keep what the stage keeps of each (estimated).");
   b.add("retry_every_ms", AT(base.stage_server.retry_every), in(1, kHourMs),
         "How often an overloaded or missing successor is tried again.");
@@ -321,22 +324,25 @@ void add_roles(ExperimentBuilder& b) {
                      "Numbers that a member reduces at least: of many members with a short vector "
                      "only some do, in each round others. Equal on all nodes.");
   part.shared = part.later = true;
-  b.add("chunks_in_flight", AT(base.averager.chunks_in_flight), in(1, 4096), "Per member.");
+  b.add("chunks_in_flight", AT(base.averager.chunks_in_flight), in(1, 4096),
+        "Chunks of an average under way to each member of a round.");
   b.add("min_deadline_ms", AT(base.averager.min_deadline), in(1, kHourMs),
         "A round is given at least this long; a quarter of it once three rounds are known.");
   b.section("state_transfer", false);
   b.add("ttl_ms", AT(base.state_transfer.ttl), in(1, kHourMs),
         "A frozen state that nobody downloads is dropped after this.");
   b.add("chunk_bytes", AT(base.state_transfer.chunk_bytes), in(1024, 1 << 28),
-        "Of one request of a download; at most 4 MiB are used.");
+        "Bytes that one request of a download asks for; at most 4 MiB are used.");
   b.add("chunks_in_flight", AT(base.state_transfer.chunks_in_flight), in(1, 4096),
         "Requests under way to each source of a download.");
   b.add("state_bytes_per_s", AT(base.state_transfer.state_bytes_per_s), in(0, 1e12),
-        "Of a state that is learned while the others train, without the updates that they make; 0: "
+        "Rate of a state that is learned while the others train, without the updates that they "
+        "make; 0: "
         "no "
         "limit. Lower: others notice less, and the peer serves later.");
   b.add("keep_bytes_per_s", AT(base.state_transfer.keep_bytes_per_s), in(0, 1e12),
-        "Of a state that is learned, to the peer's own disk, so that the download goes on after a "
+        "Rate at which a state that is learned is written to the peer's own disk, so that the "
+        "download goes on after a "
         "restart of its process; at most twice what comes over its links. 0: it begins anew.");
   b.section("checkpoint", false);
   b.add("every_steps", AT(base.checkpoint.every_steps), in(0, 4e9),
@@ -386,7 +392,7 @@ void add_roles(ExperimentBuilder& b) {
         "After a move the giver's load has to be below what the taker's was by this share times "
         "sqrt(1/n + 1/m), with n and m peers.");
   b.add("pays_within_s", AT(base.coordinator.placement.pays_within), in(1, 1e7),
-        "In which a move has to pay: how long a peer is likely to live.");
+        "Time within which a move has to pay: how long a peer is likely to live.");
   b.add("warm_up_s", AT(base.coordinator.placement.warm_up), in(0, 86'400),
         "What a move costs besides the download of the stage's state.");
   b.add("gone_after_s", AT(base.coordinator.placement.gone_after), in(0, 1e7),

@@ -2,6 +2,29 @@
 
 namespace swarm::records {
 
+constexpr Outcome kOutcomes[] = {Outcome::kFinished, Outcome::kNotDurable, Outcome::kFailed,
+                                 Outcome::kInterrupted};
+
+const char* to_string(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kFinished:
+      return "finished";
+    case Outcome::kNotDurable:
+      return "not_durable";
+    case Outcome::kFailed:
+      return "failed";
+    case Outcome::kInterrupted:
+      return "interrupted";
+  }
+  return "unknown";
+}
+
+std::optional<Outcome> parse_outcome(const std::string& text) {
+  for (const Outcome outcome : kOutcomes)
+    if (text == to_string(outcome)) return outcome;
+  return std::nullopt;
+}
+
 std::string to_json(const Summary& summary) {
   Object out = write_fields(summary);
   for (const char* key : {"train_loss", "validation_loss", "bigram_loss", "tokens_per_second"})

@@ -9,8 +9,18 @@
 
 namespace swarm::records {
 
+/// How a run ended.
+enum class Outcome {
+  kFinished,
+  kNotDurable,  ///< Training is finished, but its end is not on a disk in every stage.
+  kFailed,
+  kInterrupted
+};
+const char* to_string(Outcome outcome);
+std::optional<Outcome> parse_outcome(const std::string& text);
+
 struct Summary {
-  std::string status{};                 ///< "finished", "failed" or "interrupted".
+  std::string status{};                 ///< An Outcome's name.
   std::optional<std::string> reason{};  ///< Why not finished.
   std::string name{}, run_id{}, fingerprint{};
   uint64_t steps = 0, steps_closed = 0;

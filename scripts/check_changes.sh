@@ -3,7 +3,8 @@
 # patch, docs/changing/NAME.patch, with the number of files that it may touch in the page's table.
 #
 #   scripts/check_changes.sh [NAME...]           applies the patches to a copy of the last commit,
-#                                                counts files and builds the touched targets
+#                                                counts files, measures sizes (scripts/check_sizes.sh)
+#                                                and builds the touched targets
 #   scripts/check_changes.sh --count [NAME...]   the same without building
 #
 # Tests, docs and config/reference.toml, which is generated, are not counted; a touched file that
@@ -95,6 +96,7 @@ check() {
   done
   printf '%-20s %d of at most %d files: %s\n' "$name" "${#counted[@]}" "$bound" "${counted[*]}"
   ((${#counted[@]} <= bound)) || fail "$name" "touches ${#counted[@]} files; $bound are allowed"
+  scripts/check_sizes.sh "$copy" || fail "$name" "makes something too large"
   $build || return 0
   build_touched "$name" "${touched[@]}" || fail "$name" "does not build"
 }

@@ -24,6 +24,7 @@ max_functions=30
 max_members=20
 max_function_lines=50
 max_lines=400
+max_coordinator_lines=300   # of actors/coordinator/coordinator.cc: its mail, and who is asked
 max_exceptions=3
 
 # "PATH: NAME: reason", where NAME is the class or the function, or "file" for the file's lines.
@@ -171,10 +172,12 @@ function find_class(where, written,   candidates, i, count, found) {
 }
 
 END {
-  for (i = 1; i <= file_count; ++i)
-    if (length_of[name_of[i]] - rows_of[name_of[i]] > max_lines)
-      breach(name_of[i], max_lines + 1, "file", length_of[name_of[i]] - rows_of[name_of[i]] " lines",
-             "split it by responsibility; " max_lines " are allowed")
+  for (i = 1; i <= file_count; ++i) {
+    most = name_of[i] == "actors/coordinator/coordinator.cc" ? max_coordinator_lines : max_lines
+    if (length_of[name_of[i]] - rows_of[name_of[i]] > most)
+      breach(name_of[i], most + 1, "file", length_of[name_of[i]] - rows_of[name_of[i]] " lines",
+             "split it by responsibility; " most " are allowed")
+  }
   for (i = 1; i <= free_count; ++i) {
     if (free_key[i] in seen) continue
     seen[free_key[i]] = 1
@@ -204,6 +207,7 @@ END {
 '
 awk -v tags="$tags" -v max_functions="$max_functions" -v max_members="$max_members" \
   -v max_function_lines="$max_function_lines" -v max_lines="$max_lines" \
+  -v max_coordinator_lines="$max_coordinator_lines" \
   -v exception_list="$(printf '%s\n' "${exceptions[@]}")" "$measure" "${files[@]}" pass=1 "$tags" pass=2 "$tags" >"$breaches"
 
 if [[ -s $breaches ]]; then

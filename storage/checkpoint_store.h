@@ -72,7 +72,7 @@ struct CheckpointStoreOptions {
   rocksdb::Env* env = nullptr;
 };
 
-/// Opens or creates the store. One process at a time: kIo if locked. Errors: kCorruptCheckpoint (it is
+/// Opens or creates the store. One process at a time: kNotReady if locked. Errors: kCorruptCheckpoint (it is
 /// damaged as a whole), kIo, kInvalidArgument.
 Result<std::shared_ptr<CheckpointStore>> open_rocksdb_checkpoint_store(
     const CheckpointStoreOptions& options);

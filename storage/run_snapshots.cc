@@ -17,8 +17,7 @@ Result<RunSnapshots> RunSnapshots::open(const std::string& run_folder, int32_t n
   for (const auto& entry : std::filesystem::directory_iterator(run_folder + "/nodes", error)) {
     auto store = find_store(entry.path().string());
     if (!store && store.code() == ErrorCode::kNotFound) continue;
-    const bool damaged = !store && store.error().detail.find("in use by") == std::string::npos;
-    if (damaged) {
+    if (!store && store.code() != ErrorCode::kNotReady) {  // damaged; else in use
       out.unopened_.push_back(entry.path().filename().string() + ": " + store.error().detail);
       continue;
     }

@@ -23,18 +23,16 @@ struct StageSnapshot {
 /// What the nodes have of one step.
 struct StepSnapshots {
   std::vector<StageSnapshot> found;     ///< Ordered by stage, then node; maybe none of a stage.
-  std::vector<std::string> unreadable;  ///< "NODE: stage K: why", a line for each.
+  std::vector<std::string> unreadable;  ///< "NODE: why" or "NODE: stage K: why", a line for each.
 };
 
 /// The databases of a run's nodes. Open as long as the object lives.
 class RunSnapshots {
  public:
-  /// A database that cannot be opened is named in unopened() and left out, if there are others.
-  /// Errors: kNotFound (no databases), kIo (in use: the run goes on; or none can be opened).
+  /// A database that cannot be opened is left out, if there are others; read() names it.
+  /// Errors: kNotFound (no databases), kNotReady (in use: the run goes on), kIo (none can be opened).
   static Result<RunSnapshots> open(const std::string& run_folder, int32_t num_stages);
 
-  /// "NODE: why", a line for each database that cannot be opened.
-  const std::vector<std::string>& unopened() const { return unopened_; }
   /// Steps of which any node has a snapshot of any stage, ascending.
   const std::set<uint64_t>& steps() const { return steps_; }
   /// Every node's snapshots at `step`.
@@ -49,13 +47,13 @@ class RunSnapshots {
   };
   int32_t num_stages_ = 0;
   std::vector<NodeStore> stores_;
-  std::vector<std::string> unopened_;
+  std::vector<std::string> unopened_;            ///< "NODE: why"
   std::set<uint64_t> steps_;                     ///< Of any stage.
   std::vector<std::set<uint64_t>> stage_steps_;  ///< By stage.
 };
 
 /// Every node's snapshots at `step`, at least one of each stage. Errors: kNotFound (no databases, or
-/// a stage without one at this step), kIo (in use: the run goes on), kCorruptCheckpoint (a stage has
+/// a stage without one at this step), kNotReady (in use: the run goes on), kCorruptCheckpoint (a stage has
 /// none that can be read).
 Result<StepSnapshots> read_snapshots(const std::string& run_folder, int32_t num_stages,
                                      uint64_t step);

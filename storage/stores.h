@@ -19,7 +19,7 @@ struct StoreInfo {
 };
 
 /// Opens or creates the store of the node whose files are in `node_folder`. One process at a time:
-/// kIo if locked. Requires a kind that is a row of the table. Errors: kCorruptCheckpoint (it is damaged
+/// kNotReady if locked. Requires a kind that is a row of the table. Errors: kCorruptCheckpoint (it is damaged
 /// as a whole: see set_store_aside()), kIo.
 Result<std::shared_ptr<CheckpointStore>> open_store(StoreKind kind, const std::string& node_folder);
 

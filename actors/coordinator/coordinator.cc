@@ -16,28 +16,6 @@ namespace swarm::actors {
 
 using Phase = routing::Frame::Phase;
 
-namespace {
-
-/// Of a lease that begins now.
-double lease_end_s(const CoordinatorOptions& options, routing::Time now) {
-  return std::chrono::duration<double>(now + options.lease_limit).count();
-}
-
-void renew(routing::Schedule& schedule, const proto::Lease& message,
-           const CoordinatorOptions& options, routing::Time now) {
-  for (const auto& one : message.carried()) {
-    routing::SlotReport report;
-    report.what = routing::SlotReport::What::kCarries;
-    report.step = Step(one.step());
-    report.slot = Slot(one.slot());
-    report.attempt = Attempt(one.attempt());
-    report.deadline_s = lease_end_s(options, now);
-    (void)schedule.slot_reported(report, now).ok();  // of a step that is over: it hears so soon
-  }
-}
-
-}  // namespace
-
 void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
   self_ = self;
   deps_ = std::move(deps);
@@ -62,7 +40,7 @@ void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
     carry_out(gathers ? gathering_->next(now()) : schedule_->tick(now()));
   });
   moves_ = std::make_unique<RelocationMail>(
-      self_, StageSearch(self_, deps_.dht, deps_.dht_options), make_relocation(deps_, *roster_),
+      self_, StageSearch(self_, deps_.dht, deps_.dht_options), std::move(parts.relocation),
       *roster_, *schedule_, *records_,
       RelocationMail::Hooks{
           [this](const PeerId& id, const std::string& reason) { peer_gone(id, reason); },
@@ -245,7 +223,7 @@ caf::result<Mail> CoordinatorState::on_lease(const Mail& mail) {
     schedule_->trainer_lost(before);
     roster_->remove_trainer(before);
   }
-  renew(*schedule_, message, deps_.options, now());
+  renew_leases(message, deps_.options.lease_limit, *schedule_, now());
   if (message.max_slots() == 0)
     return write_leases({}, office_->office().term(), step(), schedule_->frame().over,
                         text_.text());
@@ -270,7 +248,7 @@ caf::result<Mail> CoordinatorState::on_slot_done(const Mail& mail) {
 
 void CoordinatorState::serve_leases() {
   if (!schedule_->frame().is_open()) return;
-  const double deadline_s = lease_end_s(deps_.options, now());
+  const double deadline_s = lease_end_s(deps_.options.lease_limit, now());
   leases_->serve(
       [this, deadline_s](const ActorId& trainer, uint32_t max_slots) {
         return schedule_->lease(trainer, max_slots, deadline_s);

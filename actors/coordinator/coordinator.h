@@ -2,7 +2,7 @@
 /// (design Sec. 5). One on every trainer node; at most one is active, the others stand by.
 ///
 ///   mail (Mail)     from            reply               errors
-///   RegisterPeer    StageServer     RegisterPeerReply   kNotReady (stands by)
+///   RegisterPeer    StageServer     RegisterPeerReply   kNotReady (stands by), kInvalidArgument, kRefused
 ///   MayLeave        StageServer     MayLeaveReply       kNotReady
 ///   Lease           Trainer         LeaseReply          kNotReady, kInvalidArgument (no slots)
 ///   SlotDone        Trainer         Ack                 kNotReady, kStaleStep, kInvalidArgument
@@ -14,7 +14,7 @@
 ///   Rebalance       console         PlacementReply      kNotReady (the swarm gathers)
 ///   local: (describe_atom) -> std::string
 ///
-/// States  kStandby <-> kGathering -> kOpen -> ... -> kFinished; kOpen falls back to kGathering
+/// States  stands by <-> gathers (Frame::Phase::kClosed) -> kOpen -> ... -> kFinished; it gathers again
 ///         when a stage has lost all its peers. Terms fence a coordinator that comes back
 ///         (routing/membership/election.h). docs/training_protocol.md draws it.
 /// Owns    the ledger of the open step and the list of registered peers; never a tensor. Decides by

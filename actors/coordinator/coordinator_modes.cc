@@ -25,7 +25,6 @@ routing::ScheduleOptions schedule_options(const CoordinatorDeps& deps) {
   options.background_averaging = training.background_averaging;
   options.open_periods = kOpenPeriods;
   options.rests = training.rests;
-  options.learns_on = !training.asynchronous();
   return options;
 }
 
@@ -41,6 +40,17 @@ routing::GatheringOptions gathering_options(const CoordinatorDeps& deps) {
   return options;
 }
 
+routing::Relocation make_relocation(const CoordinatorDeps& deps, bool by_period,
+                                    routing::Roster& roster) {
+  routing::PlacementOptions options = deps.options.placement;
+  options.min_peers_per_stage = deps.training.min_peers_per_stage;
+  options.min_peers = deps.training.min_peers;
+  options.start_grace = deps.options.start_grace;
+  options.here_within =
+      std::max<routing::Time>(options.here_within, 3 * deps.dht_options.announce_every);
+  return {deps.num_stages, by_period, options, roster};
+}
+
 }  // namespace
 
 CoordinatorParts make_parts(const CoordinatorDeps& deps, routing::Roster& roster,
@@ -48,23 +58,19 @@ CoordinatorParts make_parts(const CoordinatorDeps& deps, routing::Roster& roster
   auto steps = schedule_options(deps);
   auto gathers = gathering_options(deps);
   steps.consent = gathers.consent = &consent;
-  if (deps.training.asynchronous())
+  const bool by_period = deps.training.asynchronous();
+  steps.learns_on = !by_period;
+  auto moves = make_relocation(deps, by_period, roster);
+  if (by_period)
     return {std::make_unique<routing::AsyncSchedule>(steps, roster),
-            std::make_unique<routing::GatheringByPeriod>(gathers, roster), kOpenPeriods};
+            std::make_unique<routing::GatheringByPeriod>(gathers, roster), std::move(moves),
+            kOpenPeriods};
   auto gathering = std::make_unique<routing::Gathering>(gathers, roster);
   if (deps.training.delayed_updates)
-    return {std::make_unique<routing::DelayedSchedule>(steps, roster), std::move(gathering)};
-  return {std::make_unique<routing::SyncSchedule>(steps, roster), std::move(gathering)};
-}
-
-routing::Relocation make_relocation(const CoordinatorDeps& deps, routing::Roster& roster) {
-  routing::PlacementOptions options = deps.options.placement;
-  options.min_peers_per_stage = deps.training.min_peers_per_stage;
-  options.min_peers = deps.training.min_peers;
-  options.start_grace = deps.options.start_grace;
-  options.here_within =
-      std::max<routing::Time>(options.here_within, 3 * deps.dht_options.announce_every);
-  return {deps.num_stages, deps.training.asynchronous(), options, roster};
+    return {std::make_unique<routing::DelayedSchedule>(steps, roster), std::move(gathering),
+            std::move(moves)};
+  return {std::make_unique<routing::SyncSchedule>(steps, roster), std::move(gathering),
+          std::move(moves)};
 }
 
 }  // namespace swarm::actors

@@ -1,5 +1,5 @@
-/// The mode of training is chosen here, once, when a coordinator is made: which Schedule and which
-/// Gathering it asks (design Sec. 9).
+/// The mode of training is chosen here, once, when a coordinator is made: which Schedule,
+/// Gathering and Relocation it asks (design Sec. 9).
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,12 @@ namespace swarm::actors {
 struct CoordinatorParts {
   std::unique_ptr<routing::Schedule> schedule;
   std::unique_ptr<routing::Gathering> gathering;
+  routing::Relocation relocation;
   uint32_t open_together = 1;  ///< Steps or periods that may be open at once.
 };
 
-/// `roster` outlives both.
+/// `roster` outlives them.
 CoordinatorParts make_parts(const CoordinatorDeps& deps, routing::Roster& roster,
                             routing::Consent& consent);
-/// Likewise.
-routing::Relocation make_relocation(const CoordinatorDeps& deps, routing::Roster& roster);
 
 }  // namespace swarm::actors

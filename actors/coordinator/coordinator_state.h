@@ -84,7 +84,9 @@ class CoordinatorState {
   // coordinator_status.cc
   proto::SwarmStatusReply status() const;
   std::string describe() const;
-  std::string phase() const;
+  /// How far the office is.
+  enum class Stands { kStandby, kMinority, kGathering, kOpen, kFinished };
+  Stands stands() const;
 
   bool active() const { return office_->office().active(); }
   Step step() const;

@@ -7,6 +7,13 @@ namespace swarm::actors {
 
 using routing::Frame;
 
+namespace {
+
+/// By Stands.
+constexpr const char* kStands[] = {"standby", "minority", "gathering", "open", "finished"};
+
+}  // namespace
+
 Step CoordinatorState::step() const {
   return gathering_->planned_step().value_or(schedule_->frame().open.step);
 }
@@ -15,30 +22,26 @@ LeaseCounter::Stamp CoordinatorState::stamp() const {
   return {office_->office().term(), step(), schedule_->frame().over, text_.text()};
 }
 
-std::string CoordinatorState::phase() const {
-  if (!active()) return "standby";
-  const auto few = consent_.minority(now());
-  if (few && schedule_->frame().phase != Frame::Phase::kFinished) return "minority: " + few->text();
-  switch (schedule_->frame().phase) {
-    case Frame::Phase::kOpen:
-      return "open";
-    case Frame::Phase::kFinished:
-      return "finished";
-    case Frame::Phase::kClosed:
-      break;
-  }
-  return "gathering";
+CoordinatorState::Stands CoordinatorState::stands() const {
+  if (!active()) return Stands::kStandby;
+  const auto at = schedule_->frame().phase;
+  if (at == Frame::Phase::kFinished) return Stands::kFinished;
+  if (consent_.minority(now())) return Stands::kMinority;
+  return at == Frame::Phase::kOpen ? Stands::kOpen : Stands::kGathering;
 }
 
 proto::SwarmStatusReply CoordinatorState::status() const {
   proto::SwarmStatusReply reply;
   reply.set_term(office_->office().term().value());
   reply.set_step(step().value());
-  const bool gathers = phase() == "gathering";
+  const Stands at = stands();
   const std::string& missing = moves_->conscription().missing();
-  const std::string why =
-      gathering_->waiting_for() + (missing.empty() ? "" : "; nobody takes it over: " + missing);
-  reply.set_phase(gathers ? phase() + ": " + why : phase());
+  const std::string untaken = missing.empty() ? "" : "; nobody takes it over: " + missing;
+  std::string phase = kStands[static_cast<int>(at)];
+  if (at == Stands::kGathering) phase += ": " + gathering_->waiting_for() + untaken;
+  if (at == Stands::kMinority) phase += ": " + consent_.minority(now())->text();
+  reply.set_phase(phase);
+  reply.set_open(at == Stands::kOpen);
   if (const auto loss = records_->last_loss()) reply.set_last_loss(*loss);
   reply.set_tokens_per_s(records_->tokens_per_second());
   reply.set_max_steps(deps_.training.steps);
@@ -75,10 +78,10 @@ proto::SwarmStatusReply CoordinatorState::status() const {
 std::string CoordinatorState::describe() const {
   static const char* const kAt[] = {"filling", "averaging", "averaged"};
   const Frame& frame = schedule_->frame();
-  std::string text =
-      fmt::format("coordinator {} of {}: {}, term {}, step {}\n", deps_.id.brief(), deps_.node_name,
-                  phase(), routing::term_number(office_->office().term()), step());
-  if (phase() == "gathering")
+  std::string text = fmt::format("coordinator {} of {}: {}, term {}, step {}\n", deps_.id.brief(),
+                                 deps_.node_name, kStands[static_cast<int>(stands())],
+                                 routing::term_number(office_->office().term()), step());
+  if (stands() == Stands::kGathering)
     text +=
         fmt::format("gathering because {}; {}\n", gathering_->reason(), gathering_->waiting_for());
   text += fmt::format("peers {}, trainers {}, leases waiting {}\n", roster_->peers().size(),

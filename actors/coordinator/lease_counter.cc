@@ -12,6 +12,23 @@ constexpr std::chrono::milliseconds kLeaseWait{1'000};
 
 }  // namespace
 
+double lease_end_s(std::chrono::nanoseconds limit, routing::Time now) {
+  return std::chrono::duration<double>(now + limit).count();
+}
+
+void renew_leases(const proto::Lease& message, std::chrono::nanoseconds limit,
+                  routing::Schedule& schedule, routing::Time now) {
+  for (const auto& one : message.carried()) {
+    routing::SlotReport report;
+    report.what = routing::SlotReport::What::kCarries;
+    report.step = Step(one.step());
+    report.slot = Slot(one.slot());
+    report.attempt = Attempt(one.attempt());
+    report.deadline_s = lease_end_s(limit, now);
+    (void)schedule.slot_reported(report, now).ok();  // of a step that is over: it hears so soon
+  }
+}
+
 Result<caf::response_promise> LeaseCounter::wait(const ActorId& trainer, uint32_t max_slots,
                                                  routing::Time now) {
   Status taken = desk_.wait(last_ + 1, trainer, max_slots, now + kLeaseWait);

@@ -5,6 +5,7 @@
 
 #include <caf/event_based_actor.hpp>
 #include <caf/response_promise.hpp>
+#include <chrono>
 #include <map>
 #include <vector>
 
@@ -13,8 +14,15 @@
 #include "common/run_text.h"
 #include "common/strong_id.h"
 #include "routing/steps/lease_desk.h"
+#include "routing/steps/schedule.h"
 
 namespace swarm::actors {
+
+/// Of a lease that begins now; seconds of the coordinator's clock.
+double lease_end_s(std::chrono::nanoseconds limit, routing::Time now);
+/// The trainer who asks still has these slots under way.
+void renew_leases(const proto::Lease& message, std::chrono::nanoseconds limit,
+                  routing::Schedule& schedule, routing::Time now);
 
 class LeaseCounter {
  public:

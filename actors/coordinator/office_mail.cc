@@ -33,6 +33,7 @@ routing::Office make_office(const CoordinatorDeps& deps, routing::Time now) {
 void add_progress(const proto::SwarmStatusReply& status, proto::CoordinatorRecord& out) {
   out.set_step(status.step());
   out.set_max_steps(status.max_steps());
+  out.set_open(status.open());
   out.set_phase(shorten_list(status.phase(), kMaxPhase));
   if (status.has_last_loss()) out.set_last_loss(status.last_loss());
 }

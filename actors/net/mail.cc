@@ -10,8 +10,8 @@ namespace swarm::actors {
 
 const std::vector<MailKind>& mail_kinds() {
   static const std::vector<MailKind> kinds{
-#define SWARM_ROW(Type, Kind, Name, Reply, Class, Who) \
-  {proto::KIND_##Kind, #Type, Name, proto::KIND_##Reply, TrafficClass::Class, Who},
+#define SWARM_ROW(Type, Kind, Name, Reply, Class, Head, Who) \
+  {proto::KIND_##Kind, #Type, Name, proto::KIND_##Reply, TrafficClass::Class, HeadSize::Head, Who},
       SWARM_MAIL_KINDS(SWARM_ROW)
 #undef SWARM_ROW
   };
@@ -46,8 +46,8 @@ Status speaks_for(const Mail& mail, const NodeId& node) {
 
 std::unique_ptr<google::protobuf::Message> new_head(proto::MessageKind kind) {
   switch (kind) {
-#define SWARM_NEW(Type, Kind, Name, Reply, Class, Who) \
-  case proto::KIND_##Kind:                             \
+#define SWARM_NEW(Type, Kind, Name, Reply, Class, Head, Who) \
+  case proto::KIND_##Kind:                                   \
     return std::make_unique<proto::Type>();
     SWARM_MAIL_KINDS(SWARM_NEW)
 #undef SWARM_NEW
@@ -64,6 +64,11 @@ proto::MessageKind reply_kind(proto::MessageKind request) {
 TrafficClass traffic_class(proto::MessageKind kind) {
   const MailKind* row = find(kind);
   return row != nullptr ? row->traffic : TrafficClass::kControl;
+}
+
+HeadSize head_size(proto::MessageKind kind) {
+  const MailKind* row = find(kind);
+  return row != nullptr ? row->head : HeadSize::kShort;
 }
 
 const char* kind_name(proto::MessageKind kind) {

@@ -76,6 +76,12 @@ TrafficClass traffic_class(proto::MessageKind kind);
 /// "forward", "lease_reply": for logs and counters; "unknown" for kinds that are not known.
 const char* kind_name(proto::MessageKind kind);
 
+/// How long a head may be (links/head_rule.h).
+enum class HeadSize : uint8_t {
+  kShort,
+  kLong,  ///< It carries lists or tokens.
+};
+
 /// One row of the table in mail_kinds.h.
 struct MailKind {
   proto::MessageKind kind;
@@ -83,9 +89,11 @@ struct MailKind {
   const char* name;  ///< For people.
   proto::MessageKind reply;
   TrafficClass traffic;
+  HeadSize head;
   const char* takers;  ///< Headers (without .h) of the actors that take it, between blanks.
 };
 const std::vector<MailKind>& mail_kinds();
+HeadSize head_size(proto::MessageKind kind);  ///< Short of a kind that is not in the table.
 
 }  // namespace swarm::actors
 

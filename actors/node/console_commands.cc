@@ -352,7 +352,7 @@ const std::vector<ConsoleCommand>& console_commands() {
       {"nodes", "", "links of this node: name, address, round trip, traffic", nodes},
       {"stages", "", "peers of every stage: node, step, parameter checksum", stages},
       {"actors", "", "actors of this node", actors},
-      {"actor", "ID", "what one of them is doing", actor},
+      {"actor", "ID", "what one actor of the node is doing", actor},
       {"steps", "", "the open step: phase, slots, loss, tokens per second", steps},
       {"dht", "KEY", "records under a key, e.g. dht stage/0, dht coordinator; without: this node's",
        dht},

@@ -36,7 +36,7 @@ std::optional<Word> newest_word(const DhtRecords& records) {
     if (!one.ParseFromString(record.value) || !one.active()) continue;
     const auto node = NodeId::from_bytes(one.node_id());
     if (!node || !writes(*node, record.subkey)) continue;
-    const bool trains = one.vain() == 0 && one.phase() == "open" && one.step() < one.max_steps();
+    const bool trains = one.vain() == 0 && one.open() && one.step() < one.max_steps();
     routing::RunWord word{Term(one.term()), *node, one.finished(), trains};
     if (!best || std::tie(best->run.term, best->run.node) < std::tie(word.term, word.node))
       best = Word{word, one};
@@ -50,7 +50,7 @@ std::string loss_of(const proto::CoordinatorRecord& said) {
 
 /// "step 120 of 300, loss 2.4312"; "gathering: ..." while no step is open.
 std::string progress_of(const proto::CoordinatorRecord& said) {
-  if (said.phase() != "open") return printable(said.phase(), 240);
+  if (!said.open()) return printable(said.phase(), 240);
   return fmt::format("step {} of {}{}", said.step(), said.max_steps(), loss_of(said));
 }
 
@@ -104,8 +104,7 @@ class Farewell {
   void hear(const Word& word) {
     const bool before = ending_.finished();
     ending_.hear(word.run, now_s());
-    if (!ending_.finished() && (!deps_.trainer || word.said.phase() != "open"))
-      tell(progress_of(word.said));
+    if (!ending_.finished() && (!deps_.trainer || !word.said.open())) tell(progress_of(word.said));
     if (ending_.finished() == before) return;
     if (before) return deps_.say("training goes on: the swarm has gone back");
     const std::string result =

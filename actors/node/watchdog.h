@@ -1,3 +1,4 @@
+/// The last resort against a process that does not end.
 #pragma once
 
 #include <unistd.h>

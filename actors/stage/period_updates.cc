@@ -7,6 +7,7 @@
 
 #include "actors/net/requests.h"
 #include "common/names.h"
+#include "routing/steps/round_rules.h"
 
 namespace swarm::actors {
 
@@ -80,14 +81,6 @@ Result<AverageRound> PeriodUpdates::decode(const proto::EndPeriod& message) cons
   return round;
 }
 
-Status PeriodUpdates::check_round(Round id) const {
-  if (averaging_ && id != round_.id)
-    return Error{ErrorCode::kOverloaded, "an earlier round is under way", 100};
-  // Taken again, a round's average would take back the updates made since.
-  if (!averaging_ && id <= round_.id) return Error{ErrorCode::kStaleStep, "the round is over here"};
-  return {};
-}
-
 caf::result<Mail> PeriodUpdates::on_end_period(const Mail& mail) {
   const auto& message = mail.as<proto::EndPeriod>();
   if (auto ruled = context_.accept(Term(message.term()), mail.from); !ruled)
@@ -100,7 +93,9 @@ caf::result<Mail> PeriodUpdates::on_end_period(const Mail& mail) {
     if (message.save_checkpoint()) context_.host->save_snapshot();
     return make_mail(reply());
   }
-  if (auto valid = check_round(Round(message.round())); !valid) return to_caf(valid.error());
+  const Round asked(message.round());
+  if (auto valid = routing::may_average(round_.id, averaging_, asked); !valid)
+    return to_caf(valid.error());
   auto average = decode(message);
   if (!average) return to_caf(average.error());
   auto promise = context_.self->make_response_promise();

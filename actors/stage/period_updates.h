@@ -53,7 +53,6 @@ class PeriodUpdates final : public StageUpdates {
   };
 
   caf::result<Mail> on_end_period(const Mail& mail);
-  Status check_round(Round id) const;
   Result<AverageRound> decode(const proto::EndPeriod& message) const;
   void begin(RoundState round, AverageRound average);
   void take(const Buffer& sent, Result<AverageResult> result);

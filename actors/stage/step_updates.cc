@@ -67,21 +67,17 @@ Result<StepUpdates::Close> StepUpdates::decode(const proto::CloseStep& message) 
   return close;
 }
 
+routing::RoundPlace StepUpdates::place() const {
+  return {context_.at.open_step, context_.at.applied, round_.id, round_.result.has_value(),
+          committing_};
+}
+
 Status StepUpdates::check(const Close& close) const {
-  const auto& at = context_.at;
-  const Round round = close.average.round;
   if (!context_.phase.serves() || (committing_ && !close.abandons)) return context_.phase.refusal();
-  const bool repeat = round == round_.id;
-  if (close.step != at.open_step && !(repeat && close.go_on && close.step + 1 == at.open_step))
-    return Error{close.step < at.open_step ? ErrorCode::kStaleStep : ErrorCode::kNotReady,
-                 fmt::format("the peer is at step {}", at.open_step)};
-  if (close.abandons) return {};
-  if (!close.is_member) return Error{ErrorCode::kInvalidArgument, "this peer is no member"};
-  if (round < round_.id) return Error{ErrorCode::kStaleStep, "a later round has begun"};
-  if (repeat || !close.commit) return {};
-  if (close.commit->step != at.applied || !round_.result || round_.id != close.commit->round)
-    return Error{ErrorCode::kNotFound, fmt::format("no average of round {}", close.commit->round)};
-  return {};
+  routing::CloseCall call{close.step,      close.average.round, close.abandons,
+                          close.is_member, close.go_on,         std::nullopt};
+  if (close.commit) call.commit = routing::NamedAverage{close.commit->step, close.commit->round};
+  return routing::may_close(place(), call);
 }
 
 caf::result<Mail> StepUpdates::on_close(const Mail& mail) {
@@ -109,17 +105,16 @@ caf::result<Mail> StepUpdates::on_close(const Mail& mail) {
   return promise;
 }
 
-/// Then it drops all: which of them were counted cannot be told apart in a sum. So it does where a slot
-/// that a new coordinator counted, on this peer's word, is still being computed: that may fail.
+/// Then it drops all. So it does where a slot that a new coordinator counted, on this peer's word, is still
+/// being computed: that may fail.
 bool StepUpdates::holds_more(const Close& close) {
   std::set<Slot> mine;
   for (const auto& held : context_.contributions.of_step(context_.at.open_step))
     mine.insert(held.slot);
   const bool settled = context_.contributions.settled(context_.at.open_step);
-  if (mine == close.counted && settled) return false;
-  drop_sum(settled ? fmt::format("held {} slots, counted {}", mine.size(), close.counted.size())
-                   : "a slot that counts was still being computed");
-  return true;
+  const std::string why = routing::too_much(mine, settled, close.counted);
+  if (!why.empty()) drop_sum(why);
+  return !why.empty();
 }
 
 /// Takes the sum, applies the update that waited if updates are delayed, and goes on; the sum is averaged.
@@ -224,28 +219,18 @@ void StepUpdates::abandon_round(const std::string& reason) {
 
 // -- committing
 
-Status StepUpdates::check(const Commit& commit) const {
-  const auto& at = context_.at;
-  // Also while registering: a new coordinator finishes the commit of the old one before all serve.
-  // And while learning, until the first range has come: it still has what it had.
-  const bool may = context_.phase.serves() || (context_.phase.registers() && at.has_state);
-  if (!may) return context_.phase.refusal();
-  if (commit.step != at.applied)
-    return Error{ErrorCode::kStaleStep, fmt::format("the peer has applied {}", at.applied)};
-  if (!round_.result || round_.id != commit.round || committing_)
-    return Error{ErrorCode::kNotFound, fmt::format("no average of round {}", commit.round)};
-  return {};
-}
-
 caf::result<Mail> StepUpdates::on_commit(const Mail& mail) {
   const auto& message = mail.as<proto::CommitStep>();
   if (auto ruled = context_.accept(Term(message.term()), mail.from); !ruled)
     return to_caf(ruled.error());
   const Commit commit = read_commit(message);
   const bool repeat = commit.step + 1 == context_.at.applied && commit.round == last_round_;
-  if (repeat && context_.phase.registers() && context_.at.has_state)
-    return make_mail(commit_reply());
-  if (auto valid = check(commit); !valid) {
+  const bool keeps = context_.phase.registers() && context_.at.has_state;
+  if (repeat && keeps) return make_mail(commit_reply());
+  // Also while registering: a new coordinator finishes the commit of the old one before all serve.
+  // And while learning, until the first range has come: it still has what it had.
+  if (!keeps && !context_.phase.serves()) return to_caf(context_.phase.refusal());
+  if (auto valid = routing::may_commit(place(), {commit.step, commit.round}); !valid) {
     if (valid.code() == ErrorCode::kNotFound && !committing_)
       context_.host->stop_serving("a commit without the average");
     return to_caf(valid.error());

@@ -9,6 +9,7 @@
 #include "actors/stage/stage_updates.h"
 #include "actors/stage/step_commit.h"
 #include "common/strong_id.h"
+#include "routing/steps/round_rules.h"
 #include "routing/steps/slot_fault.h"
 
 namespace swarm::actors {
@@ -66,8 +67,8 @@ class StepUpdates final : public StageUpdates {
   Result<Close> decode(const proto::CloseStep& message);
   caf::result<Mail> on_close(const Mail& mail);
   caf::result<Mail> on_commit(const Mail& mail);
+  routing::RoundPlace place() const;
   Status check(const Close& close) const;
-  Status check(const Commit& commit) const;
   bool holds_more(const Close& close);
   void begin(const Close& close, caf::response_promise promise);
   void closed(const Close& close, const RoundState& before, Result<Closed> result);

@@ -23,23 +23,31 @@ void add_dht(CLI::App& bench, int& exit_code) {
   auto* command = bench.add_subcommand(
       "dht",
       "How long stores and reads take, what nodes say, in virtual time, by size of the swarm");
-  command->add_option("--nodes", options->nodes, "Sizes, one after another")
+  command->add_option("--nodes", options->nodes, "Sizes of the swarm, measured one after another")
       ->delimiter(',')
       ->check(CLI::Range(2, 2'000))
       ->capture_default_str();
-  command->add_option("--min-delay", options->min_delay_s, "Of each message, one way [s]")
+  command
+      ->add_option("--min-delay", options->min_delay_s,
+                   "The shortest delay of a message, one way [s]")
       ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
-  command->add_option("--max-delay", options->max_delay_s, "Delays are drawn up to this [s]")
+  command
+      ->add_option("--max-delay", options->max_delay_s,
+                   "The longest delay of a message, one way [s]")
       ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
-  command->add_option("--killed", options->killed, "This part of the nodes vanishes at once")
+  command
+      ->add_option("--killed", options->killed, "The fraction of the nodes that vanishes at once")
       ->check(CLI::Range(0.0, 0.95))
       ->capture_default_str();
-  command->add_option("--samples", options->samples, "Timed stores, and reads of each kind")
+  command
+      ->add_option("--samples", options->samples,
+                   "How many stores, and reads of each kind, are timed")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "Of ids, delays and choices")->capture_default_str();
+  command->add_option("--seed", options->seed, "Seed of node ids, delays and choices")
+      ->capture_default_str();
   command->add_flag("--json", options->json, "Prints JSON with every sample");
   command->callback([&exit_code, options] { exit_code = bench_dht(*options); });
 }
@@ -135,10 +143,12 @@ void add_churn(CLI::App& bench, int& exit_code) {
   };
   auto* command = bench.add_subcommand(
       "churn", "32 h of nodes that come and go, by arithmetic: what placement and moves save");
-  command->add_option("--part", arguments->part, "Which table")
+  command->add_option("--part", arguments->part, "Which of the tables of churn is made")
       ->check(CLI::IsMember({"day", "stress", "sizes", "all"}))
       ->capture_default_str();
-  command->add_option("--seeds", arguments->table.seeds, "Of day and stress: means of so many")
+  command
+      ->add_option("--seeds", arguments->table.seeds,
+                   "How many seeds the tables of a day and of stress are means of")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
   command->add_option("--floor", arguments->table.floor, "Peers that a stage keeps")
@@ -150,10 +160,12 @@ void add_churn(CLI::App& bench, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--link-bytes-per-s", costs.link_bytes_per_s,
-                   "At which a state is downloaded [bytes/s]")
+                   "Rate at which a newcomer downloads its state [bytes/s]")
       ->check(CLI::Range(1e3, 1e12))
       ->capture_default_str();
-  command->add_option("--most-peers", arguments->most_peers, "Of sizes: leaves larger swarms out")
+  command
+      ->add_option("--most-peers", arguments->most_peers,
+                   "Leaves swarms of more peers out of the table of sizes")
       ->capture_default_str();
   command->add_flag("--json", arguments->table.json, "Prints a JSON object a line");
   command->callback([&exit_code, arguments] { exit_code = bench_churn(*arguments); });
@@ -163,7 +175,7 @@ void add_codec(CLI::App& bench, int& exit_code) {
   auto options = std::make_shared<CodecBenchOptions>();  // shared with the callback
   auto* command = bench.add_subcommand(
       "codec", "What encoding tensors costs a core, beside its memory, and what it loses");
-  command->add_option("--values", options->values, "Encoded at a time [floats]")
+  command->add_option("--values", options->values, "How many values are encoded at a time [floats]")
       ->check(CLI::Range(uint64_t{1}, uint64_t{250'000'000}))
       ->capture_default_str();
   add_rounds(*command, *options, "Measured rounds of each codec");
@@ -237,7 +249,7 @@ void add_wiring(CLI::App& bench, int& exit_code) {
   auto* command = bench.add_subcommand(
       "wiring",
       "Who gets how much of the work, and how busy peers are: simulated, or with processes");
-  command->add_option("--part", arguments->part, "Which table")
+  command->add_option("--part", arguments->part, "Which of the tables of wiring is made")
       ->check(CLI::IsMember({"shares", "utilisation", "all"}))
       ->capture_default_str();
   command

@@ -38,7 +38,8 @@ void add_throughput(CLI::App& bench, Program& program, const std::string& name,
   auto options = std::make_shared<ThroughputBenchOptions>();  // shared with the callback
   options->pipeline = name == "pipeline";
   auto* command = bench.add_subcommand(name, help);
-  add_rounds(*command, *options, "Both sides in turn, so often");
+  add_rounds(*command, *options,
+             "How often the swarm and the single process are measured, in turn");
   command->callback([options, &program] {
     program.compute_here(
         [options](const Compute& compute) { return compute.bench_throughput(*options); });
@@ -50,11 +51,13 @@ void add_checkpoint(CLI::App& bench, Program& program) {
   auto* command = bench.add_subcommand(
       "checkpoint",
       "What a snapshot costs beside a plain file of its size, and the steps meanwhile");
-  command->add_option("--parameters", options->parameters, "About so many in the stage")
+  command
+      ->add_option("--parameters", options->parameters, "How many parameters the stage has, about")
       ->check(CLI::Range(uint64_t{1}, uint64_t{2'000'000'000}))
       ->capture_default_str();
-  add_rounds(*command, *options, "Snapshots alone, and again during training");
-  command->add_option("--folder", options->folder, "On the disk that is to be measured")
+  add_rounds(*command, *options,
+             "How many snapshots are made alone, and how many again during training");
+  command->add_option("--folder", options->folder, "A folder on the disk that is to be measured")
       ->check(CLI::ExistingDirectory)
       ->capture_default_str();
   command->callback([options, &program] {
@@ -83,24 +86,28 @@ void add_square_cube(CLI::App& bench, Program& program) {
     return std::strtol(text.c_str(), nullptr, 10) % 64 == 0 ? std::string()
                                                             : text + " is not a multiple of 64";
   };
-  command->add_option("--widths", options->widths, "Multiples of 64; measured in turn")
+  command
+      ->add_option("--widths", options->widths,
+                   "Widths of the model, multiples of 64, measured in turn")
       ->delimiter(',')
       ->check(CLI::Range(64, 16'384))
       ->check(heads)
       ->capture_default_str();
-  command->add_option("--microbatch", options->microbatch, "Samples of 128 tokens")
+  command
+      ->add_option("--microbatch", options->microbatch, "Samples of a microbatch, 128 tokens each")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   command->add_option("--compute", options->compute, "Precision of the passes")
       ->check(CLI::IsMember({"fp32", "bf16"}))
       ->capture_default_str();
-  command->add_option("--rate", options->bytes_per_s, "Of the link, each way [bytes/s]")
+  command
+      ->add_option("--rate", options->bytes_per_s, "Rate of the link in each direction [bytes/s]")
       ->check(CLI::Range(1e4, 1e11))
       ->capture_default_str();
-  command->add_option("--round-trip", options->round_trip_s, "Of the link [s]")
+  command->add_option("--round-trip", options->round_trip_s, "Round trip of the link [s]")
       ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
-  add_rounds(*command, *options, "All widths in turn, so often");
+  add_rounds(*command, *options, "How often all widths are measured, in turn");
   command->callback([options, &program] {
     program.compute_here(
         [options](const Compute& compute) { return compute.bench_square_cube(*options); });

@@ -31,20 +31,6 @@ void on_interrupt(int) { g_interrupts = g_interrupts + 1; }
 
 }  // namespace
 
-const char* to_string(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kFinished:
-      return "finished";
-    case Outcome::kNotDurable:
-      return "not_durable";
-    case Outcome::kFailed:
-      return "failed";
-    case Outcome::kInterrupted:
-      return "interrupted";
-  }
-  return "unknown";
-}
-
 Launcher::Launcher(config::Experiment experiment, LaunchOptions options)
     : experiment_(std::move(experiment)),
       options_(std::move(options)),

@@ -26,6 +26,7 @@
 #include "common/ids.h"
 #include "config/experiment.h"
 #include "records/catalogue.h"
+#include "records/summary.h"
 
 namespace swarm::launch {
 
@@ -39,13 +40,7 @@ struct LaunchOptions {
   std::function<void(const records::Event&)> on_event;
 };
 
-enum class Outcome {
-  kFinished,
-  kNotDurable,  ///< Training is finished, but its end is not on a disk in every stage.
-  kFailed,
-  kInterrupted
-};
-const char* to_string(Outcome outcome);
+using records::Outcome;
 
 struct RunReport {
   Outcome outcome = Outcome::kFailed;

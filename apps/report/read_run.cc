@@ -40,9 +40,7 @@ std::string read_status(const std::string& folder) {
   const auto text = records::read_file(path);
   const auto summary = text ? records::parse_summary(*text) : std::nullopt;
   if (!summary) return {};
-  const std::string& status = summary->status;
-  const bool known = status == "finished" || status == "failed" || status == "interrupted";
-  return known ? status : std::string();
+  return records::parse_outcome(summary->status) ? summary->status : std::string();
 }
 
 }  // namespace

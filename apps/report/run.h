@@ -38,9 +38,9 @@ class RunClock {
 };
 
 struct Run {
-  std::string folder;  ///< As named on the command line.
-  std::string name;    ///< For people; unique in a report.
-  std::string status;  ///< "finished", "failed", "interrupted", "not finished".
+  std::string folder;                       ///< As named on the command line.
+  std::string name;                         ///< For people; unique in a report.
+  std::string status;                       ///< A records::Outcome's name, or "not finished".
   std::vector<records::StepMetrics> lines;  ///< By step, each once; histograms moved to the totals.
   std::vector<records::Event> events;       ///< Those with a lane, by time.
   std::map<std::string, uint64_t> event_counts;  ///< Counts all events, drawn or not.

@@ -28,6 +28,7 @@ std::string in_seconds(nanoseconds time) {
 
 }  // namespace
 
+// rows: one fault each
 const std::vector<FaultInjector::Kind>& FaultInjector::kinds() {
   using P = FaultProfile;
   using I = FaultInjector;

@@ -90,10 +90,8 @@ class FaultInjector {
   /// At most kMostFaults; with `max_faults` only the first of the same.
   void plan(std::chrono::nanoseconds from, std::chrono::nanoseconds until,
             uint64_t max_faults = kMostFaults);
-  /// When the next fault is due, if any.
-  std::optional<TimePoint> next() const { return agenda_.next(); }
-  /// Carries out what is due. Not from within an actor.
-  void act() { agenda_.act(); }
+  /// Of the faults; its owner carries out what is due.
+  Agenda& agenda() { return agenda_; }
   /// Ends all faults: resumes, reconnects, restarts all but those gone and those parted for good.
   void heal();
   /// Peers that have no way to a trainer or to another peer of their stage: they may be left behind.

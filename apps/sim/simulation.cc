@@ -80,7 +80,7 @@ class Simulation {
     start_all();
     const auto begin = random_.between({}, seconds(4));
     faults_->plan(begin, begin + random_.between(seconds(2), seconds(12)), options_.max_faults);
-    run_until([this] { return finished_ && !faults_->next(); }, kLivenessLimit,
+    run_until([this] { return finished_ && !faults_->agenda().next(); }, kLivenessLimit,
               "the last step was not reached");
     for (const auto& name : faults_->parted()) checks_.excuse(name);
     run_until([this] { return checks_.unsettled().empty(); }, kSettleLimit, "not settled");
@@ -307,15 +307,15 @@ class Simulation {
     auto give_up_at = system.now() + limit;
     while (!checks_.violation() && lost_stage_.empty() && !done()) {
       auto until = system.now() + kCheckEvery;
-      if (finished_ && faults_->next()) faults_->heal();
-      if (auto next = faults_->next()) {
+      if (finished_ && faults_->agenda().next()) faults_->heal();
+      if (auto next = faults_->agenda().next()) {
         until = std::min(until, *next);
         give_up_at = system.now() + limit;
       }
       if (until > system.now()) system.advance(until - system.now());
       for (const auto& name : elastic_ ? elastic_->start_late(time()) : std::vector<std::string>())
         log(name, "joins");
-      faults_->act();
+      faults_->agenda().act();
       system.run();
       checks_.now();
       if (system.now() > give_up_at) return stuck(complaint);

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "records/value.h"
 
 namespace swarm::sweep {
 namespace {
@@ -29,28 +31,27 @@ const char* to_string(CellStatus status) {
 }
 
 std::string to_json(const SweepState& state) {
-  nlohmann::ordered_json cells = nlohmann::ordered_json::object();
+  records::Object cells;
   for (const auto& [name, cell] : state) {
-    auto& out = cells[name];
-    out["status"] = to_string(cell.status);
-    out["hash"] = cell.hash;
-    out["folder"] = cell.folder;
-    out["after"] = cell.after;
-    if (!cell.reason.empty()) out["reason"] = cell.reason;
+    records::Object out = {{"status", {std::string(to_string(cell.status))}},
+                           {"hash", {cell.hash}},
+                           {"folder", {cell.folder}},
+                           {"after", {cell.after}}};
+    if (!cell.reason.empty()) out.push_back({"reason", {cell.reason}});
+    cells.push_back({name, {std::move(out)}});
   }
-  const nlohmann::ordered_json out = {{"cells", cells}};
-  return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return records::to_indented_json({{"cells", {std::move(cells)}}});
 }
 
 Result<SweepState> parse_state(const std::string& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object() || !json.contains("cells") || !json["cells"].is_object())
-    return damaged("no object with cells");
+  const auto json = records::parse_object(text);
+  const records::Value* cells = json ? records::find(*json, "cells") : nullptr;
+  if (cells == nullptr || cells->object() == nullptr) return damaged("no object with cells");
   SweepState state;
-  for (const auto& [name, cell] : json["cells"].items()) {
+  for (const auto& [name, cell] : *cells->object()) {
     auto text_of = [&cell = cell](const char* key) {
-      const bool there = cell.is_object() && cell.contains(key) && cell[key].is_string();
-      return there ? cell[key].template get<std::string>() : std::string();
+      const auto* value = cell.object() ? records::find(*cell.object(), key) : nullptr;
+      return value != nullptr && value->text() ? *value->text() : std::string();
     };
     CellState one;
     bool known = false;

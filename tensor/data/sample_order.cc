@@ -3,19 +3,12 @@
 #include <numeric>
 
 #include "common/check.h"
+#include "common/mix.h"
 
 namespace swarm::tensor {
 namespace {
 
 constexpr int kRounds = 6;
-
-/// A well-mixing function of 64 bits (finaliser of splitmix64).
-uint64_t mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15ull;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
 
 /// A bijection of [0, 2^(2 * half_bits)).
 uint64_t feistel(uint64_t key, uint64_t value, int half_bits) {

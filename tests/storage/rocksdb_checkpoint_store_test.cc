@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_store_in_use_is_refused_with_a_clear_text) {
   auto store = open_store(directory.path());
   auto second = open_rocksdb_checkpoint_store({directory.path(), 4u << 20});
   BOOST_REQUIRE(!second.ok());
-  BOOST_TEST(second.code() == ErrorCode::kIo);
+  BOOST_TEST(second.code() == ErrorCode::kNotReady);
   BOOST_TEST(second.error().detail.find("in use by another process") != std::string::npos);
 }
 

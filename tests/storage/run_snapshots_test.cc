@@ -98,12 +98,21 @@ BOOST_AUTO_TEST_CASE(a_database_that_cannot_be_opened_is_named_and_another_repli
     if (file.path().filename() == "CURRENT") std::ofstream(file.path()) << "nothing";
   auto open = RunSnapshots::open(run.directory.path(), 1);
   BOOST_REQUIRE(open.ok());
-  BOOST_REQUIRE(open->unopened().size() == 1u);
-  BOOST_TEST(open->unopened()[0].rfind("a: ", 0) == 0u, open->unopened()[0]);
   const auto found = open->read(4);
   BOOST_REQUIRE(found.found.size() == 1u);
   BOOST_TEST(found.found[0].node == "b");
-  BOOST_TEST(found.unreadable.size() == 1u);
+  BOOST_REQUIRE(found.unreadable.size() == 1u);
+  BOOST_TEST(found.unreadable[0].rfind("a: ", 0) == 0u, found.unreadable[0]);
+}
+
+BOOST_AUTO_TEST_CASE(a_database_in_use_is_not_taken_for_a_damaged_one) {
+  RunFolder run;
+  run.add("a", 0, {2});
+  run.add("b", 0, {2});
+  const auto at_work = open_store(StoreKind::kRocksdb, run.node_folder("a"));
+  BOOST_REQUIRE(at_work.ok());
+  const auto found = RunSnapshots::open(run.directory.path(), 1);
+  BOOST_TEST(found.code() == ErrorCode::kNotReady);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

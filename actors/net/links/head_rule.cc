@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "actors/net/mail.h"
 #include "swarm/wire.pb.h"
 
 namespace swarm::actors::links {
@@ -48,26 +49,9 @@ bool count(const Descriptor& type, CodedInputStream& in, int depth, uint64_t& le
 }  // namespace
 
 uint32_t head_limit(uint32_t kind, uint32_t max_head_bytes) {
-  switch (kind) {
-    case proto::KIND_FORWARD:  // tokens
-    case proto::KIND_DHT_FIND_REPLY:
-    case proto::KIND_DHT_STORE:
-    case proto::KIND_REGISTER_PEER:
-    case proto::KIND_REGISTER_PEER_REPLY:
-    case proto::KIND_LEASE:
-    case proto::KIND_LEASE_REPLY:
-    case proto::KIND_CLOSE_STEP:
-    case proto::KIND_END_PERIOD:
-    case proto::KIND_SWARM_STATUS_REPLY:
-    case proto::KIND_VOTER_STORE:
-    case proto::KIND_VOTER_LEARN:
-    case proto::KIND_VOTER_REPLY:
-    case proto::KIND_CONSOLE_REPLY:
-    case proto::KIND_LIST_RECORDS_REPLY:
-      return max_head_bytes;
-    default:
-      return std::min(max_head_bytes, kSmallHeadBytes);
-  }
+  const bool known = proto::MessageKind_IsValid(static_cast<int>(kind));
+  const bool is_long = known && head_size(static_cast<proto::MessageKind>(kind)) == HeadSize::kLong;
+  return is_long ? max_head_bytes : std::min(max_head_bytes, kSmallHeadBytes);
 }
 
 bool is_lean(const Descriptor& type, const std::string& bytes) {

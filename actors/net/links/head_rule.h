@@ -9,7 +9,7 @@
 
 namespace swarm::actors::links {
 
-/// Of mail that says a few things. Kinds that carry lists or tokens may have max_head_bytes.
+/// Of mail that says a few things. Kinds that carry lists or tokens (mail_kinds.h) may have max_head_bytes.
 constexpr uint32_t kSmallHeadBytes = 64u << 10;
 
 /// Of a head of `kind`, at most `max_head_bytes`.

@@ -58,6 +58,10 @@ struct Reader {
     records.push_back({subkey_of(node(number)), record.SerializeAsString(), 1, 60s});
     at[endpoint] = node(number);
   }
+  void breaks(const NodeId& link_to) {
+    caf::anon_send(owner, run_later_atom::value, LocalTask([=] { client->node_down(link_to); }));
+    system.run();
+  }
   NodeId followed() {
     caf::anon_send(owner, tick_atom::value);
     system.advance(2s);
@@ -79,6 +83,15 @@ BOOST_FIXTURE_TEST_CASE(the_highest_term_is_followed, Reader) {
   says(1, 1, "10.0.0.1:100");
   says(2, 2, "10.0.0.2:100");
   BOOST_TEST(followed() == node(2));
+}
+
+BOOST_FIXTURE_TEST_CASE(whose_link_broke_is_followed_again_under_the_same_term, Reader) {
+  says(1, 1, "10.0.0.1:100");
+  BOOST_TEST(followed() == node(1));
+  breaks(node(1));
+  BOOST_TEST(!client->known());
+  records[0].version = 2;  // it lives: it announces itself again
+  BOOST_TEST(followed() == node(1));
 }
 
 // Nobody dials a name that others say, and the one below it was not followed either.

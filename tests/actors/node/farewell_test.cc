@@ -46,6 +46,7 @@ struct Leaving {
     one.set_active(true);
     one.set_finished(finished);
     one.set_phase(phase);
+    one.set_open(phase == "open");
     one.set_step(step);
     one.set_max_steps(300);
     if (step > 0) one.set_last_loss(2.5);

@@ -10,6 +10,7 @@
 #include "apps/report/read_run.h"
 #include "apps/report/run.h"
 #include "apps/report/text.h"
+#include "records/summary.h"
 
 namespace swarm::report {
 namespace {
@@ -135,6 +136,24 @@ BOOST_AUTO_TEST_CASE(histograms_of_staleness_add_up) {
   BOOST_REQUIRE(run.staleness.stages.size() == 2u);
   BOOST_TEST(run.staleness.stages[0] == (std::vector<uint64_t>{5, 1, 2}));
   BOOST_TEST(run.staleness.stages[1].empty());
+}
+
+BOOST_AUTO_TEST_CASE(however_a_run_ended_its_report_says_so) {
+  char path[] = "/tmp/swarm-report-XXXXXX";
+  BOOST_REQUIRE(::mkdtemp(path) != nullptr);
+  const std::string folder = path;
+  std::ofstream(folder + "/metrics.jsonl") << metrics(0, 1, 5) << "\n";
+  for (const char* status : {"finished", "not_durable", "failed", "interrupted", "delighted"}) {
+    records::Summary summary;
+    summary.status = status;
+    std::ofstream(folder + "/summary.json") << to_json(summary);
+    const auto run = read_run(folder);
+    BOOST_REQUIRE(run.ok());
+    BOOST_TEST(run->status == (records::parse_outcome(status) ? status : "not finished"));
+  }
+  std::filesystem::remove_all(path);
+  BOOST_TEST(!records::parse_outcome("delighted").has_value());
+  BOOST_TEST((records::parse_outcome("not_durable") == records::Outcome::kNotDurable));
 }
 
 BOOST_AUTO_TEST_CASE(a_torn_last_line_is_left_out_and_told) {

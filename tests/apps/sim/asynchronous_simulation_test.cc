@@ -45,6 +45,7 @@ BOOST_AUTO_TEST_CASE(what_was_found_stays_fixed) {
       // -> a_slot_that_is_left_out_is_said_of_its_own_period
       {FaultProfile::kNotFinite, 6'500'009},
       // The checks did not know that samples count up to a limit after a takeover.
+      // -> averages_count_samples_up_to_a_limit_of_whole_periods
       {FaultProfile::kKills, 6'200'077},
   };
   for (const auto& [profile, seed] : found) {

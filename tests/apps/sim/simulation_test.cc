@@ -109,6 +109,7 @@ struct Regression {
 };
 const Regression kRegressions[] = {
     // A coordinator whose link broke was never followed again under the same term.
+    // -> whose_link_broke_is_followed_again_under_the_same_term (tests/actors/coordinator/)
     {FaultProfile::kPartitions, 1},
     {FaultProfile::kPartitions, 36},
     {FaultProfile::kPauses, 5},
@@ -190,6 +191,7 @@ BOOST_AUTO_TEST_CASE(what_was_once_violated_holds) {
 BOOST_AUTO_TEST_CASE(seeds_with_delayed_updates_that_once_found_something_hold) {
   // A microbatch was answered while its backward waited, came again, and met the old place in the
   // queue: the process crashed.
+  // -> a_microbatch_that_comes_again_is_not_taken_for_the_one_that_computes
   check_seeds(FaultProfile::kPauses, 41028, 41028, /*delayed=*/true);
   // A stage's only peer had gone ahead of a swarm that gathered, its answer was lost, and it was
   // told to fetch from nobody for ever.
@@ -200,6 +202,7 @@ BOOST_AUTO_TEST_CASE(seeds_with_delayed_updates_that_once_found_something_hold) 
   // -> a_step_done_again_after_a_failed_round_is_closed_as_in_synchronous_training
   check_seeds(FaultProfile::kKills, 951008, 951008, /*delayed=*/true);
   // Checkpoints ordered one upon the other: a fast stage pruned what the others were about to have.
+  // -> nothing_is_saved_while_what_somebody_ordered_is_written
   check_seeds(FaultProfile::kOrders, 1020782076, 1020782076, /*delayed=*/true);
 }
 
