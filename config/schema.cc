@@ -326,6 +326,9 @@ void add_roles(ExperimentBuilder& b) {
   part.shared = part.later = true;
   b.add("chunks_in_flight", AT(base.averager.chunks_in_flight), in(1, 4096),
         "Chunks of an average under way to each member of a round.");
+  b.add("error_feedback", AT(base.averager.error_feedback), {},
+        "What a codec of wire.averaging takes from a peer's numbers is added to those of the next "
+        "round. Costs two vectors of memory. Never where moments are averaged.");
   b.add("min_deadline_ms", AT(base.averager.min_deadline), in(1, kHourMs),
         "A round is given at least this long; a quarter of it once three rounds are known.");
   b.section("state_transfer", false);

@@ -123,7 +123,8 @@ leave() {
   finish || true  # it was told to
   if [[ $kind != async ]]; then check audit && check verify || return 1; fi
   again=$(cat "$run"/nodes/*/events.jsonl | grep -cE '"event": ?"(recompute|sum_dropped|recovered)"') || true
-  left=$(cat "$run"/nodes/s1[ab]/events.jsonl | grep -cE '"event": ?"stage_left".*all it had a part in is done') || true
+  left=$(cat "$run"/nodes/s1[ab]/events.jsonl | grep -E '"event": ?"stage_left"' |
+    grep -cE '"finished": ?true') || true
   said=$(awk "BEGIN { printf \"%.2f and %.2f of the whole swarm's tokens/s (%d), left after %s and %s s\", \
     ${speeds[0]} / $whole, ${speeds[1]} / $whole, $whole, \"${times[0]}\", \"${times[1]}\" }")
   ((again == 0)) || { why="something was computed again: $said"; return 1; }

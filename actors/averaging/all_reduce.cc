@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 #include <utility>
 
@@ -110,8 +111,18 @@ TrainedOn AllReduce::counted(TrainedOn told) const {
   return told;
 }
 
-AllReduce::Outgoing AllReduce::own_numbers(uint64_t first, uint64_t count,
-                                           tensor::Codec codec) const {
+void AllReduce::feed_errors_back(tensor::Codec codec, uint64_t first, uint64_t count) {
+  if (!spec_.residuals || codec == tensor::Codec::kNone) return;
+  contribution_.emplace(0, spec_.n, spec_.residuals->contribution);
+  mean_.emplace(first, count, spec_.residuals->mean);
+}
+
+std::optional<tensor::Residuals> AllReduce::residuals() {
+  if (!mean_) return spec_.residuals;
+  return tensor::Residuals{contribution_->next(), mean_->next()};
+}
+
+AllReduce::Outgoing AllReduce::own_numbers(uint64_t first, uint64_t count, tensor::Codec codec) {
   Outgoing out;
   out.head.set_round(spec_.round.value());
   out.head.set_sender(spec_.self);
@@ -121,11 +132,34 @@ AllReduce::Outgoing AllReduce::own_numbers(uint64_t first, uint64_t count,
     out.head.set_samples(spec_.trained_on->samples);
     out.head.set_based_on(spec_.trained_on->average.value());
   }
-  auto values = spec_.gradient.slice(first * sizeof(float), count * sizeof(float));
-  auto encoded = tensor::encode(values, {static_cast<int64_t>(count)}, codec);
+  const auto values = spec_.gradient.slice(first * sizeof(float), count * sizeof(float));
+  auto encoded = contribution_
+                     ? contribution_->encode(first, reinterpret_cast<const float*>(values.data()),
+                                             count, codec)
+                     : tensor::encode(values, {static_cast<int64_t>(count)}, codec);
   *out.head.mutable_chunk() = std::move(encoded.meta);
   out.body = std::move(encoded.data);
   return out;
+}
+
+const float* AllReduce::own_addend(uint64_t first, uint64_t count, std::vector<float>& room) {
+  const auto* values = reinterpret_cast<const float*>(spec_.gradient.data()) + first;
+  if (!contribution_) return values;
+  room.resize(count);
+  contribution_->add(first, values, count, room.data());
+  return room.data();
+}
+
+tensor::EncodedTensor AllReduce::encode_mean(uint64_t first, float* mean, uint64_t count,
+                                             tensor::Codec codec,
+                                             const std::shared_ptr<void>& owner) {
+  if (mean_) return mean_->encode(first, mean, count, codec, mean);
+  const Buffer shared(owner, mean, count * sizeof(float));
+  auto encoded = tensor::encode(shared, {static_cast<int64_t>(count)}, codec);
+  if (codec == tensor::Codec::kNone) return encoded;
+  const Buffer decoded = tensor::decode_flat(encoded, count).value();
+  std::memcpy(mean, decoded.data(), decoded.size());
+  return encoded;
 }
 
 void AllReduce::check_sum(const float* sum, uint64_t count, const std::vector<Addend>& addends) {

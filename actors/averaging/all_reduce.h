@@ -20,6 +20,7 @@
 #include "common/strong_id.h"
 #include "swarm/state.pb.h"
 #include "swarm/train.pb.h"
+#include "tensor/core/error_feedback.h"
 #include "tensor/core/stage.h"
 
 namespace swarm::actors {
@@ -65,6 +66,9 @@ struct AverageRound {
   /// `most_samples` counts as one with so many (0: any number).
   std::optional<TrainedOn> trained_on{};
   uint64_t most_samples = 0;
+  /// What lossy codecs took from this member in rounds that count, to be given back in this one; none: what
+  /// they take is lost.
+  std::optional<tensor::Residuals> residuals{};
 };
 
 /// What a round or a part of one is refused with.
@@ -93,8 +97,8 @@ class AllReduce {
   };
   /// Whether it can be made already. Once it can it stays so; those before it are made first.
   virtual bool ready(uint32_t /*member*/, size_t /*number*/) const { return true; }
-  /// Requires ready(member, number).
-  virtual Outgoing request(uint32_t member, size_t number) const = 0;
+  /// A repetition gives the same. Requires ready(member, number).
+  virtual Outgoing request(uint32_t member, size_t number) = 0;
   /// Errors: kShapeMismatch, kInvalidArgument.
   virtual Status take_answer(uint32_t member, size_t number,
                              const tensor::EncodedTensor& answer) = 0;
@@ -126,6 +130,9 @@ class AllReduce {
   const std::set<uint32_t>& not_finite() const { return not_finite_; }
   /// Whose means are not finite. Reads all; requires complete().
   virtual std::set<uint32_t> not_finite_means() const = 0;
+  /// What stands in place of spec().residuals if the round counts: the same where nothing was encoded, none
+  /// where there were none. Requires complete().
+  std::optional<tensor::Residuals> residuals();
   /// The result's memory for the next round, or nothing while others still read it. Call last.
   virtual MutableBuffer take_memory() = 0;
   /// The gradient is no longer needed (after complete()).
@@ -142,8 +149,18 @@ class AllReduce {
   void check_sum(const float* sum, uint64_t count, const std::vector<Addend>& addends);
   /// What a member tells, as far as it counts.
   TrainedOn counted(TrainedOn told) const;
+  /// What encoding takes is made good from now on, if the round has residuals and the codec takes
+  /// anything. [first, first + count): all elements whose mean this member makes.
+  void feed_errors_back(tensor::Codec codec, uint64_t first, uint64_t count);
   /// A request with this member's numbers of so much of the vector, or without, if it has none.
-  Outgoing own_numbers(uint64_t first, uint64_t count, tensor::Codec codec) const;
+  Outgoing own_numbers(uint64_t first, uint64_t count, tensor::Codec codec);
+  /// This member's numbers as they are added to a sum that it makes itself. `room`: holds them where
+  /// they are not the gradient's as they lie.
+  const float* own_addend(uint64_t first, uint64_t count, std::vector<float>& room);
+  /// The mean of elements from `first` on, which stands in `mean` [count], in the memory that `owner` holds:
+  /// encoded, and what the others will decode in its place.
+  tensor::EncodedTensor encode_mean(uint64_t first, float* mean, uint64_t count,
+                                    tensor::Codec codec, const std::shared_ptr<void>& owner);
   /// Errors: kInvalidArgument (`known`, what it told before, differs).
   static Status note_trained(const TrainedOn& told, std::optional<TrainedOn>& known);
 
@@ -151,6 +168,7 @@ class AllReduce {
 
  private:
   std::set<uint32_t> not_finite_;
+  std::optional<tensor::ErrorFeedback> contribution_, mean_;  // both or none
 };
 
 struct AllReduceSetup {

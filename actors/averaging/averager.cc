@@ -241,6 +241,7 @@ void Averager::check_complete() {
       tensor::squared_norm(reinterpret_cast<const float*>(result.mean.data()), spec.n);
   if (!std::isfinite(result.squared_norm)) return (void)refuse(round_->work->not_finite_means());
   result.digest = tensor::digest(result.mean.data(), result.mean.size());
+  result.residuals = round_->work->residuals();
   result.seconds = Seconds(self_->clock().now() - round_->start).count();
   if (spec.members.size() > 1) pace_->done(result.seconds, result.mean.size());
   round_->finished = true;

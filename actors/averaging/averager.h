@@ -32,6 +32,7 @@
 #include <caf/allowed_unsafe_message_type.hpp>
 #include <caf/atom.hpp>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "actors/averaging/all_reduce.h"
@@ -40,6 +41,7 @@
 #include "common/ids.h"
 #include "common/result.h"
 #include "common/strong_id.h"
+#include "tensor/core/error_feedback.h"
 
 namespace swarm::actors {
 
@@ -51,6 +53,8 @@ struct AverageResult {
   double squared_norm = 0;  ///< Of `mean`; finite.
   uint64_t digest = 0;      ///< xxh64 of `mean`.
   double seconds = 0;
+  /// For the next round, if this one counts; none: the round had none.
+  std::optional<tensor::Residuals> residuals{};
   /// Not empty: the round failed because these members, by their places, could not be reached from
   /// here; `why` says how, and all else says nothing.
   std::vector<uint32_t> unreached{};

@@ -22,6 +22,7 @@ DirectReduce::DirectReduce(const AllReduceSetup& setup, AverageRound spec,
   answers_missing_.resize(members);
   contributions_missing_.resize(members);
   own_part_ = parts[spec_.self];
+  feed_errors_back(codec_, own_part_.first, own_part_.count);
   if (spec_.trained_on) {
     trained_.resize(members);
     trained_[spec_.self] = counted(*spec_.trained_on);
@@ -57,7 +58,7 @@ float* DirectReduce::at(uint64_t element) const {
   return reinterpret_cast<float*>(result_.data()) + element;
 }
 
-AllReduce::Outgoing DirectReduce::request(uint32_t member, size_t number) const {
+AllReduce::Outgoing DirectReduce::request(uint32_t member, size_t number) {
   const auto& part = asked_[member][number];
   return own_numbers(part.first, part.count, codec_);
 }
@@ -116,10 +117,18 @@ std::vector<float> DirectReduce::weights_by_samples() const {
   return weights;
 }
 
-const float* DirectReduce::numbers(const OwnChunk& chunk, uint32_t member) const {
-  if (member == spec_.self)
-    return reinterpret_cast<const float*>(spec_.gradient.data()) + chunk.part.first;
-  return reinterpret_cast<const float*>(chunk.contributions[member].data());
+/// Of those that contribute, in the order of the member list.
+std::vector<AllReduce::Addend> DirectReduce::addends(const OwnChunk& chunk,
+                                                     std::vector<float>& room) {
+  std::vector<Addend> all;
+  for (uint32_t i = 0; i < spec_.members.size(); ++i) {
+    if (!contributes(i)) continue;
+    const auto* numbers = i == spec_.self
+                              ? own_addend(chunk.part.first, chunk.part.count, room)
+                              : reinterpret_cast<const float*>(chunk.contributions[i].data());
+    all.push_back({i, numbers});
+  }
+  return all;
 }
 
 /// Adds up in the order of the member list, divides, encodes, and keeps what the others will
@@ -128,39 +137,30 @@ void DirectReduce::reduce(OwnChunk& chunk) {
   const uint64_t count = chunk.part.count;
   float* sum = at(chunk.part.first);
   const auto weights = weights_by_samples();
+  std::vector<float> room;
+  const auto all = addends(chunk, room);
   bool first = true;
-  for (uint32_t i = 0; i < spec_.members.size(); ++i) {
-    const float weight = weights.empty() ? 1 : weights[i];
-    if (!contributes(i) || weight == 0) continue;
+  for (const Addend& one : all) {
+    const float weight = weights.empty() ? 1 : weights[one.member];
+    if (weight == 0) continue;
     if (first)
-      std::memcpy(sum, numbers(chunk, i), count * sizeof(float));
+      std::memcpy(sum, one.numbers, count * sizeof(float));
     else if (weights.empty())
-      tensor::add_into(sum, numbers(chunk, i), count);
+      tensor::add_into(sum, one.numbers, count);
     else
-      tensor::add_scaled(sum, numbers(chunk, i), weight, count);
+      tensor::add_scaled(sum, one.numbers, weight, count);
     if (first && weight != 1) tensor::scale(sum, count, weight);
     first = false;
   }
   if (first) std::memset(sum, 0, count * sizeof(float));
   if (weights.empty())
     tensor::scale(sum, count, static_cast<float>(1.0 / static_cast<double>(spec_.total_samples)));
-  check(chunk, sum);
-  Buffer shared(result_.owner(), sum, count * sizeof(float));
-  chunk.encoded = tensor::encode(shared, {static_cast<int64_t>(count)}, codec_);
-  if (codec_ != tensor::Codec::kNone) {
-    auto decoded = tensor::decode_flat(chunk.encoded, count);
-    std::memcpy(sum, decoded.value().data(), count * sizeof(float));
-    check(chunk, sum);  // the codec may not reach as far as float32
-  }
+  check_sum(sum, count, all);
+  chunk.encoded = encode_mean(chunk.part.first, sum, count, codec_, result_.owner());
+  // The codec may not reach as far as float32.
+  if (codec_ != tensor::Codec::kNone) check_sum(sum, count, all);
   chunk.contributions.clear();
   --chunks_missing_;
-}
-
-void DirectReduce::check(const OwnChunk& chunk, const float* sum) {
-  std::vector<Addend> addends;
-  for (uint32_t i = 0; i < spec_.members.size(); ++i)
-    if (contributes(i)) addends.push_back({i, numbers(chunk, i)});
-  check_sum(sum, chunk.part.count, addends);
 }
 
 std::set<uint32_t> DirectReduce::not_finite_means() const {

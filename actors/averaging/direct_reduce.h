@@ -29,7 +29,7 @@ class DirectReduce : public AllReduce {
                const std::vector<routing::Part>& parts, MutableBuffer memory);
 
   size_t requests_to(uint32_t member) const override { return asked_[member].size(); }
-  Outgoing request(uint32_t member, size_t number) const override;
+  Outgoing request(uint32_t member, size_t number) override;
   Status take_answer(uint32_t member, size_t number, const tensor::EncodedTensor& answer) override;
   Result<size_t> contribute(const proto::AveragePart& head, const Buffer& body) override;
   bool answerable(size_t number) const override { return own_[number].missing == 0; }
@@ -52,9 +52,8 @@ class DirectReduce : public AllReduce {
     tensor::EncodedTensor encoded;
   };
   std::vector<float> weights_by_samples() const;
-  const float* numbers(const OwnChunk& chunk, uint32_t member) const;
+  std::vector<Addend> addends(const OwnChunk& chunk, std::vector<float>& room);
   void reduce(OwnChunk& chunk);
-  void check(const OwnChunk& chunk, const float* sum);
   float* at(uint64_t element) const;
 
   tensor::Codec codec_;

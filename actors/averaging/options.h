@@ -25,6 +25,7 @@ struct AveragerOptions {
   uint32_t min_part_elements = 4'096;
   uint32_t chunks_in_flight = 8;               ///< Per member.
   tensor::Codec codec = tensor::Codec::kNone;  ///< Of parts and averages.
+  bool error_feedback = true;                  ///< What the codec takes is given back later.
   /// A round is given at least this long; a quarter of it once three rounds are known.
   std::chrono::milliseconds min_deadline{3'000};
 };

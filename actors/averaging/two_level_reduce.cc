@@ -50,6 +50,14 @@ TwoLevelReduce::TwoLevelReduce(const AllReduceSetup& setup, AverageRound spec,
       asked_[reducer].push_back({i, 0});
   }
   count_missing();
+  uint64_t first = spec_.n,
+           end = 0;  // of what this member is the top of; gaps keep what they have lost
+  for (const OwnPiece& piece : pieces_) {
+    const routing::Part& part = own_[piece.run].run->pieces[piece.place].part;
+    first = std::min(first, part.first);
+    end = std::max(end, part.first + part.count);
+  }
+  feed_errors_back(codec_, end > first ? first : 0, end > first ? end - first : 0);
   for (OwnRun& own : own_)
     if (own.missing == 0) close(own);
 }
@@ -108,7 +116,7 @@ bool TwoLevelReduce::ready(uint32_t member, size_t number) const {
   return in_group(member) || own_[asked_[member][number].run].closed;
 }
 
-AllReduce::Outgoing TwoLevelReduce::request(uint32_t member, size_t number) const {
+AllReduce::Outgoing TwoLevelReduce::request(uint32_t member, size_t number) {
   const Asked& asked = asked_[member][number];
   if (in_group(member)) {
     const routing::Part& part = plan_.runs[asked.run].part;

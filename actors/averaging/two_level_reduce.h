@@ -37,7 +37,7 @@ class TwoLevelReduce : public AllReduce {
 
   size_t requests_to(uint32_t member) const override { return asked_[member].size(); }
   bool ready(uint32_t member, size_t number) const override;
-  Outgoing request(uint32_t member, size_t number) const override;
+  Outgoing request(uint32_t member, size_t number) override;
   Status take_answer(uint32_t member, size_t number, const tensor::EncodedTensor& answer) override;
   Result<size_t> contribute(const proto::AveragePart& head, const Buffer& body) override;
   bool answerable(size_t number) const override;

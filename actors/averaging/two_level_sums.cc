@@ -96,11 +96,11 @@ Buffer TwoLevelReduce::sum_of(const OwnRun& own, size_t place) {
   const routing::Part& part = own.run->pieces[place].part;
   const TrainedOn trained = trained_in_group();
   std::vector<const float*> numbers(group().size(), nullptr);
-  std::vector<float> weights;
+  std::vector<float> weights, room;
   for (size_t i = 0; i < group().size(); ++i) {
     const uint32_t member = group()[i];
     if (member == spec_.self && contributes(member))
-      numbers[i] = floats(spec_.gradient) + part.first;
+      numbers[i] = own_addend(part.first, part.count, room);
     else if (contributes(member))
       numbers[i] = floats(own.contributions[i]) + (part.first - own.run->part.first);
     if (rows(trained) > 1)
@@ -150,13 +150,9 @@ void TwoLevelReduce::reduce(OwnPiece& piece) {
   for (size_t g = 0; g < sums.size(); ++g)
     addends.push_back({plan_.reducers[own.run->column][g], sums[g]});
   check_sum(mean, part.count, addends);
-  const Buffer shared(result_.owner(), mean, part.count * sizeof(float));
-  piece.mean = tensor::encode(shared, {static_cast<int64_t>(part.count)}, codec_);
-  if (codec_ != tensor::Codec::kNone) {
-    auto decoded = tensor::decode_flat(piece.mean, part.count);
-    std::memcpy(mean, decoded.value().data(), part.count * sizeof(float));
-    check_sum(mean, part.count, addends);  // the codec may not reach as far as float32
-  }
+  piece.mean = encode_mean(part.first, mean, part.count, codec_, result_.owner());
+  // The codec may not reach as far as float32.
+  if (codec_ != tensor::Codec::kNone) check_sum(mean, part.count, addends);
   piece.sums = {};
   take_mean(own, piece.place, piece.mean);
 }

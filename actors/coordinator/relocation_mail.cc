@@ -185,11 +185,12 @@ caf::result<Mail> RelocationMail::may_end(const PeerId& id, const proto::MayLeav
   const bool waits_no_longer = message.goes() && !answer.go;
   if (waits_no_longer) {
     leavers_.goes(id);
-    answer = {true, "it waits no longer", {}};
+    answer = {true, "it waits no longer", {}, false};
   }
   proto::MayLeaveReply reply;
   reply.set_term(term_.value());
   reply.set_yes(answer.go);
+  reply.set_finished(answer.finished);
   reply.set_reason(answer.reason);
   reply.set_retry_after_ms((idle ? kAskAgain : kHasTime).count());
   reply.set_remaining_ms(

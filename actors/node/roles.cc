@@ -12,6 +12,7 @@
 #include "actors/node/drain_times.h"
 #include "actors/stage/compute.h"
 #include "actors/stage/newcomer.h"
+#include "actors/stage/residuals.h"
 #include "actors/stage/stage_server.h"
 #include "actors/state/checkpointer.h"
 #include "actors/state/kept_chunks.h"
@@ -86,19 +87,22 @@ std::function<void(Stage)> mover_of(const RoleContext& context, uint32_t place) 
   };
 }
 
-/// What the node was learning when it served another stage is of no use any more.
+/// What the node was learning when it served another stage is of no use any more, nor is what codecs took
+/// from it there.
 caf::actor spawn_checkpointer_of(const RoleContext& context) {
   auto checkpointer =
       interposed(context, Role::kCheckpointer,
                  spawn_checkpointer(*context.system, context.store, context.options.checkpoint.keep,
                                     context.detached));
-  std::vector<std::string> learned;
+  std::vector<std::string> learned, residuals;
   for (uint32_t place = 0; place < context.options.stages.size(); ++place) {
     const Stage stage(static_cast<uint32_t>(stage_at(context, place)));
     learned.push_back(learned_key(stage));
     learned.push_back(whole_key(stage));
+    residuals.push_back(residual_key(stage));
   }
   caf::anon_send(checkpointer, retain_atom::value, std::string(kLearnedStreams), learned);
+  caf::anon_send(checkpointer, retain_atom::value, std::string(kResidualStreams), residuals);
   return checkpointer;
 }
 
@@ -170,6 +174,12 @@ void tell_memory(const NodeOptions& options, int32_t stage, StageServerDeps& dep
       tensor::version_bytes_per_parameter(options.compute, device ? *device : tensor::Device());
 }
 
+/// A second moment that something is taken from may become negative.
+bool feeds_errors_back(const AveragerOptions& averager, const TrainingOptions& training) {
+  return averager.error_feedback && averager.codec != tensor::Codec::kNone &&
+         !training.averages_moments();
+}
+
 }  // namespace
 
 RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t life) {
@@ -187,6 +197,7 @@ RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t
   deps.config_fingerprint = options.config_fingerprint;
   deps.optimizer = options.optimizer;
   deps.average_codec = options.averager.codec;
+  deps.feeds_errors_back = feeds_errors_back(options.averager, options.training);
   deps.options = options.stage_server;
   deps.state_transfer_options = options.state_transfer;
   deps.faults = options.faults;

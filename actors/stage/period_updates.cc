@@ -6,6 +6,7 @@
 #include <caf/send.hpp>
 
 #include "actors/net/requests.h"
+#include "actors/stage/residuals.h"
 #include "common/names.h"
 #include "routing/steps/round_rules.h"
 
@@ -137,6 +138,7 @@ void PeriodUpdates::begin(RoundState round, AverageRound average) {
         updated(sent->rest);
         average.gradient = sent->vector;
         average.n = sent->vector.size() / sizeof(float);
+        average.residuals = residuals_of(context_);
         average.trained_on = TrainedOn{sent->trained - since_.trained, since_.average};
         request_average(context_, std::move(average),
                         [this, vector = sent->vector](Result<AverageResult> result) {
@@ -161,8 +163,9 @@ void PeriodUpdates::take(const Buffer& sent, Result<AverageResult> result) {
         if (auto taken = stage.take_average(part, mean, sent); !taken) return taken.error();
         return blocking ? stage.checksum() : 0;
       },
-      [this](Result<uint64_t> checksum, double seconds) {
+      [this, result = *result](Result<uint64_t> checksum, double seconds) {
         if (!checksum) return end(checksum.error());
+        take_residuals(context_, result);
         since_ = {round_.id, round_.trained};
         proto::EndPeriodReply taken = reply();
         taken.set_round_s(context_.now_s() - round_.began_s);

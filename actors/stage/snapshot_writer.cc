@@ -8,6 +8,7 @@
 
 #include "actors/net/local.h"
 #include "actors/net/requests.h"
+#include "actors/stage/residuals.h"
 #include "actors/state/checkpointer.h"
 #include "actors/state/mirror.h"
 
@@ -53,6 +54,7 @@ void SnapshotWriter::write(const FrozenState& frozen) {
   const uint64_t bytes = frozen.state.size();
   writing_ = ++writes_;
   watch(writing_, limit(bytes));
+  save_residuals(context_, frozen);
   context_.self
       ->request(context_.deps.checkpointer, caf::infinite, save_atom::value, context_.stream(),
                 frozen.step.value(), frozen.state,
@@ -113,9 +115,17 @@ void SnapshotWriter::keep(const KeepStep& keep) {
   pin();
 }
 
+/// What is kept and forgotten together.
+std::vector<std::string> SnapshotWriter::streams() const {
+  std::vector<std::string> all{context_.stream()};
+  if (context_.deps.feeds_errors_back) all.push_back(residual_key(context_.deps.stage));
+  return all;
+}
+
 void SnapshotWriter::pin() const {
-  if (keep_)
-    caf::anon_send(context_.deps.checkpointer, pin_atom::value, context_.stream(), keep_->value());
+  if (!keep_) return;
+  for (const std::string& stream : streams())
+    caf::anon_send(context_.deps.checkpointer, pin_atom::value, stream, keep_->value());
 }
 
 void SnapshotWriter::list(const std::function<void()>& then) {
@@ -153,8 +163,8 @@ void SnapshotWriter::listed(const std::vector<Step>& steps, const std::function<
 void SnapshotWriter::forget_newer(Step applied) {
   line_.forget_newer(applied);
   snapshots_.forget_newer(applied);
-  caf::anon_send(context_.deps.checkpointer, forget_newer_atom::value, context_.stream(),
-                 applied.value());
+  for (const std::string& stream : streams())
+    caf::anon_send(context_.deps.checkpointer, forget_newer_atom::value, stream, applied.value());
   list();
 }
 

@@ -53,6 +53,7 @@ class SnapshotWriter {
   void written(Step step, routing::History history, uint64_t bytes, double took_s);
   void listed(const std::vector<Step>& steps, const std::function<void()>& then);
   void failed(const Error& why);
+  std::vector<std::string> streams() const;
   void pin() const;
 
   StageContext& context_;

@@ -20,6 +20,7 @@
 #include "routing/steps/contributions.h"
 #include "routing/steps/history.h"
 #include "swarm/train.pb.h"
+#include "tensor/core/error_feedback.h"
 
 namespace swarm::actors {
 
@@ -64,6 +65,7 @@ struct StageContext {
   routing::Contributions contributions;  ///< To the sum of the open step, or to updates.
   uint64_t checksum = 0;                 ///< Of the parameters; 0: not known.
   routing::History history;              ///< Of the parameters; 0: not known.
+  tensor::Residuals residuals;           ///< What codecs took; see actors/stage/residuals.h.
   uint64_t num_parameters = 0;
   std::array<uint64_t, kTrafficClasses> bytes_sent{};
   LinkRates rates;                      ///< Of the node's links.

@@ -101,7 +101,8 @@ void StageMover::look() {
   if (!looking_) return;
   if (move.expired(now())) return go_now("its time is over");
   const bool known = context_.coordinator->known();
-  if (move.leaves() && !known && now() - heard_ >= kUnknown) return end("no coordinator is known");
+  if (move.leaves() && !known && now() - heard_ >= kUnknown)
+    return end("no coordinator is known", false);
   if (known && move.asks(owes(), now())) {
     if (move.leaves())
       ask_to_end(/*goes=*/false, [this](const Result<Mail>& reply) { answered(reply); });
@@ -163,7 +164,7 @@ void StageMover::answered(const Result<Mail>& reply) {
   const milliseconds left(std::min<uint64_t>(answer.remaining_ms(), kLongest.count()));
   const std::string reason = printable(answer.reason(), kMaxReason);
   const bool gone = move.may_end(answer.yes(), milliseconds(answer.retry_after_ms()), left, now());
-  if (answer.yes()) return end(reason);
+  if (answer.yes()) return end(reason, answer.finished());
   if (gone)
     return go_now(fmt::format("{} for about {:.1f} s, which is too long", reason,
                               std::chrono::duration<double>(left).count()));
@@ -179,14 +180,14 @@ void StageMover::unanswered() {
 
 void StageMover::go_now(const std::string& reason) {
   if (context_.coordinator->known()) ask_to_end(/*goes=*/true, [](const Result<Mail>&) {});
-  end(reason);
+  end(reason, /*finished=*/false);
 }
 
-void StageMover::end(const std::string& reason) {
+void StageMover::end(const std::string& reason, bool finished) {
   context_.move.gone();
   looking_ = false;
   const std::chrono::duration<double> waited = now() - since_;
-  records::StageLeft event{{}, waited.count(), reason};
+  records::StageLeft event{finished, {}, waited.count(), reason};
   if (!updates_.states_change()) event.slots = context_.contributions.size();
   context_.record(event);
   std::exchange(gone_, {})();

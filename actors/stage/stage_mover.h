@@ -42,7 +42,7 @@ class StageMover {
   void ask_to_end(bool goes, std::function<void(const Result<Mail>&)> answered);
   void answered(const Result<Mail>& reply);
   void unanswered();
-  void end(const std::string& reason);
+  void end(const std::string& reason, bool finished);
   void say_goodbye();
   bool owes() const;
   void stays(const std::string& reason);

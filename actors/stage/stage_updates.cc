@@ -7,6 +7,7 @@
 #include "actors/net/requests.h"
 #include "actors/node/keep_text.h"
 #include "actors/stage/period_updates.h"
+#include "actors/stage/residuals.h"
 #include "actors/stage/step_updates.h"
 #include "actors/state/state_messages.h"
 #include "tensor/core/codec.h"
@@ -23,6 +24,7 @@ void give_up_state(StageContext& context, StageUpdates& updates) {
   context.at = {};
   context.checksum = 0;
   context.history = {};
+  drop_residuals(context, "the peer takes another state");
   context.tell_standing();
   updates.loaded(/*from_seed=*/false);
   context.host->forget_answers();

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "actors/net/requests.h"
+#include "actors/stage/residuals.h"
 #include "actors/state/checkpointer.h"
 #include "actors/state/mirror.h"
 #include "common/names.h"
@@ -194,7 +195,9 @@ void StateKeeper::load(const Buffer& state, const Origin& origin) {
         } else {
           failed(origin.name(), state.error());
         }
-        done_("the state is loaded", milliseconds(0));
+        const auto done = [this] { done_("the state is loaded", milliseconds(0)); };
+        if (!state || origin.kind != Origin::Kind::kOwnSnapshot) return done();
+        restore_residuals(context_, state->step, writer_.limit(state_bytes()), done);
       });
 }
 
@@ -202,6 +205,7 @@ void StateKeeper::loaded(const Loaded& state, const Origin& origin) {
   context_.at = {true, state.step, state.step, state.step};
   context_.checksum = state.checksum;
   context_.history = state.history;
+  drop_residuals(context_, "the peer goes on from another state");
   writer_.snapshots().is_at(state.step, state.history);
   context_.tell_standing();
   updates_.loaded(origin.kind == Origin::Kind::kSeed);
@@ -247,7 +251,7 @@ std::function<Result<FrozenState>(tensor::Stage&)> StateKeeper::freeze_job() con
   return [number = updates_.number_of_state()](tensor::Stage& stage) -> Result<FrozenState> {
     if (number)
       if (auto set = stage.set_step(number->value()); !set) return set.error();
-    return FrozenState{stage.save_state(), Step(stage.step())};
+    return FrozenState{stage.save_state(), Step(stage.step()), {}, {}};
   };
 }
 
@@ -257,7 +261,8 @@ Result<FrozenState> StateKeeper::still_here(Result<FrozenState> frozen) const {
   if (!frozen) return frozen;
   const auto& at = context_.at;
   const bool same = updates_.states_change() || frozen->step == at.applied;
-  if (at.has_state && same) return FrozenState{frozen->state, frozen->step, context_.history};
+  if (at.has_state && same)
+    return FrozenState{frozen->state, frozen->step, context_.history, context_.residuals};
   return Error{ErrorCode::kNotReady, "the state is being replaced", 100};
 }
 

@@ -6,6 +6,7 @@
 
 #include "actors/net/requests.h"
 #include "actors/node/keep_text.h"
+#include "actors/stage/residuals.h"
 #include "actors/state/state_messages.h"
 #include "common/names.h"
 
@@ -179,6 +180,7 @@ void StepUpdates::sum_changed(uint64_t epoch) {
 
 void StepUpdates::start_round(AverageRound round, const Buffer& sum) {
   round.gradient = sum;
+  round.residuals = residuals_of(context_);
   request_average(context_, std::move(round), [this, id = round_.id](Result<AverageResult> result) {
     round_done(id, std::move(result));
   });
@@ -289,6 +291,7 @@ void StepUpdates::applied(const Commit& commit, const RoundState& round,
   last_gradient_norm_ = commit.gradient_norm;
   changed_at_rest_ = update.changed_at_rest;
   state_came_ = false;
+  take_residuals(context_, *round.result);
   if (commit.keep) context_.host->keep_snapshot(*commit.keep);
   if (commit.save) context_.host->save_snapshot();
 }

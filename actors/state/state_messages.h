@@ -13,6 +13,7 @@
 #include "common/strong_id.h"
 #include "routing/state/recent_means.h"
 #include "routing/state/state_label.h"
+#include "tensor/core/error_feedback.h"
 #include "tensor/core/optimizer.h"
 
 namespace swarm::actors {
@@ -51,6 +52,7 @@ struct FrozenState {
   Buffer state;  ///< As Stage::save_state().
   Step step;
   routing::History history{};
+  tensor::Residuals residuals{};  ///< Of the peer; for its own disk alone.
 };
 
 /// The StateTransfer of a neighbour.

@@ -5,7 +5,7 @@
 #include "apps/compute/compute.h"
 #include "apps/plan/stage_work.h"
 #include "config/experiment.h"
-#include "tensor/torch/blas_kernels.h"
+#include "tensor/core/blas_kernels.h"
 #include "tensor/torch/threads.h"
 
 namespace swarm::apps {

@@ -8,7 +8,7 @@
 #include "apps/commands/program.h"
 #include "apps/compute/compute.h"
 #include "storage/stores.h"
-#include "tensor/torch/blas_kernels.h"
+#include "tensor/core/blas_kernels.h"
 #include "tensor/torch/device.h"
 #include "tensor/torch/model_stage.h"
 #include "tensor/torch/threads.h"

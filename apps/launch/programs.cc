@@ -9,6 +9,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "tensor/core/blas_kernels.h"
+
 namespace swarm::launch {
 
 Result<std::string> own_program() {
@@ -41,6 +43,7 @@ Error become_compute_program(char** argv) {
   if (!own) return own.error();
   const auto path = find_compute_program(*own);
   if (!path) return path.error();
+  tensor::prefer_better_kernels();
   ::execv(path->c_str(), argv);
   return Error{ErrorCode::kIo, fmt::format("cannot start {}: {}", *path, strerror(errno))};
 }

@@ -10,6 +10,8 @@ namespace {
 constexpr double kProcessBytes = 171e6;
 /// Float32: parameters, gradient sum and both moments; what is sent and what comes back in a round.
 constexpr double kBytesPerParameter = 24;
+/// Where averages are encoded: what was lost of contributions and, of two members, of means; now and next.
+constexpr double kResidualBytesPerParameter = 12;
 /// Parameters and both moments.
 constexpr double kStateBytesPerParameter = 12;
 
@@ -74,6 +76,8 @@ std::vector<StageWork> stage_work(const Job& job, const std::vector<uint64_t>& p
     work.fixed_bytes =
         kProcessBytes + count * (kBytesPerParameter + version - sizeof(float)) +
         microbatch * double(tensor::backward_bytes_per_sample(model, stage, stages, job.backward));
+    if (job.averaging != tensor::Codec::kNone)
+      work.fixed_bytes += count * kResidualBytesPerParameter;
     if (last) work.fixed_bytes += double(tensor::loss_bytes(model, microbatch));
     work.resident_bytes = (first || last ? 1 : 2) * body + kept;
     if (versions && !last) work.resident_bytes += count * version;

@@ -155,11 +155,13 @@ struct StageLeft {
   static constexpr EventInfo kInfo{"stage_left", Level::kInfo, Place::kLoss, kNeedsReason,
                                    "A peer whose node was told to end takes no more part in its "
                                    "stage; then it saves its state."};
+  bool finished = false;
   std::optional<uint64_t> slots;
   double waited_s = 0;
   std::string reason;
   template <class Visitor>
   void fields(Visitor& v) {
+    v("finished", finished, "nothing that it had a part in is left, so nothing is computed again");
     v("slots", slots,
       "in its gradient sum, which goes with it: they are computed again; asynchronously there is "
       "none");
@@ -189,6 +191,20 @@ struct RoundFailed {
   void fields(Visitor& v) {
     v("round", round, "which round");
     v("error", error, "what failed");
+  }
+};
+
+struct ResidualLost {
+  static constexpr EventInfo kInfo{
+      "residual_lost", Level::kInfo, Place::kNone, kNeedsReason,
+      "What a codec had taken from the peer's averages will not be given back."};
+  double contribution = 0, mean = 0;
+  std::string reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("contribution", contribution, "of its sums, the 2-norm of that");
+    v("mean", mean, "of the means that it made, likewise");
+    v("reason", reason, "why");
   }
 };
 
@@ -306,7 +322,7 @@ struct SlowWay {
 using PeerEvents =
     EventList<PeerFailed, Initialized, Restored, LoadFailed, StateRefused, Learns, DownloadResumed,
               KeptRangesRefused, LearnerTooSlow, Joined, Resumed, Suspended, StageLeft, Averaged,
-              RoundFailed, SumDropped, GradientSumChanged, Collapsed, NonFinite, UpdateRefused,
-              Rerouted, ReroutedServed, SlowWay>;
+              RoundFailed, ResidualLost, SumDropped, GradientSumChanged, Collapsed, NonFinite,
+              UpdateRefused, Rerouted, ReroutedServed, SlowWay>;
 
 }  // namespace swarm::records

@@ -76,7 +76,7 @@ EndAnswer may_end(const Schedule& schedule, const PeerId& id, const PeerFacts& p
     case Departure::kServesNot:
       return {true, "it does not serve", {}};
     case Departure::kMay:
-      if (leaver.idle) return {true, "all it had a part in is done", {}};
+      if (leaver.idle) return {true, "all it had a part in is done", {}, true};
       break;
     case Departure::kGathers:
       if (leaver.gathers_for >= kLongestGathering) return {true, "the swarm gathers", {}};

@@ -20,6 +20,7 @@ struct EndAnswer {
   bool go = false;  ///< It is to be taken out of its stage in this moment.
   std::string reason;
   Time remaining{};  ///< Until the open step is full, at its rate so far; 0: not known, or it is.
+  bool finished = false;  ///< It goes because nothing that it had a part in is left.
 };
 /// Of such a peer.
 struct Leaver {

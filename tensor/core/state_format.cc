@@ -7,73 +7,13 @@
 #include <string>
 
 #include "tensor/core/flat.h"
+#include "tensor/core/payload_format.h"
 
 namespace swarm::tensor {
 namespace {
 
-constexpr uint64_t kPayloadTag = 15 << 3 | 2;
-
 Error corrupt(const std::string& text) {
   return {ErrorCode::kCorruptCheckpoint, "stage state: " + text, 0};
-}
-
-/// Reads varints from the front of a byte range.
-class Reader {
- public:
-  Reader(const uint8_t* data, size_t size) : data_(data), size_(size) {}
-  size_t position() const { return position_; }
-  bool done() const { return position_ >= size_; }
-  bool varint(uint64_t& value) {
-    value = 0;
-    for (int shift = 0; shift < 64 && position_ < size_; shift += 7) {
-      uint8_t byte = data_[position_++];
-      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-      if (byte < 0x80) return true;
-    }
-    return false;
-  }
-  bool skip(uint64_t count) {
-    if (count > size_ - position_) return false;
-    position_ += static_cast<size_t>(count);
-    return true;
-  }
-
- private:
-  const uint8_t* data_;
-  size_t size_, position_ = 0;
-};
-
-struct HeadEnd {
-  size_t head_bytes = 0;     ///< Fields before the payload.
-  size_t payload_start = 0;  ///< Behind its tag and length.
-  uint64_t payload_bytes = 0;
-};
-
-/// Walks over varints, 8-byte numbers and byte strings up to the payload's tag.
-bool find_payload(const Buffer& state, HeadEnd& end) {
-  Reader reader(state.data(), std::min(state.size(), kMaxHeadBytes));
-  while (!reader.done()) {
-    end.head_bytes = reader.position();
-    uint64_t tag = 0, value = 0;
-    if (!reader.varint(tag)) return false;
-    if ((tag & 7) == 1) {
-      if (!reader.skip(sizeof(uint64_t))) return false;
-      continue;
-    }
-    if (((tag & 7) != 0 && (tag & 7) != 2) || !reader.varint(value)) return false;
-    if (tag == kPayloadTag) {
-      end.payload_start = reader.position();
-      end.payload_bytes = value;
-      return true;
-    }
-    if ((tag & 7) == 2 && !reader.skip(value)) return false;
-  }
-  return false;
-}
-
-void put_varint(uint64_t value, std::string& out) {
-  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
-  out.push_back(static_cast<char>(value));
 }
 
 Status check_head(const proto::StageState& head) {
@@ -140,32 +80,31 @@ uint64_t max_state_bytes(OptimizerKind kind, uint64_t num_parameters) {
 }
 
 Result<StateView> parse_state(const Buffer& state) {
-  HeadEnd end;
-  if (!find_payload(state, end)) return corrupt("the head is damaged or cut off");
-  if (end.payload_bytes != state.size() - end.payload_start) {
+  const auto end = find_payload(state, kMaxHeadBytes);
+  if (!end) return corrupt("the head is damaged or cut off");
+  if (end->payload_bytes != state.size() - end->payload_start) {
     return corrupt(fmt::format("the payload should have {} bytes, but there are {}",
-                               end.payload_bytes, state.size() - end.payload_start));
+                               end->payload_bytes, state.size() - end->payload_start));
   }
   StateView view;
-  if (!view.head.ParseFromArray(state.data(), static_cast<int>(end.head_bytes))) {
+  if (!view.head.ParseFromArray(state.data(), static_cast<int>(end->head_bytes))) {
     return corrupt("the head is not a StageState");
   }
   if (Status status = check_head(view.head); !status) return status.error();
   const uint64_t n = view.head.num_parameters();
   const OptimizerKind kind = optimizer_kind(view.head);
-  if (n > UINT64_MAX / payload_bytes(kind, 1) || end.payload_bytes != payload_bytes(kind, n)) {
+  if (n > UINT64_MAX / payload_bytes(kind, 1) || end->payload_bytes != payload_bytes(kind, n)) {
     return corrupt(
-        fmt::format("the payload of {} parameters cannot have {} bytes", n, end.payload_bytes));
+        fmt::format("the payload of {} parameters cannot have {} bytes", n, end->payload_bytes));
   }
-  view.payload = state.slice(end.payload_start, state.size() - end.payload_start);
+  view.payload = state.slice(end->payload_start, state.size() - end->payload_start);
   return view;
 }
 
 std::optional<proto::StageState> head_of(const Buffer& front) {
-  HeadEnd end;
+  const auto end = find_payload(front, kMaxHeadBytes);
   proto::StageState head;
-  const bool read = find_payload(front, end) &&
-                    head.ParseFromArray(front.data(), static_cast<int>(end.head_bytes));
+  const bool read = end && head.ParseFromArray(front.data(), static_cast<int>(end->head_bytes));
   return read ? std::make_optional(std::move(head)) : std::nullopt;
 }
 
@@ -175,19 +114,7 @@ uint64_t history_of(const Buffer& front) {
 }
 
 Buffer serialize_state(const proto::StageState& head, const std::vector<PayloadPart>& parts) {
-  uint64_t payload_bytes = 0;
-  for (const PayloadPart& part : parts) payload_bytes += part.second;
-  std::string front = head.SerializeAsString();
-  put_varint(kPayloadTag, front);
-  put_varint(payload_bytes, front);
-  MutableBuffer out = MutableBuffer::allocate(front.size() + payload_bytes);
-  std::memcpy(out.data(), front.data(), front.size());
-  uint8_t* to = out.data() + front.size();
-  for (const PayloadPart& part : parts) {
-    std::memcpy(to, part.first, part.second);
-    to += part.second;
-  }
-  return out.freeze();
+  return serialize_with_payload(head, parts);
 }
 
 }  // namespace swarm::tensor

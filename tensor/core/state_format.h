@@ -4,13 +4,13 @@
 
 #include <cstdint>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "common/buffer.h"
 #include "common/result.h"
 #include "swarm/state.pb.h"
 #include "tensor/core/optimizer.h"
+#include "tensor/core/payload_format.h"
 
 namespace swarm::tensor {
 
@@ -57,8 +57,6 @@ uint64_t payload_bytes(OptimizerKind kind, uint64_t num_parameters);
 /// No snapshot is larger.
 uint64_t max_state_bytes(OptimizerKind kind, uint64_t num_parameters);
 
-/// Memory and its bytes.
-using PayloadPart = std::pair<const void*, uint64_t>;
 /// `head` (its payload empty), then the parts: a valid serialized proto::StageState.
 Buffer serialize_state(const proto::StageState& head, const std::vector<PayloadPart>& parts);
 

@@ -24,7 +24,7 @@ inline Buffer buffer_of(const std::vector<float>& values) {
 }
 inline std::vector<float> floats_of(const Buffer& buffer) {
   std::vector<float> values(buffer.size() / sizeof(float));
-  std::memcpy(values.data(), buffer.data(), buffer.size());
+  if (!values.empty()) std::memcpy(values.data(), buffer.data(), buffer.size());
   return values;
 }
 
@@ -35,6 +35,7 @@ struct StageMembers {
   std::vector<uint32_t> weights;             ///< Of parts; empty: all 1.
   std::vector<actors::TrainedOn> trained{};  ///< Empty: samples are what was summed over.
   uint64_t most_samples = 0;
+  std::vector<tensor::Residuals> residuals{};  ///< Empty: what codecs take is lost.
   Round round{1};
   std::vector<std::vector<float>> sums{};
 
@@ -59,6 +60,7 @@ struct StageMembers {
     }
     if (!trained.empty()) spec.trained_on = trained[self];
     spec.most_samples = most_samples;
+    if (!residuals.empty()) spec.residuals = residuals[self];
     if (samples[self] > 0) spec.gradient = buffer_of(sums[self]);
     return spec;
   }

@@ -311,7 +311,7 @@ BOOST_AUTO_TEST_CASE(malformed_parts_are_refused_or_change_nothing_but_numbers) 
     for (int i = 0; i < 40; ++i) {
       const auto by = static_cast<uint32_t>(random() % 20);
       const auto to = victim.spec().self;
-      const auto& side = exchange.side(by);
+      auto& side = exchange.side(by);
       if (side.requests_to(to) == 0 || !side.ready(to, 0)) continue;
       auto out = side.request(to, random() % side.requests_to(to));
       if (random() % 3 == 0) out.body = out.body.slice(0, random() % (out.body.size() + 1));

@@ -36,6 +36,7 @@ BOOST_AUTO_TEST_CASE(a_sum_stays_to_the_commit) {
   BOOST_TEST(!ending(world, 1, {!kIdle}).go);  // it finishes what it has in hand
   const EndAnswer last = ending(world, 1, {kIdle});
   BOOST_TEST(last.go, last.reason);
+  BOOST_TEST(last.finished);
 }
 
 BOOST_AUTO_TEST_CASE(who_has_taken_nothing_of_the_step_need_not_wait_for_it) {
@@ -55,6 +56,7 @@ BOOST_AUTO_TEST_CASE(where_all_of_a_stage_leave_nobody_waits) {
   world.facts(4).serving = false;
   const EndAnswer last = ending(world, 1, {kIdle});
   BOOST_TEST(last.go);
+  BOOST_TEST(!last.finished);
   BOOST_TEST(last.reason == "nobody stays in stage 1");
 }
 

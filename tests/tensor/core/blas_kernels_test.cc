@@ -1,4 +1,4 @@
-#include "tensor/torch/blas_kernels.h"
+#include "tensor/core/blas_kernels.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include "tensor/torch/blas_kernels.h"
+#include "tensor/core/blas_kernels.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -18,6 +18,17 @@ bool one_of(const std::string& name, std::initializer_list<const char*> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Of `library`, a handle.
+std::string kernels_of(void* library) {
+  using Name = char* (*)();
+  const auto name = reinterpret_cast<Name>(::dlsym(library, "openblas_get_corename"));
+  return name ? name() : "";
+}
+
+void prefer(const std::optional<std::string>& kernels) {
+  if (kernels) ::setenv(kCoreType, kernels->c_str(), 1);
+}
+
 }  // namespace
 
 std::optional<std::string> better_kernels(const std::string& in_use, const CpuInstructions& cpu) {
@@ -27,20 +38,21 @@ std::optional<std::string> better_kernels(const std::string& in_use, const CpuIn
   return std::nullopt;
 }
 
-std::string blas_kernels() {
-  using Name = char* (*)();
-  const auto name = reinterpret_cast<Name>(::dlsym(RTLD_DEFAULT, "openblas_get_corename"));
-  return name ? name() : "";
+std::string blas_kernels() { return kernels_of(RTLD_DEFAULT); }
+
+void prefer_better_kernels() {
+  if (std::getenv(kCoreType)) return;
+  if (void* blas = ::dlopen("libopenblas.so.0", RTLD_LAZY | RTLD_LOCAL))
+    prefer(better_kernels(kernels_of(blas), cpu_instructions()));
 }
 
 void use_better_kernels(char** argv) {
   if (std::getenv(kCoreType)) return;
   const auto better = better_kernels(blas_kernels(), cpu_instructions());
-  if (!better) return;
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return;
-  ::setenv(kCoreType, better->c_str(), 1);
+  if (!better || error) return;
+  prefer(better);
   ::execv(self.c_str(), argv);
   // Not allowed: it computes with what it has.
 }

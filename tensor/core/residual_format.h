@@ -1,0 +1,23 @@
+/// What stands beside a snapshot about error feedback: proto::PeerResiduals. Pure.
+#pragma once
+
+#include <cstdint>
+
+#include "common/buffer.h"
+#include "common/result.h"
+#include "tensor/core/error_feedback.h"
+
+namespace swarm::tensor {
+
+constexpr uint32_t kResidualFormatVersion = 1;
+
+/// Of the peer whose state is at `step`, of `history`.
+Buffer serialize_residuals(const Residuals& residuals, uint64_t step, uint64_t history);
+
+/// What serialize_residuals() gave of that state, of a stage with `num_parameters`. Errors: kNotFound (they go
+/// with another state), kCorruptCheckpoint (anything else is wrong, numbers that are not finite
+/// included). Takes no memory before the sizes are right.
+Result<Residuals> parse_residuals(const Buffer& bytes, uint64_t step, uint64_t history,
+                                  uint64_t num_parameters);
+
+}  // namespace swarm::tensor
