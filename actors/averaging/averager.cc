@@ -237,10 +237,11 @@ void Averager::check_complete() {
   const auto& spec = round_->work->spec();
   auto& result = round_->result;
   result.mean = round_->work->result();
-  result.squared_norm =
-      tensor::squared_norm(reinterpret_cast<const float*>(result.mean.data()), spec.n);
-  if (!std::isfinite(result.squared_norm)) return (void)refuse(round_->work->not_finite_means());
-  result.digest = tensor::digest(result.mean.data(), result.mean.size());
+  const auto read =
+      tensor::norm_and_digest(reinterpret_cast<const float*>(result.mean.data()), spec.n);
+  if (!std::isfinite(read.squared_norm)) return (void)refuse(round_->work->not_finite_means());
+  result.squared_norm = read.squared_norm;
+  result.digest = read.digest;
   result.residuals = round_->work->residuals();
   result.seconds = Seconds(self_->clock().now() - round_->start).count();
   if (spec.members.size() > 1) pace_->done(result.seconds, result.mean.size());

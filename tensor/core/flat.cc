@@ -2,8 +2,10 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 
 #include "tensor/core/clones.h"
 
@@ -71,6 +73,21 @@ SWARM_CLONES uint64_t word_sum(const float* x, size_t n) {
 }
 
 uint64_t digest(const void* data, size_t size_bytes) { return XXH64(data, size_bytes, 0); }
+
+NormAndDigest norm_and_digest(const float* x, size_t n) {
+  constexpr size_t kBlock = 16'384;  // 64 KiB stay in a core's own cache
+  NormAndDigest out;
+  const std::unique_ptr<XXH64_state_t, decltype(&XXH64_freeState)> state(XXH64_createState(),
+                                                                         XXH64_freeState);
+  XXH64_reset(state.get(), 0);
+  for (size_t at = 0; at < n; at += kBlock) {
+    const size_t count = std::min(kBlock, n - at);
+    XXH64_update(state.get(), x + at, count * sizeof(float));
+    out.squared_norm += squared_norm(x + at, count);
+  }
+  out.digest = XXH64_digest(state.get());
+  return out;
+}
 
 // `to` may be `from`: element i depends on element i alone, which SWARM_INDEPENDENT says.
 

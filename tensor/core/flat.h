@@ -33,6 +33,14 @@ Buffer aligned_floats(const Buffer& values);
 /// xxh64 (seed 0) of `size_bytes` bytes.
 uint64_t digest(const void* data, size_t size_bytes);
 
+/// Both of x [n] at once: it is read from memory once. The norm's square adds up blocks, so its last bits
+/// are not squared_norm()'s.
+struct NormAndDigest {
+  double squared_norm = 0;
+  uint64_t digest = 0;
+};
+NormAndDigest norm_and_digest(const float* x, size_t n);
+
 /// The sum of the numbers' bits, as 32-bit words, mod 2^64: another one if a bit has turned. As quick as memory,
 /// twice as quick as digest(), and of no use where words may change places.
 uint64_t word_sum(const float* x, size_t n);

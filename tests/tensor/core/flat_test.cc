@@ -161,6 +161,22 @@ BOOST_AUTO_TEST_CASE(clipping_shortens_only_long_gradients) {
   BOOST_TEST(clip_scale(o, 4.0) == 1.0);
 }
 
+BOOST_AUTO_TEST_CASE(norm_and_digest_are_those_of_two_readings) {
+  std::vector<float> values(100'003);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(i));
+  for (const size_t n :
+       {size_t{0}, size_t{1}, size_t{16'383}, size_t{16'384}, size_t{16'385}, values.size()}) {
+    const NormAndDigest both = norm_and_digest(values.data(), n);
+    BOOST_TEST(both.digest == digest(values.data(), n * sizeof(float)));
+    BOOST_TEST(both.squared_norm == squared_norm(values.data(), n),
+               boost::test_tools::tolerance(1e-12));
+  }
+  for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+    values[77'777] = bad;
+    BOOST_TEST(!std::isfinite(norm_and_digest(values.data(), values.size()).squared_norm));
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace swarm::tensor
