@@ -205,7 +205,10 @@ void StateKeeper::loaded(const Loaded& state, const Origin& origin) {
   context_.at = {true, state.step, state.step, state.step};
   context_.checksum = state.checksum;
   context_.history = state.history;
-  drop_residuals(context_, "the peer goes on from another state");
+  if (origin.kind == Origin::Kind::kOwnSnapshot)
+    context_.residuals = {};  // its own are read next
+  else
+    drop_residuals(context_, "the peer goes on from another state");
   writer_.snapshots().is_at(state.step, state.history);
   context_.tell_standing();
   updates_.loaded(origin.kind == Origin::Kind::kSeed);
@@ -328,11 +331,10 @@ caf::result<FrozenState> StateKeeper::freeze() {
   auto promise = context_.self->make_response_promise();
   context_.device.run<FrozenState>(freeze_job(),
                                    [this, promise](Result<FrozenState> found, double) mutable {
-                                     const auto frozen = still_here(std::move(found));
-                                     if (frozen)
-                                       promise.deliver(*frozen);
-                                     else
-                                       promise.deliver(to_caf(frozen.error()));
+                                     auto frozen = still_here(std::move(found));
+                                     if (!frozen) return promise.deliver(to_caf(frozen.error()));
+                                     frozen->residuals = {};
+                                     promise.deliver(*frozen);
                                    });
   return promise;
 }

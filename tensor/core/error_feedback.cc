@@ -74,6 +74,10 @@ EncodedTensor ErrorFeedback::encode(uint64_t first, const float* values, uint64_
 }
 
 void ErrorFeedback::add(uint64_t first, const float* values, uint64_t count, float* out) {
+  if (before_.values.empty() && next_.size() == 0) {  // nothing was lost so far, nor is now
+    if (out != values) std::copy_n(values, count, out);
+    return;
+  }
   float* after = next_at(first, count);
   std::vector<float> before(count);
   lost_before(first, count, before.data());

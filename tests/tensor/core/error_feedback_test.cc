@@ -171,6 +171,22 @@ BOOST_AUTO_TEST_CASE(numbers_that_are_not_encoded_take_all_that_was_lost) {
   BOOST_TEST(norm(round.next()) == 0);
 }
 
+// A peer that is alone in its stage encodes nothing of its own: it holds no zeros.
+BOOST_AUTO_TEST_CASE(where_nothing_was_ever_lost_nothing_is_held) {
+  Member member{0, 4};
+  Values values = normal(4, 1);
+  auto round = member.round();
+  round.add(0, values.data(), 2, values.data());
+  BOOST_TEST(round.next().values.empty());
+  auto both = member.round();  // the second half is encoded
+  both.add(0, values.data(), 2, values.data());
+  both.encode(2, values.data() + 2, 2, Codec::kInt4);
+  const Values lost = floats_of(both.next().values);
+  BOOST_REQUIRE(lost.size() == 4u);
+  BOOST_TEST(lost[0] == 0);
+  BOOST_TEST(lost[1] == 0);
+}
+
 BOOST_AUTO_TEST_CASE(of_another_part_what_both_have_stays_and_the_rest_can_be_told) {
   Member member{10, 6};
   member.sends(normal(6, 1), Codec::kInt4);
