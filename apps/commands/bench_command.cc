@@ -3,17 +3,20 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <string>
 
 #include "actors/net/log.h"
 #include "apps/bench/bench.h"
 #include "apps/bench/figures/churn_table.h"
+#include "apps/bench/figures/churn_trace_file.h"
 #include "apps/bench/figures/flow_table.h"
 #include "apps/bench/process_flow.h"
 #include "apps/commands/bench_options.h"
 #include "apps/commands/commands.h"
 #include "apps/sim/flow.h"
+#include "records/files.h"
 
 namespace swarm::apps {
 namespace {
@@ -120,19 +123,69 @@ struct ChurnArguments {
   ChurnTableOptions table;
   std::string part = "all";
   uint32_t most_peers = 10'000;
+  std::string trace, write;  ///< Files; "": none.
+  uint32_t stages = 4;
+  double period_s = 60, hours = 0;
 };
+
+/// The trace of the day's first seed.
+int write_churn(const std::string& path) {
+  std::ofstream file(path);
+  file << print_trace(draw_trace(day_profile(), 1)) << std::flush;
+  if (!file) std::fprintf(stderr, "swarm bench churn: --write: cannot write %s\n", path.c_str());
+  return file ? 0 : 1;
+}
+
+int replay_file(const ChurnArguments& arguments, const Print& print) {
+  const auto fail = [](const Error& error) {
+    std::fprintf(stderr, "swarm bench churn: %s\n", error.detail.c_str());
+    return 2;
+  };
+  const auto text = records::read_file(arguments.trace);
+  if (!text) return fail(text.error());
+  const auto trace = parse_trace(*text, arguments.trace);
+  if (!trace) return fail(trace.error());
+  const auto profile = profile_of(*trace, arguments.trace, arguments.stages, arguments.hours);
+  if (!profile) return fail(profile.error());
+  trace_table(*profile, *trace, arguments.period_s, arguments.table, print);
+  return 0;
+}
 
 int bench_churn(const ChurnArguments& arguments) {
   const Print print = [](const std::string& line) {
     std::printf("%s\n", line.c_str());
     std::fflush(stdout);
   };
+  if (!arguments.write.empty()) return write_churn(arguments.write);
+  if (!arguments.trace.empty()) return replay_file(arguments, print);
   const bool all = arguments.part == "all";
   int missed = 0;
   if (all || arguments.part == "day") missed += day_table(arguments.table, print);
   if (all || arguments.part == "stress") missed += stress_table(arguments.table, print);
   if (all || arguments.part == "sizes") size_table(arguments.table, arguments.most_peers, print);
   return missed == 0 ? 0 : 1;
+}
+
+void add_churn_files(CLI::App& command, ChurnArguments& arguments) {
+  auto* trace = command.add_option(
+      "--trace", arguments.trace,
+      "Replays this file instead: lines of SECONDS NODE join|leave, in order of time");
+  command.add_option("--stages", arguments.stages, "With --trace: of the swarm")
+      ->needs(trace)
+      ->check(CLI::Range(1, 1'000))
+      ->capture_default_str();
+  command.add_option("--period", arguments.period_s, "With --trace: between looks for moves [s]")
+      ->needs(trace)
+      ->check(CLI::Range(1.0, 1e6))
+      ->capture_default_str();
+  command
+      .add_option("--hours", arguments.hours, "With --trace: it lasts, if not to its last event")
+      ->needs(trace)
+      ->check(CLI::Range(0.0, 1e6));
+  command
+      .add_option("--write", arguments.write,
+                  "Writes a drawn trace to this file, as --trace reads it, and measures nothing")
+      ->excludes(trace);
 }
 
 void add_churn(CLI::App& bench, int& exit_code) {
@@ -168,6 +221,7 @@ void add_churn(CLI::App& bench, int& exit_code) {
                    "Leaves swarms of more peers out of the table of sizes")
       ->capture_default_str();
   command->add_flag("--json", arguments->table.json, "Prints a JSON object a line");
+  add_churn_files(*command, *arguments);
   command->callback([&exit_code, arguments] { exit_code = bench_churn(*arguments); });
 }
 

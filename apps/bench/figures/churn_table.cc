@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <vector>
 
 #include "common/numbers.h"
 
@@ -24,7 +25,7 @@ struct Row {
 };
 
 // rows: one arm each
-const Row kDay[] = {
+const std::vector<Row> kDay = {
     {{false, false, 0}, {}},
     {{true, false, 0}, {}},
     {{false, true, 300}, {0.958, 0.889}},
@@ -34,7 +35,7 @@ const Row kDay[] = {
 };
 
 // rows: one arm each
-const Row kStress[] = {
+const std::vector<Row> kStress = {
     {{false, false, 0}, {}},
     {{true, false, 0}, {}},
     {{false, true, 60}, {}},
@@ -100,34 +101,18 @@ std::string json_line(const ChurnProfile& profile, const ChurnArm& arm, const Ch
       .dump();
 }
 
-template <size_t N>
-int table(const ChurnProfile& profile, const Row (&rows)[N], const ChurnTableOptions& options,
-          const Print& print) {
-  if (!options.json) print(header(profile, options));
-  int missed = 0;
-  for (const Row& row : rows) {
-    const ChurnFigures figures = run_churn(profile, row.arm, options);
-    missed += !meets(figures, row.bar);
-    print(options.json ? json_line(profile, row.arm, figures, options.seeds) : line(row, figures));
-  }
-  return missed;
+using TraceOf = std::function<ChurnTrace(uint64_t seed)>;
+
+TraceOf drawn(const ChurnProfile& profile) {
+  return [profile](uint64_t seed) { return draw_trace(profile, seed); };
 }
 
-}  // namespace
-
-std::string ChurnArm::name() const {
-  if (!places && !moves) return "nothing";
-  std::string text = places ? "placed" : "";
-  if (moves) text += fmt::format("{}moved, T = {} s", places ? ", " : "", period_s);
-  return text;
-}
-
-ChurnFigures run_churn(const ChurnProfile& profile, const ChurnArm& arm,
-                       const ChurnTableOptions& options) {
+ChurnFigures run(const ChurnProfile& profile, const TraceOf& trace_of, const ChurnArm& arm,
+                 const ChurnTableOptions& options) {
   ChurnFigures mean;
   const double part = 1.0 / static_cast<double>(options.seeds);
   for (uint64_t seed = 1; seed <= options.seeds; ++seed) {
-    const ChurnTrace trace = draw_trace(profile, seed);
+    const ChurnTrace trace = trace_of(seed);
     const double began_s = options.seconds ? options.seconds() : 0;
     const auto result = replay_churn(
         profile, trace, {options.costs, arm.places, arm.moves, arm.period_s, options.floor, seed});
@@ -146,12 +131,48 @@ ChurnFigures run_churn(const ChurnProfile& profile, const ChurnArm& arm,
   return mean;
 }
 
+int table(const ChurnProfile& profile, const TraceOf& trace_of, const std::vector<Row>& rows,
+          const ChurnTableOptions& options, const Print& print) {
+  if (!options.json) print(header(profile, options));
+  int missed = 0;
+  for (const Row& row : rows) {
+    const ChurnFigures figures = run(profile, trace_of, row.arm, options);
+    missed += !meets(figures, row.bar);
+    print(options.json ? json_line(profile, row.arm, figures, options.seeds) : line(row, figures));
+  }
+  return missed;
+}
+
+}  // namespace
+
+std::string ChurnArm::name() const {
+  if (!places && !moves) return "nothing";
+  std::string text = places ? "placed" : "";
+  if (moves) text += fmt::format("{}moved, T = {} s", places ? ", " : "", period_s);
+  return text;
+}
+
+ChurnFigures run_churn(const ChurnProfile& profile, const ChurnArm& arm,
+                       const ChurnTableOptions& options) {
+  return run(profile, drawn(profile), arm, options);
+}
+
 int day_table(const ChurnTableOptions& options, const Print& print) {
-  return table(day_profile(), kDay, options, print);
+  return table(day_profile(), drawn(day_profile()), kDay, options, print);
 }
 
 int stress_table(const ChurnTableOptions& options, const Print& print) {
-  return table(stress_profile(), kStress, options, print);
+  return table(stress_profile(), drawn(stress_profile()), kStress, options, print);
+}
+
+void trace_table(const ChurnProfile& profile, const ChurnTrace& trace, double period_s,
+                 const ChurnTableOptions& options, const Print& print) {
+  const std::vector<Row> rows = {{{false, false, 0}, {}},
+                                 {{true, false, 0}, {}},
+                                 {{false, true, period_s}, {}},
+                                 {{true, true, period_s}, {}}};
+  table(
+      profile, [&trace](uint64_t) { return trace; }, rows, options, print);
 }
 
 void size_table(const ChurnTableOptions& options, uint32_t most_peers, const Print& print) {

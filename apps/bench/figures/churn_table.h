@@ -36,6 +36,7 @@ struct ChurnTableOptions {
   std::function<double()> seconds{};  ///< A clock; without it replays take no time.
 };
 
+/// Of traces drawn from the profile, one a seed.
 ChurnFigures run_churn(const ChurnProfile& profile, const ChurnArm& arm,
                        const ChurnTableOptions& options);
 
@@ -43,6 +44,9 @@ using Print = std::function<void(const std::string&)>;
 /// All arms, judged by their bars; returns how many were missed.
 int day_table(const ChurnTableOptions& options, const Print& print);
 int stress_table(const ChurnTableOptions& options, const Print& print);
+/// All arms on one trace, whoever wrote it down; seeds are of what the swarm draws by lot. Nothing is judged.
+void trace_table(const ChurnProfile& profile, const ChurnTrace& trace, double period_s,
+                 const ChurnTableOptions& options, const Print& print);
 /// 100 to 10,000 peers in 4 to 32 stages: doing nothing beside both; one seed. `most_peers` leaves larger ones out.
 void size_table(const ChurnTableOptions& options, uint32_t most_peers, const Print& print);
 
