@@ -231,7 +231,7 @@ Result<PlacementOrder> Relocation::send(const std::string& peer, Stage to, Time 
       found.push_back(place);
   }
   if (!placement_ || found.empty())
-    return Error{ErrorCode::kNotFound, "no peer '" + peer + "'; stages lists them"};
+    return Error{ErrorCode::kInvalidArgument, "no peer '" + peer + "'; stages lists them"};
   if (found.size() > 1)
     return Error{ErrorCode::kInvalidArgument, peer + " serves several stages: name one of them, " +
                                                   peer + "/" + found.front().actor};

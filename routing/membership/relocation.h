@@ -122,8 +122,8 @@ class Relocation {
                         Time now, const std::optional<Levy>& levy = std::nullopt);
 
   // -- operators
-  /// `peer`: a node's name, or NAME/ROLE where it serves several stages. Errors: kNotFound,
-  /// kInvalidArgument, kRefused.
+  /// `peer`: a node's name, or NAME/ROLE where it serves several stages. Errors: kInvalidArgument
+  /// (also of a peer that there is not: kNotFound would say that the coordinator is gone), kRefused.
   Result<PlacementOrder> send(const std::string& peer, Stage to, Time now);
   /// As if the period had ended, whatever the options say. Errors: kNotReady (the swarm gathers).
   Result<PlacementDecision> rebalance(Time now);

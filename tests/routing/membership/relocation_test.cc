@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(operators_are_told_why_not) {
   const auto code = [&](const char* peer, uint32_t stage) {
     return world.relocation.send(peer, Stage(stage), world.now).code();
   };
-  BOOST_TEST((code("nobody", 0) == ErrorCode::kNotFound));
+  BOOST_TEST((code("nobody", 0) == ErrorCode::kInvalidArgument));
   BOOST_TEST((code("n4", 2) == ErrorCode::kInvalidArgument));
   BOOST_TEST((code("n4", 1) == ErrorCode::kInvalidArgument));
   BOOST_TEST((code("n3", 0) == ErrorCode::kRefused));  // it moves
