@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(the_last_peer_of_a_stage_never_moves) {
   const auto refused = move("a", 1);
   BOOST_TEST((refused.code() == ErrorCode::kRefused));
   BOOST_TEST(refused.error().detail == "it is the last of its stage");
-  BOOST_TEST((move("nobody", 1).code() == ErrorCode::kNotFound));
+  BOOST_TEST((move("nobody", 1).code() == ErrorCode::kInvalidArgument));
   BOOST_TEST(tell("a").verdict() == Reply::VERDICT_SERVE);
 }
 
