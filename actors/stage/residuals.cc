@@ -49,7 +49,7 @@ void save_residuals(StageContext& context, const FrozenState& frozen) {
 void restore_residuals(StageContext& context, Step step, std::chrono::milliseconds limit,
                        const std::function<void()>& then) {
   if (!context.deps.feeds_errors_back || step == Step(0)) return then();
-  const auto take = [&context, step, then](const Result<tensor::Residuals>& found) {
+  const auto take = [&context, then](const Result<tensor::Residuals>& found) {
     if (found)
       context.residuals = *found;
     else
