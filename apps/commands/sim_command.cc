@@ -32,6 +32,7 @@ struct Arguments {
   bool delayed_updates = false;
   bool asynchronous = false;
   std::string topology = "auto";
+  std::string averaging = "none";
   uint64_t max_faults = ~0ull;
   uint32_t jobs = 1;
 };
@@ -56,6 +57,12 @@ actors::Topology topology_of(const std::string& name) {
                                        first);
 }
 
+/// Requires a name of the table.
+tensor::Codec codec_of(const std::string& name) {
+  const auto names = tensor::codec_names();
+  return static_cast<tensor::Codec>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
 sim::SimulationOptions options_of(const Arguments& arguments, sim::FaultProfile profile,
                                   uint64_t seed) {
   sim::SimulationOptions options;
@@ -69,6 +76,7 @@ sim::SimulationOptions options_of(const Arguments& arguments, sim::FaultProfile 
   options.delayed_updates = arguments.delayed_updates;
   options.asynchronous = arguments.asynchronous;
   options.topology = topology_of(arguments.topology);
+  options.averaging = codec_of(arguments.averaging);
   options.max_faults = arguments.max_faults;
   return options;
 }
@@ -196,6 +204,32 @@ void add_size(CLI::App& command, Arguments& arguments) {
       ->capture_default_str();
 }
 
+/// How the swarm trains and averages.
+void add_mode(CLI::App& command, Arguments& arguments) {
+  auto* delayed = command.add_flag("--delayed-updates", arguments.delayed_updates,
+                                   "Simulates training.delayed_updates");
+  auto* asynchronous =
+      command
+          .add_flag("--async", arguments.asynchronous,
+                    "Simulates training.mode = \"async\"; its other keys are drawn from the seed")
+          ->excludes(delayed);
+  command
+      .add_option(
+          "--averaging", arguments.averaging,
+          "Simulates wire.averaging, with error feedback; parameters are then checked up to what "
+          "the codec may take. Not with --async")
+      ->check(CLI::IsMember(tensor::codec_names()))
+      ->capture_default_str()
+      ->excludes(asynchronous);
+  command
+      .add_option(
+          "--topology", arguments.topology,
+          "Simulates averager.topology: auto, butterfly or two_level, in stages of any size")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(actors::kTopologyNames),
+                                                     std::end(actors::kTopologyNames))))
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void add_sim(CLI::App& app, int& exit_code) {
@@ -215,21 +249,9 @@ void add_sim(CLI::App& app, int& exit_code) {
   command->add_flag("--events", arguments->events, "Prints what happened, in virtual time");
   command->add_flag("--traffic", arguments->traffic,
                     "Prints messages and bytes per node and virtual second, by kind of mail");
-  auto* delayed = command->add_flag("--delayed-updates", arguments->delayed_updates,
-                                    "Simulates training.delayed_updates");
-  command
-      ->add_flag("--async", arguments->asynchronous,
-                 "Simulates training.mode = \"async\"; its other keys are drawn from the seed")
-      ->excludes(delayed);
+  add_mode(*command, *arguments);
   command->add_option("--jobs", arguments->jobs, "Processes that share the seeds of a range")
       ->check(CLI::Range(1u, 1'024u))
-      ->capture_default_str();
-  command
-      ->add_option(
-          "--topology", arguments->topology,
-          "Simulates averager.topology: auto, butterfly or two_level, in stages of any size")
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(actors::kTopologyNames),
-                                                     std::end(actors::kTopologyNames))))
       ->capture_default_str();
   command
       ->add_option("--max-faults", arguments->max_faults,

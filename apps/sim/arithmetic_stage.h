@@ -187,6 +187,9 @@ class ArithmeticStage : public tensor::Stage {
   /// Whether this stage finds the microbatch's gradient not finite; null: none.
   std::function<bool(const tensor::MicrobatchKey&)> not_finite;
   bool fails_next = false;  ///< The next microbatch that the last stage is to learn from fails.
+  /// What a sample adds to the last parameter is less than 2 to this. Codecs scale by the largest value of a
+  /// block: beside this one they may see nothing else.
+  int rounding_bits = 16;
 
   /// `noise` seeds this peer's rounding.
   explicit ArithmeticStage(uint32_t stage, Changed changed = {}, uint64_t noise = 0,
@@ -373,7 +376,7 @@ class ArithmeticStage : public tensor::Stage {
         sum_[i] += static_cast<float>(gradient * static_cast<int64_t>(i % kParameters + 1));
     }
     noise_ = noise_ * 6364136223846793005ull + 1442695040888963407ull;
-    sum_.back() += static_cast<float>(noise_ >> 48);
+    sum_.back() += static_cast<float>(noise_ >> (64 - rounding_bits));
     noted_(*this, {StageNote::What::kTrained, key, 0, 0});
   }
 

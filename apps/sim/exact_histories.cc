@@ -6,7 +6,7 @@
 
 namespace swarm::sim {
 
-ExactHistories::ExactHistories(const Shape& shape) : shape_(shape), states_(1) {
+ExactHistories::ExactHistories(const HistoryShape& shape) : shape_(shape), states_(1) {
   const Parameters first(shape.num_stages, std::vector<float>(kExactParameters, 0.0f));
   states_[0].insert({first, first});
 }

@@ -170,7 +170,7 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
                              state);
       },
       [=](forget_newer_atom, const std::string& stream, uint64_t step) {
-        if (is_stage_key(stream)) snapshot(stream, step, true);
+        snapshot(stream, step, true);
         sync_after(forget_newer_atom::value, stream, step);
       },
       [=](pin_atom, const std::string& stream, uint64_t step) {

@@ -103,6 +103,7 @@ class Simulation {
     report.given_up = given_up_;
     report.delayed_updates = options_.delayed_updates;
     report.asynchronous = options_.asynchronous;
+    report.averaging = options_.averaging;
     report.last_step_s = last_step_s_;
     report.lost_stage = lost_stage_;
     if (options_.traffic) tell_traffic(report);
@@ -135,6 +136,7 @@ class Simulation {
     swarm_.checkpoint.keep = draw_keep();
     swarm_.stage_options.max_resident = 2 + static_cast<uint32_t>(random_.below(7));
     swarm_.averager_options.topology = options_.topology;
+    swarm_.averager_options.codec = options_.averaging;
     swarm_.averager_options.chunk_elements = 4 + static_cast<uint32_t>(random_.below(40));
     swarm_.averager_options.chunks_in_flight = 1 + static_cast<uint32_t>(random_.below(4));
     swarm_.state_transfer_options.chunk_bytes = 64;
@@ -366,6 +368,7 @@ SimulationReport simulate(const SimulationOptions& options) {
   SWARM_CHECK(options.stages <= kMostStages && options.steps <= kMostSteps);
   SWARM_CHECK(options.stages == 0 || options.nodes >= options.stages + 2);
   SWARM_CHECK(!(options.asynchronous && options.delayed_updates));
+  SWARM_CHECK(!options.asynchronous || options.averaging == tensor::Codec::kNone);
   return Simulation(options).run();
 }
 
@@ -376,22 +379,6 @@ SimulationReport simulate_shortest(const SimulationOptions& options) {
     if (report.violation) return report;
   }
   return simulate(options);
-}
-
-std::string explain(const SimulationReport& report, size_t tail) {
-  std::string text = fmt::format("seed {}, faults {}", report.seed, to_string(report.profile));
-  if (report.delayed_updates) text += ", --delayed-updates";
-  if (report.asynchronous) text += ", --async";
-  if (report.max_faults < kMostFaults) text += fmt::format(", --max-faults {}", report.max_faults);
-  text += fmt::format(": {} violated: {}\n", report.violation->invariant, report.violation->text);
-  const size_t from = report.events.size() > tail ? report.events.size() - tail : 0;
-  for (size_t i = 0; i < report.events.size(); ++i) {
-    const auto& line = report.events[i];
-    if (i >= from || line.find(" FAULT ") != std::string::npos ||
-        line.find(" HEALED") != std::string::npos)
-      text += "  " + line + "\n";
-  }
-  return text;
 }
 
 }  // namespace swarm::sim

@@ -33,6 +33,7 @@ struct SimulationOptions {
   bool delayed_updates = false;  ///< As TrainingOptions.
   bool asynchronous = false;     ///< training.mode "async"; without delayed_updates.
   actors::Topology topology = actors::Topology::kAuto;  ///< Of averaging.
+  tensor::Codec averaging = tensor::Codec::kNone;       ///< Its codec; none if asynchronous.
   uint64_t max_faults = ~0ull;  ///< Only the first so many of those that the seed draws.
 };
 
@@ -43,6 +44,7 @@ struct SimulationReport {
   uint64_t hash = 0;                ///< Over all events: equal for equal options.
   std::vector<std::string> events;  ///< One line each, in order.
   bool delayed_updates = false, asynchronous = false;  ///< As SimulationOptions.
+  tensor::Codec averaging = tensor::Codec::kNone;      ///< Likewise.
   double virtual_s = 0;
   uint64_t mail = 0;            ///< Pieces of mail handled by actors.
   uint64_t faults = 0;          ///< Carried out.

@@ -4,13 +4,21 @@
 
 #include <algorithm>
 
+#include "apps/sim/exact_histories.h"
+#include "apps/sim/lossy_histories.h"
+
 namespace swarm::sim {
 
-ExactHistories& StepChecks::histories() {
+Histories& StepChecks::histories() {
+  if (histories_) return *histories_;
   const auto& training = swarm_.training;
-  if (!histories_)
-    histories_.emplace(ExactHistories::Shape{swarm_.num_stages, training.batch, training.microbatch,
-                                             !training.delayed_updates});
+  const HistoryShape shape{swarm_.num_stages, training.batch, training.microbatch,
+                           !training.delayed_updates};
+  const auto codec = swarm_.averager_options.codec;
+  if (codec == tensor::Codec::kNone)
+    histories_ = std::make_unique<ExactHistories>(shape);
+  else
+    histories_ = std::make_unique<LossyHistories>(shape, codec);
   return *histories_;
 }
 

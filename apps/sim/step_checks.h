@@ -2,7 +2,8 @@
 ///
 ///   I1  every replica's parameters at each step are those of a run in which every sample counted
 ///       once per stage, its gradient computed on the parameters that the closing names, the same
-///       of all stages; `swarm audit` finds nothing
+///       of all stages, and up to what a codec may take if they are averaged through one; `swarm audit`
+///       finds nothing
 ///   I2  replicas of a stage have the same checksum after a round; only states that replicas
 ///       reached are loaded; where bits turn nobody else is replaced
 ///   I7  no step is committed after a later one unless a recovery was logged; peers that one
@@ -11,6 +12,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,7 +21,7 @@
 #include <vector>
 
 #include "apps/audit/audit.h"
-#include "apps/sim/exact_histories.h"
+#include "apps/sim/histories.h"
 #include "apps/sim/mode_checks.h"
 #include "common/strong_id.h"
 
@@ -41,13 +43,13 @@ class StepChecks : public ModeChecks {
   void at_end(const std::set<std::string>& left_behind) override;
 
  private:
-  ExactHistories& histories();
+  Histories& histories();
   void one_history(const records::ClosedStep& step);
   bool is_turned(const std::string& node) const;
 
   Swarm& swarm_;
   Report report_;
-  std::optional<ExactHistories> histories_;  ///< From the first look on: the swarm has its size.
+  std::unique_ptr<Histories> histories_;  ///< From the first look on: the swarm has its size.
   /// By (stage, step, round, digest): the checksum after it.
   std::map<std::tuple<Stage, Step, Round, uint64_t>, uint64_t> rounds_;
   std::map<std::pair<Stage, Step>, std::set<uint64_t>> reached_;  ///< By (stage, step).

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "apps/sim/simulation.h"
+#include "tests/support/sanitized.h"
 
 using namespace swarm;
 using namespace swarm::sim;
@@ -66,7 +67,8 @@ BOOST_AUTO_TEST_CASE(faults_of_bits_are_dealt_to_seeds_beyond_those) {
 }
 
 /// A kind that draws nothing would pass every test of the protocol.
-BOOST_AUTO_TEST_CASE(each_kind_of_faults_happens) {
+BOOST_AUTO_TEST_CASE(each_kind_of_faults_happens,
+                     *boost::unit_test::enable_if<!swarm::testing::kSanitized>()) {
   const std::map<FaultProfile, std::vector<std::string>> lines{
       {FaultProfile::kRoles, {"its role fails"}},
       {FaultProfile::kDisks,

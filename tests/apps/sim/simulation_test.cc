@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 
+#include "tests/support/sanitized.h"
+
 using namespace swarm::sim;
 
 namespace {
@@ -297,7 +299,9 @@ BOOST_AUTO_TEST_CASE(a_large_swarm_trains_and_its_traffic_is_told) {
 
 /// Stages of more than 16 peers average in two levels.
 BOOST_AUTO_TEST_CASE(large_stages_under_faults_cost_time_only) {
-  for (const auto profile : all_profiles()) {
+  auto profiles = all_profiles();
+  if (swarm::testing::kSanitized) profiles = {FaultProfile::kElastic, FaultProfile::kAll};
+  for (const auto profile : profiles) {
     SimulationOptions options;
     options.seed = 5'400'001;
     options.profile = profile;

@@ -11,13 +11,15 @@
 #include <vector>
 
 #include "routing/membership/consent.h"
+#include "tests/support/sanitized.h"
 
 namespace swarm::routing {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kVoters = 5, kCoordinators = 3, kRuns = 3'000, kEvents = 1'000;
+constexpr int kVoters = 5, kCoordinators = 3, kEvents = 1'000;
+constexpr int kRuns = testing::kSanitized ? 600 : 3'000;
 constexpr int kCrashesForADisk = 8, kWaitsForAFork = 4;
 constexpr size_t kOnTheWay = 12;  // what is older is lost
 

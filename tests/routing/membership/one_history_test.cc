@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/routing/membership/one_history_model.h"
+#include "tests/support/sanitized.h"
 
 using namespace swarm::testing::one_history;
 
@@ -52,7 +53,8 @@ BOOST_AUTO_TEST_CASE(a_cut_with_a_change_and_a_crash_between_vote_and_commit_lea
   check_holds(with_cuts(limits(1, 1, 1, 1), 0));
 }
 
-BOOST_AUTO_TEST_CASE(two_cuts_with_a_crash_between_vote_and_commit_leave_one_history) {
+BOOST_AUTO_TEST_CASE(two_cuts_with_a_crash_between_vote_and_commit_leave_one_history,
+                     *boost::unit_test::enable_if<!swarm::testing::kSanitized>()) {
   check_holds(with_cuts(limits(1, 0, 1, 2), 0));
 }
 
