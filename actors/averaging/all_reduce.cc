@@ -10,7 +10,6 @@
 #include "actors/averaging/direct_reduce.h"
 #include "actors/averaging/two_level_reduce.h"
 #include "common/check.h"
-#include "routing/averaging/averaging_plan.h"
 #include "routing/averaging/two_level_plan.h"
 #include "tensor/core/codec.h"
 #include "tensor/core/flat.h"
@@ -111,15 +110,21 @@ TrainedOn AllReduce::counted(TrainedOn told) const {
   return told;
 }
 
-void AllReduce::feed_errors_back(tensor::Codec codec, uint64_t first, uint64_t count) {
-  if (!spec_.residuals || codec == tensor::Codec::kNone) return;
-  contribution_.emplace(0, spec_.n, spec_.residuals->contribution);
-  mean_.emplace(first, count, spec_.residuals->mean);
+/// What did not train since the last average may count for nothing, and what was given back with it would be
+/// gone: it keeps what it has lost for a round in which it counts.
+void AllReduce::feed_errors_back(const AllReduceSetup& setup, routing::Part part) {
+  if (!spec_.residuals || setup.codec == tensor::Codec::kNone) return;
+  if (routing::reducers_take_turns(spec_.n, spec_.members.size(), setup.min_part_elements))
+    part = {0, spec_.n};
+  mean_.emplace(part.first, part.count, spec_.residuals->mean);
+  if (!spec_.trained_on || spec_.trained_on->samples > 0)
+    contribution_.emplace(0, spec_.n, spec_.residuals->contribution);
 }
 
 std::optional<tensor::Residuals> AllReduce::residuals() {
   if (!mean_) return spec_.residuals;
-  return tensor::Residuals{contribution_->next(), mean_->next()};
+  return tensor::Residuals{contribution_ ? contribution_->next() : spec_.residuals->contribution,
+                           mean_->next()};
 }
 
 AllReduce::Outgoing AllReduce::own_numbers(uint64_t first, uint64_t count, tensor::Codec codec) {

@@ -18,6 +18,7 @@
 #include "common/ids.h"
 #include "common/result.h"
 #include "common/strong_id.h"
+#include "routing/averaging/averaging_plan.h"
 #include "swarm/state.pb.h"
 #include "swarm/train.pb.h"
 #include "tensor/core/error_feedback.h"
@@ -78,6 +79,13 @@ inline Error invalid_average(const std::string& what) {
 
 /// Errors: kInvalidArgument, kShapeMismatch. Allocate nothing before this holds.
 Status validate(const AverageRound& spec);
+
+struct AllReduceSetup {
+  Topology topology = Topology::kAuto;
+  tensor::Codec codec = tensor::Codec::kNone;
+  uint64_t chunk_elements = 1;     ///< Of one request; >= 1.
+  uint64_t min_part_elements = 1;  ///< Of a member's part, where the vector allows it; >= 1.
+};
 
 /// Not thread-safe; one owner.
 class AllReduce {
@@ -150,8 +158,9 @@ class AllReduce {
   /// What a member tells, as far as it counts.
   TrainedOn counted(TrainedOn told) const;
   /// What encoding takes is made good from now on, if the round has residuals and the codec takes
-  /// anything. [first, first + count): all elements whose mean this member makes.
-  void feed_errors_back(tensor::Codec codec, uint64_t first, uint64_t count);
+  /// anything. `part`: of the elements whose means this member makes, in this round or, if the plan
+  /// stays, in others; of a vector so short that reducers take turns it is all.
+  void feed_errors_back(const AllReduceSetup& setup, routing::Part part);
   /// A request with this member's numbers of so much of the vector, or without, if it has none.
   Outgoing own_numbers(uint64_t first, uint64_t count, tensor::Codec codec);
   /// This member's numbers as they are added to a sum that it makes itself. `room`: holds them where
@@ -168,14 +177,7 @@ class AllReduce {
 
  private:
   std::set<uint32_t> not_finite_;
-  std::optional<tensor::ErrorFeedback> contribution_, mean_;  // both or none
-};
-
-struct AllReduceSetup {
-  Topology topology = Topology::kAuto;
-  tensor::Codec codec = tensor::Codec::kNone;
-  uint64_t chunk_elements = 1;     ///< Of one request; >= 1.
-  uint64_t min_part_elements = 1;  ///< Of a member's part, where the vector allows it; >= 1.
+  std::optional<tensor::ErrorFeedback> contribution_, mean_;
 };
 
 /// Requires validate(spec).ok(). `memory`: of an earlier round, that nobody else refers to any

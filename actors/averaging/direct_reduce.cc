@@ -22,7 +22,7 @@ DirectReduce::DirectReduce(const AllReduceSetup& setup, AverageRound spec,
   answers_missing_.resize(members);
   contributions_missing_.resize(members);
   own_part_ = parts[spec_.self];
-  feed_errors_back(codec_, own_part_.first, own_part_.count);
+  feed_errors_back(setup, own_part_);
   if (spec_.trained_on) {
     trained_.resize(members);
     trained_[spec_.self] = counted(*spec_.trained_on);

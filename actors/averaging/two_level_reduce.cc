@@ -50,16 +50,19 @@ TwoLevelReduce::TwoLevelReduce(const AllReduceSetup& setup, AverageRound spec,
       asked_[reducer].push_back({i, 0});
   }
   count_missing();
-  uint64_t first = spec_.n,
-           end = 0;  // of what this member is the top of; gaps keep what they have lost
-  for (const OwnPiece& piece : pieces_) {
-    const routing::Part& part = own_[piece.run].run->pieces[piece.place].part;
-    first = std::min(first, part.first);
-    end = std::max(end, part.first + part.count);
-  }
-  feed_errors_back(codec_, end > first ? first : 0, end > first ? end - first : 0);
+  feed_errors_back(setup, own_part());
   for (OwnRun& own : own_)
     if (own.missing == 0) close(own);
+}
+
+/// What it reduces for its group: of some pieces of that it is the top, in other rounds perhaps of others.
+routing::Part TwoLevelReduce::own_part() const {
+  uint64_t first = spec_.n, end = 0;
+  for (const OwnRun& own : own_) {
+    first = std::min(first, own.run->part.first);
+    end = std::max(end, own.run->part.first + own.run->part.count);
+  }
+  return end > first ? routing::Part{first, end - first} : routing::Part{};
 }
 
 void TwoLevelReduce::add_own(const Run& run) {

@@ -87,6 +87,12 @@ std::function<void(Stage)> mover_of(const RoleContext& context, uint32_t place) 
   };
 }
 
+/// A second moment that something is taken from may become negative.
+bool feeds_errors_back(const AveragerOptions& averager, const TrainingOptions& training) {
+  return averager.error_feedback && averager.codec != tensor::Codec::kNone &&
+         !training.averages_moments();
+}
+
 /// What the node was learning when it served another stage is of no use any more, nor is what codecs took
 /// from it there.
 caf::actor spawn_checkpointer_of(const RoleContext& context) {
@@ -99,7 +105,8 @@ caf::actor spawn_checkpointer_of(const RoleContext& context) {
     const Stage stage(static_cast<uint32_t>(stage_at(context, place)));
     learned.push_back(learned_key(stage));
     learned.push_back(whole_key(stage));
-    residuals.push_back(residual_key(stage));
+    if (feeds_errors_back(context.options.averager, context.options.training))
+      residuals.push_back(residual_key(stage));
   }
   caf::anon_send(checkpointer, retain_atom::value, std::string(kLearnedStreams), learned);
   caf::anon_send(checkpointer, retain_atom::value, std::string(kResidualStreams), residuals);
@@ -172,12 +179,6 @@ void tell_memory(const NodeOptions& options, int32_t stage, StageServerDeps& dep
   const auto device = tensor::parse_device(options.device);
   deps.version_bytes_per_parameter =
       tensor::version_bytes_per_parameter(options.compute, device ? *device : tensor::Device());
-}
-
-/// A second moment that something is taken from may become negative.
-bool feeds_errors_back(const AveragerOptions& averager, const TrainingOptions& training) {
-  return averager.error_feedback && averager.codec != tensor::Codec::kNone &&
-         !training.averages_moments();
 }
 
 }  // namespace

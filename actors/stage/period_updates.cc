@@ -148,6 +148,8 @@ void PeriodUpdates::begin(RoundState round, AverageRound average) {
 }
 
 void PeriodUpdates::take(const Buffer& sent, Result<AverageResult> result) {
+  const bool taken = result && !result->failed() && !round_.abandoned && context_.phase.serves();
+  if (!taken) drop_residuals(context_, "a round that others may have counted");
   if (!result) return end(result.error());
   if (result->failed()) {
     context_.record(records::RoundFailed{round_.id.value(), result->why});
@@ -155,8 +157,7 @@ void PeriodUpdates::take(const Buffer& sent, Result<AverageResult> result) {
     *failed.mutable_failure() = failure_of(*result);
     return end(std::move(failed));
   }
-  if (round_.abandoned || !context_.phase.serves())
-    return end(Error{ErrorCode::kCancelled, "the round was given up"});
+  if (!taken) return end(Error{ErrorCode::kCancelled, "the round was given up"});
   context_.device.run<uint64_t>(
       [part = context_.deps.training.average, mean = result->mean, sent,
        blocking = round_.blocking](tensor::Stage& stage) -> Result<uint64_t> {

@@ -11,57 +11,57 @@ namespace swarm::actors {
 std::string residual_key(Stage stage) { return fmt::format("{}{}", kResidualStreams, stage); }
 
 std::optional<tensor::Residuals> residuals_of(const StageContext& context) {
-  return context.deps.feeds_errors_back ? std::make_optional(context.residuals) : std::nullopt;
+  if (!context.deps.feeds_errors_back) return std::nullopt;
+  return context.residuals.value_or(tensor::Residuals{});
 }
 
 /// Of the means only what lies in the part that it reduces now can be given back.
 void take_residuals(StageContext& context, const AverageResult& result) {
   if (!result.residuals) return;
-  const tensor::Residual &before = context.residuals.mean, &now = result.residuals->mean;
-  const double lost = tensor::norm_outside(before, now.first, now.count());
+  const auto before = context.residuals.value_or(tensor::Residuals{});
+  const tensor::Residual& now = result.residuals->mean;
+  const double lost = tensor::norm_outside(before.mean, now.first, now.count());
   if (lost > 0)
     context.record(records::ResidualLost{0, lost, "it reduces another part of the vector"});
   context.residuals = *result.residuals;
 }
 
 void drop_residuals(StageContext& context, const std::string& why) {
-  const double contribution = tensor::norm(context.residuals.contribution);
-  const double mean = tensor::norm(context.residuals.mean);
-  context.residuals = {};
+  const auto before = context.residuals.value_or(tensor::Residuals{});
+  const double contribution = tensor::norm(before.contribution);
+  const double mean = tensor::norm(before.mean);
+  context.residuals = tensor::Residuals{};
   if (contribution > 0 || mean > 0) context.record(records::ResidualLost{contribution, mean, why});
 }
 
-void save_residuals(StageContext& context, const FrozenState& frozen) {
-  const auto& residuals = frozen.residuals;
-  if (residuals.contribution.values.empty() && residuals.mean.values.empty()) return;
+void save_residuals(StageContext& context, const FrozenState& frozen,
+                    const std::function<void()>& then) {
+  if (!context.deps.feeds_errors_back || !frozen.residuals) return then();
   context.self
-      ->request(context.deps.checkpointer, caf::infinite, save_atom::value,
-                residual_key(context.deps.stage), frozen.step.value(),
-                tensor::serialize_residuals(residuals, frozen.step.value(), frozen.history.value()),
-                /*replace=*/true)
-      .then([](uint64_t) {},
-            [&context](const caf::error& error) {
-              context.record(records::CheckpointFailed{from_caf(error)});
-            });
+      ->request(context.deps.checkpointer, caf::infinite, save_beside_atom::value,
+                residual_key(context.deps.stage), frozen)
+      .then(then, [&context, then](const caf::error& error) {
+        context.record(records::CheckpointFailed{from_caf(error)});
+        then();
+      });
 }
 
 /// Before the first average there was nothing to lose.
-void restore_residuals(StageContext& context, Step step, std::chrono::milliseconds limit,
-                       const std::function<void()>& then) {
+void restore_residuals(StageContext& context, Step step, uint64_t digest,
+                       std::chrono::milliseconds limit, const std::function<void()>& then) {
   if (!context.deps.feeds_errors_back || step == Step(0)) return then();
+  context.residuals.reset();
   const auto take = [&context, then](const Result<tensor::Residuals>& found) {
-    if (found)
-      context.residuals = *found;
-    else
-      context.record(records::ResidualLost{0, 0, to_string(found.error())});
+    context.residuals = found ? *found : tensor::Residuals{};
+    if (!found) context.record(records::ResidualLost{0, 0, to_string(found.error())});
     then();
   };
   context.self
       ->request(context.deps.checkpointer, limit, load_atom::value,
                 residual_key(context.deps.stage), step.value())
       .then(
-          [&context, step, take](const Buffer& bytes) {
-            take(tensor::parse_residuals(bytes, step.value(), context.history.value(),
+          [&context, step, digest, take](const Buffer& bytes) {
+            take(tensor::parse_residuals(bytes, {step.value(), context.history.value(), digest},
                                          context.num_parameters));
           },
           [take](const caf::error& error) { take(from_caf(error)); });

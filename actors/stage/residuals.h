@@ -29,11 +29,12 @@ void take_residuals(StageContext& context, const AverageResult& result);
 /// The parameters are no longer those that they were made beside.
 void drop_residuals(StageContext& context, const std::string& why);
 
-/// Brings those of the copy to the disk, if there are any; whoever writes the copy itself calls it first.
-void save_residuals(StageContext& context, const FrozenState& frozen);
-/// The own snapshot of `step` is loaded: takes what stands beside it, then calls. If that is not there or
-/// cannot be read, it is zeros, and an event says so.
-void restore_residuals(StageContext& context, Step step, std::chrono::milliseconds limit,
-                       const std::function<void()>& then);
+/// The copy is on the disk: brings its residuals there, zeros too, then calls.
+void save_residuals(StageContext& context, const FrozenState& frozen,
+                    const std::function<void()>& then);
+/// The own snapshot is loaded, whose bytes have `digest`: takes what stands beside it, then calls. If that is
+/// not there or cannot be read, it is zeros, and an event says so.
+void restore_residuals(StageContext& context, Step step, uint64_t digest,
+                       std::chrono::milliseconds limit, const std::function<void()>& then);
 
 }  // namespace swarm::actors

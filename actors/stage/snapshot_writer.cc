@@ -54,16 +54,17 @@ void SnapshotWriter::write(const FrozenState& frozen) {
   const uint64_t bytes = frozen.state.size();
   writing_ = ++writes_;
   watch(writing_, limit(bytes));
-  save_residuals(context_, frozen);
   context_.self
       ->request(context_.deps.checkpointer, caf::infinite, save_atom::value, context_.stream(),
                 frozen.step.value(), frozen.state,
                 /*replace=*/changes_ || snapshots_.is_spoiled(frozen.step))
       .then(
-          [this, bytes, history = frozen.history, began_s = context_.now_s()](uint64_t saved) {
-            writing_ = 0;
-            written(Step(saved), history, bytes, context_.now_s() - began_s);
-            carry_out(line_.written({}));
+          [this, frozen, began_s = context_.now_s()](uint64_t) {
+            save_residuals(context_, frozen, [this, frozen, began_s] {
+              writing_ = 0;
+              written(frozen, context_.now_s() - began_s);
+              carry_out(line_.written({}));
+            });
           },
           [this](const caf::error& error) {
             writing_ = 0;
@@ -85,12 +86,13 @@ void SnapshotWriter::watch(uint64_t write, milliseconds limit) {
   context_.self->delayed_send(context_.self, limit, run_later_atom::value, std::move(task));
 }
 
-void SnapshotWriter::written(Step step, routing::History history, uint64_t bytes, double took_s) {
+void SnapshotWriter::written(const FrozenState& frozen, double took_s) {
   const std::chrono::duration<double> took(took_s);
-  disk_.took(bytes, std::chrono::duration_cast<routing::Time>(took));
+  const Step step = frozen.step;
+  disk_.took(frozen.state.size(), std::chrono::duration_cast<routing::Time>(took));
   failed_in_a_row_ = 0;
   last_error_.clear();
-  snapshots_.saved(step, history);
+  snapshots_.saved(step, frozen.history);
   context_.deps.events->record(context_.deps.stage.value(), static_cast<int64_t>(step.value()),
                                records::Checkpointed{records::seconds_as_millis(took_s)});
   pin();  // it may be the one that was named while it was written

@@ -50,7 +50,7 @@ class SnapshotWriter {
   void carry_out(Line::Todo todo);
   void write(const FrozenState& frozen);
   void watch(uint64_t write, std::chrono::milliseconds limit);
-  void written(Step step, routing::History history, uint64_t bytes, double took_s);
+  void written(const FrozenState& frozen, double took_s);
   void listed(const std::vector<Step>& steps, const std::function<void()>& then);
   void failed(const Error& why);
   std::vector<std::string> streams() const;

@@ -5,6 +5,7 @@
 #include <caf/event_based_actor.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "actors/coordinator/coordinator_client.h"
@@ -65,7 +66,8 @@ struct StageContext {
   routing::Contributions contributions;  ///< To the sum of the open step, or to updates.
   uint64_t checksum = 0;                 ///< Of the parameters; 0: not known.
   routing::History history;              ///< Of the parameters; 0: not known.
-  tensor::Residuals residuals;           ///< What codecs took; see actors/stage/residuals.h.
+  /// What codecs took (actors/stage/residuals.h); none while they are read from the disk.
+  std::optional<tensor::Residuals> residuals = tensor::Residuals{};
   uint64_t num_parameters = 0;
   std::array<uint64_t, kTrafficClasses> bytes_sent{};
   LinkRates rates;                      ///< Of the node's links.

@@ -8,6 +8,7 @@
 #include "actors/net/local.h"
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
+#include "actors/stage/residuals.h"
 #include "common/printable.h"
 #include "records/catalogue.h"
 
@@ -201,6 +202,7 @@ void StageMover::stays(const std::string& reason) {
 void StageMover::go() {
   const auto& deps = context_.deps;
   log_info(fmt::format("event=moved stage={} to={}", deps.stage, context_.move.order().to));
+  drop_residuals(context_, "the peer moves");
   deps.move_to(context_.move.order().to);
   context_.self->quit(caf::exit_reason::user_shutdown);
 }

@@ -8,6 +8,7 @@
 #include "actors/state/checkpointer.h"
 #include "actors/state/mirror.h"
 #include "common/names.h"
+#include "tensor/core/flat.h"
 #include "tensor/core/state_format.h"
 
 namespace swarm::actors {
@@ -176,7 +177,8 @@ void StateKeeper::load(const Buffer& state, const Origin& origin) {
         stage.clear_gradients();
         stage.set_history(tensor::history_of(state));
         return Loaded{Step(stage.step()), checksum_of(stage, in_steps),
-                      routing::History(stage.history())};
+                      routing::History(stage.history()),
+                      tensor::digest(state.data(), state.size())};
       },
       [this, origin, bytes = state.size()](Result<Loaded> state, double) {
         if (state && refuses(*state, origin)) {
@@ -197,7 +199,7 @@ void StateKeeper::load(const Buffer& state, const Origin& origin) {
         }
         const auto done = [this] { done_("the state is loaded", milliseconds(0)); };
         if (!state || origin.kind != Origin::Kind::kOwnSnapshot) return done();
-        restore_residuals(context_, state->step, writer_.limit(state_bytes()), done);
+        restore_residuals(context_, state->step, state->digest, writer_.limit(state_bytes()), done);
       });
 }
 
@@ -206,7 +208,7 @@ void StateKeeper::loaded(const Loaded& state, const Origin& origin) {
   context_.checksum = state.checksum;
   context_.history = state.history;
   if (origin.kind == Origin::Kind::kOwnSnapshot)
-    context_.residuals = {};  // its own are read next
+    context_.residuals = tensor::Residuals{};  // its own are read next
   else
     drop_residuals(context_, "the peer goes on from another state");
   writer_.snapshots().is_at(state.step, state.history);

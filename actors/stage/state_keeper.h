@@ -90,6 +90,7 @@ class StateKeeper {
     Step step;
     uint64_t checksum = 0;
     routing::History history{};
+    uint64_t digest = 0;  ///< Of its bytes.
   };
 
   /// What came of looking at the mirror.

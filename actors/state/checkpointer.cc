@@ -8,6 +8,8 @@
 
 #include "actors/net/requests.h"
 #include "common/names.h"
+#include "tensor/core/flat.h"
+#include "tensor/core/residual_format.h"
 #include "tensor/core/state_format.h"
 
 namespace swarm::actors {
@@ -59,6 +61,15 @@ caf::result<void> replace(const Store& store, const storage::CheckpointKey& key,
   return caf::unit;
 }
 
+/// Of a state that is stored already, under its number.
+caf::result<void> save_beside(const Store& store, const std::string& stream,
+                              const FrozenState& frozen, uint32_t keep) {
+  const tensor::StateMark mark{frozen.step.value(), frozen.history.value(),
+                               tensor::digest(frozen.state.data(), frozen.state.size())};
+  const auto residuals = frozen.residuals.value_or(tensor::Residuals{});
+  return replace(store, {stream, mark.step}, tensor::serialize_residuals(residuals, mark), keep);
+}
+
 caf::result<StoredCopies> list_copies(const Store& store, const std::vector<uint64_t>& stages) {
   StoredCopies found;
   for (const uint64_t number : stages) {
@@ -104,6 +115,9 @@ caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self, const S
                               : store->put({stream, step}, state, keep);
         if (!status) return to_caf(status.error());
         return step;
+      },
+      [store, keep](save_beside_atom, const std::string& stream, const FrozenState& frozen) {
+        return save_beside(store, stream, frozen, keep);
       },
       [store](load_atom, const std::string& stream, uint64_t step) {
         return load(store, stream, step);

@@ -5,6 +5,8 @@
 ///    bool replace)                                       uint64 step     kAlreadyExists (other
 ///                                                                        content, not `replace`),
 ///                                                                        kIo, kInvalidArgument
+///   (save_beside_atom, string stream, FrozenState)       -               kIo, kInvalidArgument; its
+///                                                                        residuals, where it is saved
 ///   (load_atom, string stream, uint64 step)              Buffer          kNotFound, kIo,
 ///                                                                        kCorruptCheckpoint
 ///   (list_atom, string stream)                           vector<uint64>  kIo; newest first
@@ -34,12 +36,14 @@
 #include <vector>
 
 #include "actors/net/buffer_message.h"
+#include "actors/state/state_messages.h"
 #include "routing/membership/recovery.h"
 #include "storage/checkpoint_store.h"
 
 namespace swarm::actors {
 
 using save_atom = caf::atom_constant<caf::atom("save")>;
+using save_beside_atom = caf::atom_constant<caf::atom("savebeside")>;
 using load_atom = caf::atom_constant<caf::atom("load")>;
 using list_atom = caf::atom_constant<caf::atom("list")>;
 using forget_newer_atom = caf::atom_constant<caf::atom("forgetnew")>;

@@ -52,7 +52,8 @@ struct FrozenState {
   Buffer state;  ///< As Stage::save_state().
   Step step;
   routing::History history{};
-  tensor::Residuals residuals{};  ///< Of the peer; for its own disk alone.
+  /// Of the peer, for its own disk alone; none: those that lie there stay.
+  std::optional<tensor::Residuals> residuals{};
 };
 
 /// The StateTransfer of a neighbour.

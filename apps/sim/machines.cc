@@ -27,6 +27,7 @@ using actors::pin_atom;
 using actors::retain_atom;
 using actors::run_later_atom;
 using actors::save_atom;
+using actors::save_beside_atom;
 using actors::take_atom;
 
 Buffer FakeTextData::microbatch(tensor::Split, const std::vector<uint64_t>& samples) const {
@@ -150,6 +151,10 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
       [=](save_atom, const std::string& stream, uint64_t step, const Buffer& state, bool replace) {
         return save_in_time(self, checkpointer, when_synced, snapshot,
                             {stream, step, state, replace});
+      },
+      [=](save_beside_atom, const std::string& stream, const actors::FrozenState& frozen) {
+        return write_in_time(self, checkpointer, when_synced, save_beside_atom::value, stream,
+                             frozen);
       },
       [=](load_atom, const std::string& stream, uint64_t step) {
         return read_later(self, checkpointer, times.read, stream, step);

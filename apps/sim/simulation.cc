@@ -137,6 +137,7 @@ class Simulation {
     swarm_.stage_options.max_resident = 2 + static_cast<uint32_t>(random_.below(7));
     swarm_.averager_options.topology = options_.topology;
     swarm_.averager_options.codec = options_.averaging;
+    if (options_.averaging != tensor::Codec::kNone) swarm_.rounding_bits = 5;
     swarm_.averager_options.chunk_elements = 4 + static_cast<uint32_t>(random_.below(40));
     swarm_.averager_options.chunks_in_flight = 1 + static_cast<uint32_t>(random_.below(4));
     swarm_.state_transfer_options.chunk_bytes = 64;

@@ -241,7 +241,7 @@ Swarm::StageMaker Swarm::stage_maker(const std::string& name, const Node& node) 
     auto made =
         std::make_unique<ArithmeticStage>(static_cast<uint32_t>(options.stage), changed, noise,
                                           noted, ArithmeticState(size, !training.asynchronous()));
-    if (averager_options.codec != tensor::Codec::kNone) made->rounding_bits = 5;
+    made->rounding_bits = rounding_bits;
     made->not_finite = [this, name](const tensor::MicrobatchKey& key) {
       return is_not_finite(nodes[name].not_finite, {key.step, key.slot});
     };

@@ -107,6 +107,7 @@ class Swarm {
   actors::AveragerOptions averager_options;
   actors::StateTransferOptions state_transfer_options;
   actors::FaultOptions faults;
+  int rounding_bits = 16;  ///< Of the stages' arithmetic (ArithmeticStage::rounding_bits).
   uint32_t num_stages = 3;
   struct Limits {
     /// Nodes that one is told to join, of those that have ever started. All know all in a small swarm.

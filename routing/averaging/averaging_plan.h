@@ -41,6 +41,11 @@ std::vector<Part> plan_parts(uint64_t n, const std::vector<uint32_t>& weights, u
 std::vector<uint32_t> reducers(uint64_t n, const std::vector<uint32_t>& weights, uint64_t min_part,
                                uint64_t round);
 
+/// Whether the vector is too short for a part of each member: then others reduce from round to round.
+inline bool reducers_take_turns(uint64_t n, size_t members, uint64_t min_part) {
+  return n / min_part < members;
+}
+
 /// Cuts `part` into chunks of `chunk_elements` (the last may be shorter); none for an empty part.
 /// Requires chunk_elements > 0.
 std::vector<Part> chunks(const Part& part, uint64_t chunk_elements);

@@ -67,7 +67,9 @@ uint64_t pieces_of(uint64_t column, size_t groups, uint64_t min_part, uint64_t c
 std::vector<Run> runs_of(const Part& part, uint32_t column, size_t groups, uint64_t pieces,
                          uint64_t chunk, uint64_t round) {
   std::vector<Run> runs;
-  uint64_t number = (round % groups + column) % groups;
+  const uint64_t turn =
+      pieces % groups == 0 ? 0 : round % groups;  // else all have their turn in each
+  uint64_t number = (turn + column) % groups;
   for (const Part& piece : divide(part, pieces)) {
     if (runs.empty() || runs.back().part.count + piece.count > chunk)
       runs.push_back({{piece.first, 0}, column, {}});

@@ -36,12 +36,13 @@ bool finite(const Residual& residual) {
 
 }  // namespace
 
-Buffer serialize_residuals(const Residuals& residuals, uint64_t step, uint64_t history) {
+Buffer serialize_residuals(const Residuals& residuals, const StateMark& state) {
   const Residual &contribution = residuals.contribution, &mean = residuals.mean;
   proto::PeerResiduals head;
   head.set_format_version(kResidualFormatVersion);
-  head.set_step(step);
-  head.set_history(history);
+  head.set_step(state.step);
+  head.set_history(state.history);
+  head.set_state_digest(state.digest);
   head.set_contribution_first(contribution.first);
   head.set_contribution_count(contribution.count());
   head.set_mean_first(mean.first);
@@ -50,7 +51,7 @@ Buffer serialize_residuals(const Residuals& residuals, uint64_t step, uint64_t h
                                        {mean.values.data(), mean.values.size()}});
 }
 
-Result<Residuals> parse_residuals(const Buffer& bytes, uint64_t step, uint64_t history,
+Result<Residuals> parse_residuals(const Buffer& bytes, const StateMark& state,
                                   uint64_t num_parameters) {
   const auto end = find_payload(bytes, kMostHeadBytes);
   proto::PeerResiduals head;
@@ -58,7 +59,8 @@ Result<Residuals> parse_residuals(const Buffer& bytes, uint64_t step, uint64_t h
     return corrupt("the head is damaged or cut off");
   if (head.format_version() != kResidualFormatVersion)
     return corrupt(fmt::format("format version {} is unknown", head.format_version()));
-  if (head.step() != step || head.history() != history)
+  if (head.step() != state.step || head.history() != state.history ||
+      head.state_digest() != state.digest)
     return Error{ErrorCode::kNotFound,
                  fmt::format("residuals: they go with another state, of step {}", head.step())};
   if (!within(head.contribution_first(), head.contribution_count(), num_parameters) ||

@@ -11,13 +11,20 @@ namespace swarm::tensor {
 
 constexpr uint32_t kResidualFormatVersion = 1;
 
-/// Of the peer whose state is at `step`, of `history`.
-Buffer serialize_residuals(const Residuals& residuals, uint64_t step, uint64_t history);
+/// The state that residuals go with.
+struct StateMark {
+  uint64_t step = 0;
+  uint64_t history = 0;
+  uint64_t digest = 0;  ///< digest() of its bytes; asynchronously states of one step differ.
+};
+
+/// Of the peer whose state that is.
+Buffer serialize_residuals(const Residuals& residuals, const StateMark& state);
 
 /// What serialize_residuals() gave of that state, of a stage with `num_parameters`. Errors: kNotFound (they go
 /// with another state), kCorruptCheckpoint (anything else is wrong, numbers that are not finite
 /// included). Takes no memory before the sizes are right.
-Result<Residuals> parse_residuals(const Buffer& bytes, uint64_t step, uint64_t history,
+Result<Residuals> parse_residuals(const Buffer& bytes, const StateMark& state,
                                   uint64_t num_parameters);
 
 }  // namespace swarm::tensor

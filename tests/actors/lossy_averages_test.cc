@@ -20,8 +20,11 @@ using namespace std::chrono_literals;
 struct Lossy : testing::SimSwarm {
   const std::vector<std::string> peers{"a0", "b0", "c0", "a1", "b1", "c1"};
 
-  explicit Lossy(bool error_feedback = true) {
+  explicit Lossy(bool error_feedback = true,
+                 actors::TrainingMode mode = actors::TrainingMode::kSync) {
     num_stages = 2;
+    training.mode = mode;
+    if (training.asynchronous()) training.sync_every = training.batch;
     training.steps = 12;
     checkpoint.keep = 3;
     averager_options.codec = tensor::Codec::kInt8Linear;
@@ -69,15 +72,24 @@ struct Lossy : testing::SimSwarm {
   }
 };
 
+/// Of one peer a stage: nothing is encoded.
+struct LossyAlone : testing::SimSwarm {
+  LossyAlone() {
+    num_stages = 2;
+    training.steps = 12;
+    averager_options.codec = tensor::Codec::kInt8Linear;
+    add_peer("a0", 0);
+    add_peer("a1", 1);
+    add_trainer("trainer");
+  }
+};
+
 struct WithoutFeedback : Lossy {
   WithoutFeedback() : Lossy(false) {}
 };
 
 struct InPeriods : Lossy {
-  InPeriods() {
-    training.mode = actors::TrainingMode::kAsync;
-    training.sync_every = training.batch;
-  }
+  InPeriods() : Lossy(true, actors::TrainingMode::kAsync) {}
 };
 
 BOOST_AUTO_TEST_SUITE(LossyAverages)
@@ -153,6 +165,42 @@ BOOST_FIXTURE_TEST_CASE(without_feedback_nothing_is_kept, WithoutFeedback) {
   check_replicas();
   BOOST_TEST(lost().empty());
   for (const auto& name : peers) BOOST_TEST(stored(name, "residual/").empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(what_an_earlier_process_kept_goes_if_nothing_is_given_back, Lossy) {
+  BOOST_REQUIRE(closes(7));
+  BOOST_TEST(!stored("a0", "residual/").empty());
+  kill("a0");
+  averager_options.error_feedback = false;
+  start("a0");
+  BOOST_REQUIRE(run_to_end());
+  BOOST_TEST(stored("a0", "residual/").empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(who_has_lost_nothing_misses_nothing_when_it_comes_back, LossyAlone) {
+  BOOST_REQUIRE(run_to_step(7));
+  for (const auto* name : {"a0", "a1"}) kill(name);
+  for (const auto* name : {"a0", "a1"}) start(name);
+  BOOST_REQUIRE(run_to_end());
+  BOOST_TEST(events->count("restored") == 2u);
+  BOOST_TEST(events->count("residual_lost") == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_others_may_have_counted_is_not_given_twice, InPeriods) {
+  BOOST_REQUIRE(closes(3));
+  // Numbers arrive, means do not.
+  net.set_filter([](const NodeId&, const ActorId&, const actors::Mail& mail) {
+    return mail.kind == proto::KIND_AVERAGE_PART ? sim::Fate::kDrop : sim::Fate::kDeliver;
+  });
+  BOOST_REQUIRE(
+      system.advance_until([this] { return events->count("round_failed") > 0; }, 600s, 1ms));
+  net.set_filter({});
+  BOOST_REQUIRE(run_to_end());
+  const auto all = lost();
+  const auto counted = std::count_if(all.begin(), all.end(), [](const auto& one) {
+    return one.contribution > 0 && one.reason == "a round that others may have counted";
+  });
+  BOOST_TEST(counted > 0);
 }
 
 BOOST_FIXTURE_TEST_CASE(in_periods_they_are_kept_as_well, InPeriods) {

@@ -177,6 +177,20 @@ BOOST_AUTO_TEST_CASE(who_is_told_to_move_finishes_asks_and_serves_the_other_stag
   check_end(3);
 }
 
+BOOST_AUTO_TEST_CASE(who_moves_tells_of_what_codecs_took_from_it) {
+  averager_options.codec = tensor::Codec::kInt8Linear;
+  begin();
+  orders[id("a")] = {1, 1};
+  BOOST_REQUIRE(asks_within(30s));
+  say_yes();
+  BOOST_TEST(within(30s, [&] { return serves("a", 1); }), text("a"));
+  size_t told = 0;
+  for (const auto& event : events->events)
+    if (const auto one = event.as<records::ResidualLost>())
+      told += one->reason == "the peer moves" && one->contribution > 0;
+  BOOST_TEST(told == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_in_hand_is_finished_first) {
   begin(100ms);
   orders[id("a")] = {1, 1};

@@ -256,8 +256,10 @@ BOOST_AUTO_TEST_CASE(a_request_to_another_group_is_ready_when_the_own_groups_num
   for (const uint32_t member : groups[0]) {
     if (member == self) continue;
     const auto other = make_all_reduce(setup_of(), stage.of(member));
-    const auto out = other->request(self, 0);
-    BOOST_REQUIRE(side->contribute(out.head, out.body).ok());
+    for (size_t number = 0; number < other->requests_to(self); ++number) {
+      const auto out = other->request(self, number);
+      BOOST_REQUIRE(side->contribute(out.head, out.body).ok());
+    }
   }
   for (const uint32_t member : groups[1])
     for (size_t number = 0; number < side->requests_to(member); ++number)

@@ -10,7 +10,8 @@
 namespace swarm::tensor {
 namespace {
 
-constexpr uint64_t kStep = 7, kHistory = 99, kParameters = 100;
+constexpr StateMark kState{7, 99, 1234};
+constexpr uint64_t kParameters = 100;
 
 Buffer floats(const std::vector<float>& values) {
   return Buffer::from_string(
@@ -19,9 +20,9 @@ Buffer floats(const std::vector<float>& values) {
 
 Residuals some() { return {{0, floats({1, -2, 0.5f})}, {40, floats({3, 4})}}; }
 
-ErrorCode refused(const Buffer& bytes, uint64_t step = kStep, uint64_t history = kHistory,
+ErrorCode refused(const Buffer& bytes, const StateMark& state = kState,
                   uint64_t parameters = kParameters) {
-  return parse_residuals(bytes, step, history, parameters).code();
+  return parse_residuals(bytes, state, parameters).code();
 }
 
 }  // namespace
@@ -31,8 +32,7 @@ BOOST_AUTO_TEST_SUITE(ResidualFormatTest)
 BOOST_AUTO_TEST_CASE(what_is_written_is_read) {
   for (const Residuals& residuals :
        {some(), Residuals{some().contribution, {}}, Residuals{{}, some().mean}, Residuals{}}) {
-    const auto read =
-        parse_residuals(serialize_residuals(residuals, kStep, kHistory), kStep, kHistory, 100);
+    const auto read = parse_residuals(serialize_residuals(residuals, kState), kState, 100);
     BOOST_REQUIRE(read.ok());
     BOOST_TEST(read->contribution.first == residuals.contribution.first);
     BOOST_TEST(read->mean.first == residuals.mean.first);
@@ -42,41 +42,41 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_read) {
 }
 
 BOOST_AUTO_TEST_CASE(what_goes_with_another_state_is_not_taken) {
-  const Buffer bytes = serialize_residuals(some(), kStep, kHistory);
-  BOOST_TEST((refused(bytes, kStep + 1) == ErrorCode::kNotFound));
-  BOOST_TEST((refused(bytes, kStep, kHistory + 1) == ErrorCode::kNotFound));
+  const Buffer bytes = serialize_residuals(some(), kState);
+  BOOST_TEST((refused(bytes, {8, 99, 1234}) == ErrorCode::kNotFound));
+  BOOST_TEST((refused(bytes, {7, 98, 1234}) == ErrorCode::kNotFound));
+  BOOST_TEST((refused(bytes, {7, 99, 1235}) == ErrorCode::kNotFound));
 }
 
 BOOST_AUTO_TEST_CASE(of_elements_that_the_stage_lacks_it_is_refused) {
-  const Buffer bytes = serialize_residuals(some(), kStep, kHistory);
-  BOOST_TEST((refused(bytes, kStep, kHistory, 42) == ErrorCode::kNone));
-  BOOST_TEST((refused(bytes, kStep, kHistory, 41) == ErrorCode::kCorruptCheckpoint));
+  const Buffer bytes = serialize_residuals(some(), kState);
+  BOOST_TEST((refused(bytes, kState, 42) == ErrorCode::kNone));
+  BOOST_TEST((refused(bytes, kState, 41) == ErrorCode::kCorruptCheckpoint));
   const Residuals beyond{{std::numeric_limits<uint64_t>::max(), floats({1})}, {}};
-  BOOST_TEST(
-      (refused(serialize_residuals(beyond, kStep, kHistory)) == ErrorCode::kCorruptCheckpoint));
+  BOOST_TEST((refused(serialize_residuals(beyond, kState)) == ErrorCode::kCorruptCheckpoint));
 }
 
 BOOST_AUTO_TEST_CASE(a_number_that_is_not_finite_is_refused) {
   for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
     const Residuals first{{0, floats({1, bad})}, {}}, second{{}, {0, floats({bad})}};
     for (const Residuals& residuals : {first, second})
-      BOOST_TEST((refused(serialize_residuals(residuals, kStep, kHistory)) ==
-                  ErrorCode::kCorruptCheckpoint));
+      BOOST_TEST(
+          (refused(serialize_residuals(residuals, kState)) == ErrorCode::kCorruptCheckpoint));
   }
 }
 
 BOOST_AUTO_TEST_CASE(bytes_cut_lengthened_or_turned_are_refused_or_read_as_something_that_can_be) {
-  const Buffer whole = serialize_residuals(some(), kStep, kHistory);
+  const Buffer whole = serialize_residuals(some(), kState);
   const std::string text(whole.view());
   for (size_t size = 0; size < text.size(); ++size)
-    BOOST_TEST(!parse_residuals(Buffer::from_string(text.substr(0, size)), kStep, kHistory, 100));
-  BOOST_TEST(!parse_residuals(Buffer::from_string(text + "x"), kStep, kHistory, 100));
+    BOOST_TEST(!parse_residuals(Buffer::from_string(text.substr(0, size)), kState, 100));
+  BOOST_TEST(!parse_residuals(Buffer::from_string(text + "x"), kState, 100));
   std::mt19937_64 random(1);
   for (int trial = 0; trial < 20'000; ++trial) {
     std::string damaged = text;
     for (int turned = 0; turned < 1 + trial % 4; ++turned)
       damaged[random() % damaged.size()] = static_cast<char>(random());
-    const auto read = parse_residuals(Buffer::from_string(damaged), kStep, kHistory, 100);
+    const auto read = parse_residuals(Buffer::from_string(damaged), kState, 100);
     if (!read) continue;
     BOOST_TEST(read->contribution.first + read->contribution.count() <= 100u);
     BOOST_TEST(read->mean.first + read->mean.count() <= 100u);
