@@ -16,6 +16,17 @@ namespace {
 
 using Run = routing::TwoLevelPlan::Run;
 
+/// What a member reduces for its group: of some pieces of that it is the top, in other rounds perhaps of others.
+routing::Part reduced_by(uint32_t member, const routing::TwoLevelPlan& plan, uint32_t group) {
+  uint64_t first = UINT64_MAX, end = 0;
+  for (const Run& run : plan.runs) {
+    if (plan.reducers[run.column][group] != member) continue;
+    first = std::min(first, run.part.first);
+    end = std::max(end, run.part.first + run.part.count);
+  }
+  return end > 0 ? routing::Part{first, end - first} : routing::Part{};
+}
+
 }  // namespace
 
 uint64_t add_samples(uint64_t a, uint64_t b) {
@@ -50,19 +61,9 @@ TwoLevelReduce::TwoLevelReduce(const AllReduceSetup& setup, AverageRound spec,
       asked_[reducer].push_back({i, 0});
   }
   count_missing();
-  feed_errors_back(setup, own_part());
+  feed_errors_back(setup, reduced_by(spec_.self, plan_, group_));
   for (OwnRun& own : own_)
     if (own.missing == 0) close(own);
-}
-
-/// What it reduces for its group: of some pieces of that it is the top, in other rounds perhaps of others.
-routing::Part TwoLevelReduce::own_part() const {
-  uint64_t first = spec_.n, end = 0;
-  for (const OwnRun& own : own_) {
-    first = std::min(first, own.run->part.first);
-    end = std::max(end, own.run->part.first + own.run->part.count);
-  }
-  return end > first ? routing::Part{first, end - first} : routing::Part{};
 }
 
 void TwoLevelReduce::add_own(const Run& run) {

@@ -76,7 +76,6 @@ class TwoLevelReduce : public AllReduce {
 
   bool in_group(uint32_t member) const { return plan_.group_of[member] == group_; }
   const std::vector<uint32_t>& group() const { return plan_.groups[group_]; }
-  routing::Part own_part() const;
   void add_own(const routing::TwoLevelPlan::Run& run);
   void count_missing();
   TrainedOn trained_in_group() const;

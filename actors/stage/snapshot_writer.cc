@@ -57,7 +57,8 @@ void SnapshotWriter::write(const FrozenState& frozen) {
   context_.self
       ->request(context_.deps.checkpointer, caf::infinite, save_atom::value, context_.stream(),
                 frozen.step.value(), frozen.state,
-                /*replace=*/changes_ || snapshots_.is_spoiled(frozen.step))
+                /*replace=*/changes_ || snapshots_.is_spoiled(frozen.step),
+                /*spare_one=*/context_.phase.leaves())
       .then(
           [this, frozen, began_s = context_.now_s()](uint64_t) {
             save_residuals(context_, frozen, [this, frozen, began_s] {

@@ -289,6 +289,8 @@ void StageClient::handle_failure(uint64_t id, const PeerId& peer, double waited_
     choice_.timed_out(peer, static_cast<int64_t>(sending.head().samples()), waited_s);
     tell_to_drop(sending);
   }
+  if (error.code == ErrorCode::kNotReady)
+    choice_.not_ready(peer, seconds(now().time_since_epoch()));
   if (error.code == ErrorCode::kOverloaded || error.code == ErrorCode::kNotReady)
     sending.tries.refused(error.retry_after_ms / 1000.0);
   else

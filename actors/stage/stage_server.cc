@@ -184,6 +184,8 @@ void StageServerState::left(At from, const std::string& reason) {
   context_->record(records::Suspended{reason});
   log_warn(fmt::format("event=suspended stage={} reason=\"{}\"", context_->deps.stage, reason));
   register_peer();
+  // What a node of another stage copied may lie there since it was looked.
+  keeper_->writer().list([this] { register_peer(); });
 }
 
 void StageServerState::stop_serving(const std::string& reason) {

@@ -61,13 +61,10 @@ caf::result<void> replace(const Store& store, const storage::CheckpointKey& key,
   return caf::unit;
 }
 
-/// Of a state that is stored already, under its number.
-caf::result<void> save_beside(const Store& store, const std::string& stream,
-                              const FrozenState& frozen, uint32_t keep) {
-  const tensor::StateMark mark{frozen.step.value(), frozen.history.value(),
-                               tensor::digest(frozen.state.data(), frozen.state.size())};
-  const auto residuals = frozen.residuals.value_or(tensor::Residuals{});
-  return replace(store, {stream, mark.step}, tensor::serialize_residuals(residuals, mark), keep);
+caf::result<std::vector<uint64_t>> list(const Store& store, const std::string& stream) {
+  auto steps = store->steps(stream);
+  if (!steps) return to_caf(steps.error());
+  return *steps;
 }
 
 caf::result<StoredCopies> list_copies(const Store& store, const std::vector<uint64_t>& stages) {
@@ -102,31 +99,43 @@ Status pin(CheckpointerState& state, const Store& store, const std::string& stre
   return pinned;
 }
 
+/// The pin that could not be written before.
+Status pin_late(CheckpointerState& state, const Store& store, const std::string& stream) {
+  const auto late = state.pins.find(stream);
+  return late == state.pins.end() ? Status() : pin(state, store, stream, late->second);
+}
+
+/// Of a state that is stored already, under its number.
+caf::result<void> save_beside(CheckpointerState& state, const Store& store,
+                              const std::string& stream, const FrozenState& frozen, uint32_t keep) {
+  if (auto pinned = pin_late(state, store, stream); !pinned) return to_caf(pinned.error());
+  const tensor::StateMark mark{frozen.step.value(), frozen.history.value(),
+                               tensor::digest(frozen.state.data(), frozen.state.size())};
+  const auto residuals = frozen.residuals.value_or(tensor::Residuals{});
+  return replace(store, {stream, mark.step}, tensor::serialize_residuals(residuals, mark), keep);
+}
+
 caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self, const Store& store,
                            uint32_t keep) {
   install_default_handlers(self);
   return {
       [self, store, keep](save_atom, const std::string& stream, uint64_t step, const Buffer& state,
-                          bool replace) -> caf::result<uint64_t> {
-        if (const auto late = self->state.pins.find(stream); late != self->state.pins.end())
-          if (auto pinned = pin(self->state, store, stream, late->second); !pinned)
-            return to_caf(pinned.error());
-        auto status = replace ? store->put_or_replace({stream, step}, state, keep)
-                              : store->put({stream, step}, state, keep);
+                          bool replace, bool spare_one) -> caf::result<uint64_t> {
+        if (auto pinned = pin_late(self->state, store, stream); !pinned)
+          return to_caf(pinned.error());
+        const uint32_t kept = keep + (spare_one ? 1 : 0);
+        auto status = replace ? store->put_or_replace({stream, step}, state, kept)
+                              : store->put({stream, step}, state, kept);
         if (!status) return to_caf(status.error());
         return step;
       },
-      [store, keep](save_beside_atom, const std::string& stream, const FrozenState& frozen) {
-        return save_beside(store, stream, frozen, keep);
+      [self, store, keep](save_beside_atom, const std::string& stream, const FrozenState& frozen) {
+        return save_beside(self->state, store, stream, frozen, keep);
       },
       [store](load_atom, const std::string& stream, uint64_t step) {
         return load(store, stream, step);
       },
-      [store](list_atom, const std::string& stream) -> caf::result<std::vector<uint64_t>> {
-        auto steps = store->steps(stream);
-        if (!steps) return to_caf(steps.error());
-        return *steps;
-      },
+      [store](list_atom, const std::string& stream) { return list(store, stream); },
       [store](history_atom, const std::string& stream, uint64_t step) {
         return history_of(store, stream, step);
       },

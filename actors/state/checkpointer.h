@@ -2,9 +2,11 @@
 ///
 ///   mail                                                 reply           errors
 ///   (save_atom, string stream, uint64 step, Buffer,
-///    bool replace)                                       uint64 step     kAlreadyExists (other
+///    bool replace, bool spare_one)                       uint64 step     kAlreadyExists (other
 ///                                                                        content, not `replace`),
-///                                                                        kIo, kInvalidArgument
+///                                                                        kIo, kInvalidArgument;
+///                                                                        `spare_one`: one more stays,
+///                                                                        which nobody has named yet
 ///   (save_beside_atom, string stream, FrozenState)       -               kIo, kInvalidArgument; its
 ///                                                                        residuals, where it is saved
 ///   (load_atom, string stream, uint64 step)              Buffer          kNotFound, kIo,

@@ -298,6 +298,7 @@ void FaultInjector::draw_cut() {
 
 void FaultInjector::draw_storm() {
   Names names = living();
+  if (names.empty()) return;  // those of the storm before have not come back
   names = draw_some(names, random_.chance(0.3) ? names.size() : 1 + random_.below(names.size()));
   const auto most = random_.spread(milliseconds(20), seconds(3));
   for (const auto& name : names) {

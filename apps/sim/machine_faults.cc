@@ -36,11 +36,14 @@ std::string MachineFaults::draw_one(const Names& names) {
 }
 
 bool MachineFaults::has_living_replica(const std::string& name) const {
-  const int stage = swarm_.nodes.at(name).stage;
+  const auto& own = swarm_.nodes.at(name);
+  const int stage = own.stage;
+  const bool counts = own.arithmetic != nullptr && !swarm_.training.asynchronous();
   return std::any_of(swarm_.nodes.begin(), swarm_.nodes.end(), [&](const auto& entry) {
     const auto& [other, node] = entry;
     return other != name && node.stage == stage && node.alive && node.arithmetic != nullptr &&
-           node.arithmetic->state().is_set();
+           node.arithmetic->state().is_set() &&
+           (!counts || node.arithmetic->step() >= own.arithmetic->step());
   });
 }
 

@@ -57,6 +57,7 @@ class MachineFaults {
   std::string draw_one(const Names& names);
   /// Of one and the same step of every stage, on disks of living nodes.
   bool others_have_copies(const Names& without) const;
+  /// Another has all that it has: nothing would be lost with it.
   bool has_living_replica(const std::string& name) const;
   void replace_disk(const std::string& name, std::function<Disk()> with, const std::string& what);
 

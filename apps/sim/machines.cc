@@ -107,7 +107,7 @@ struct Save {
   std::string stream;
   uint64_t step = 0;
   Buffer state;
-  bool replace = false;
+  bool replace = false, spare_one = false;
 };
 
 caf::result<uint64_t> save_in_time(caf::event_based_actor* self, const caf::actor& checkpointer,
@@ -115,7 +115,7 @@ caf::result<uint64_t> save_in_time(caf::event_based_actor* self, const caf::acto
                                    const SnapshotNoted& snapshot, const Save& save) {
   auto promise = self->make_response_promise();
   self->request(checkpointer, caf::infinite, save_atom::value, save.stream, save.step, save.state,
-                save.replace)
+                save.replace, save.spare_one)
       .then(
           [=](uint64_t saved) {
             when_synced([=]() mutable {
@@ -148,9 +148,10 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
         .then([=] { when_synced([] {}); }, [](const caf::error&) {});
   };
   return {
-      [=](save_atom, const std::string& stream, uint64_t step, const Buffer& state, bool replace) {
+      [=](save_atom, const std::string& stream, uint64_t step, const Buffer& state, bool replace,
+          bool spare_one) {
         return save_in_time(self, checkpointer, when_synced, snapshot,
-                            {stream, step, state, replace});
+                            {stream, step, state, replace, spare_one});
       },
       [=](save_beside_atom, const std::string& stream, const actors::FrozenState& frozen) {
         return write_in_time(self, checkpointer, when_synced, save_beside_atom::value, stream,

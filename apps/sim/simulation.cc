@@ -114,6 +114,14 @@ class Simulation {
   nanoseconds time() { return swarm_.system.now().time_since_epoch() - kEpoch; }
   void log(const std::string& node, const std::string& text) { journal_.add(time(), node, text); }
 
+  void draw_averager() {
+    auto& averager = swarm_.averager_options;
+    averager.topology = options_.topology;
+    averager.codec = options_.averaging;
+    if (averager.codec != tensor::Codec::kNone) swarm_.limits.rounding_bits = 5;
+    averager.chunk_elements = 4 + static_cast<uint32_t>(random_.below(40));
+    averager.chunks_in_flight = 1 + static_cast<uint32_t>(random_.below(4));
+  }
   void draw_swarm() {
     auto& training = swarm_.training;
     const uint32_t nodes = options_.nodes != 0 ? options_.nodes : draw_nodes();
@@ -135,11 +143,7 @@ class Simulation {
     swarm_.checkpoint.every_steps = 1 + static_cast<uint32_t>(random_.below(4));
     swarm_.checkpoint.keep = draw_keep();
     swarm_.stage_options.max_resident = 2 + static_cast<uint32_t>(random_.below(7));
-    swarm_.averager_options.topology = options_.topology;
-    swarm_.averager_options.codec = options_.averaging;
-    if (options_.averaging != tensor::Codec::kNone) swarm_.rounding_bits = 5;
-    swarm_.averager_options.chunk_elements = 4 + static_cast<uint32_t>(random_.below(40));
-    swarm_.averager_options.chunks_in_flight = 1 + static_cast<uint32_t>(random_.below(4));
+    draw_averager();
     swarm_.state_transfer_options.chunk_bytes = 64;
     swarm_.faults.drop_gradient = options_.drop_gradient;
     calm_.min_delay = microseconds(50);
@@ -288,7 +292,8 @@ class Simulation {
     };
     observer.snapshot = [this](const std::string& node, const std::string& stream, uint64_t step,
                                bool dropped) {
-      log(node, (dropped ? "drops snapshots after step=" : "durable step=") + std::to_string(step));
+      log(node,
+          fmt::format(dropped ? "drops {} after step={}" : "durable {} step={}", stream, step));
       checks_.snapshot(node, stream, step, dropped);
     };
   }

@@ -49,12 +49,11 @@ class NodeLog : public records::EventLog {
   const SwarmObserver& observer_;
 };
 
-bool is_not_finite(NotFinite& machine, const std::pair<Step, Slot>& slot) {
-  bool found = machine.slots.count(slot) != 0;
-  if (!found && machine.next > 0) {
-    --machine.next;
-    found = true;
-  }
+bool is_not_finite(NotFinite& machine, const std::pair<Step, Slot>& slot, size_t slots,
+                   SpoiltSlots& spoilt) {
+  const bool meant = machine.slots.count(slot) != 0;
+  const bool found = (meant || machine.next > 0) && spoilt.may(slot, slots);
+  if (found && !meant) --machine.next;
   machine.found += found ? 1 : 0;
   return found;
 }
@@ -241,9 +240,10 @@ Swarm::StageMaker Swarm::stage_maker(const std::string& name, const Node& node) 
     auto made =
         std::make_unique<ArithmeticStage>(static_cast<uint32_t>(options.stage), changed, noise,
                                           noted, ArithmeticState(size, !training.asynchronous()));
-    made->rounding_bits = rounding_bits;
+    made->rounding_bits = limits.rounding_bits;
     made->not_finite = [this, name](const tensor::MicrobatchKey& key) {
-      return is_not_finite(nodes[name].not_finite, {key.step, key.slot});
+      const size_t slots = training.batch / training.microbatch;
+      return is_not_finite(nodes[name].not_finite, {key.step, key.slot}, slots, limits.spoilt);
     };
     if (*running) nodes[name].arithmetic = made.get();
     return std::unique_ptr<tensor::Stage>(std::move(made));

@@ -63,6 +63,21 @@ struct NotFinite {
   uint64_t found = 0;
 };
 
+/// Of each step a slot is left that no machine spoils: else the model has diverged, and a run that says
+/// so is right to end.
+class SpoiltSlots {
+ public:
+  /// Whether this one may be not finite, of so many in its step.
+  bool may(const std::pair<Step, Slot>& slot, size_t slots) {
+    auto& known = by_step_[slot.first];
+    if (known.size() + 1 < slots) known.insert(slot.second);
+    return known.count(slot.second) != 0;
+  }
+
+ private:
+  std::map<Step, std::set<Slot>> by_step_;
+};
+
 class Swarm {
  public:
   struct Node {
@@ -107,12 +122,13 @@ class Swarm {
   actors::AveragerOptions averager_options;
   actors::StateTransferOptions state_transfer_options;
   actors::FaultOptions faults;
-  int rounding_bits = 16;  ///< Of the stages' arithmetic (ArithmeticStage::rounding_bits).
   uint32_t num_stages = 3;
   struct Limits {
     /// Nodes that one is told to join, of those that have ever started. All know all in a small swarm.
     size_t max_join = SIZE_MAX;
     double drain_s = 25;
+    int rounding_bits = 16;  ///< As ArithmeticStage::rounding_bits.
+    SpoiltSlots spoilt;
   };
   Limits limits;
   SwarmObserver observer;

@@ -123,6 +123,9 @@ Admission admit_at_step(const PeerId& id, const Roster& roster, const Whereabout
                             where.step == where.applied && peer.open_step > where.step;
   const bool there = opened_ahead || (at_step && peer.open_step == where.step);
   if (!there && !peer.commit_pending) return admit_one_elsewhere(id, roster, where, now);
+  // It computed the open step ahead, on the parameters before an update that the others have by now.
+  if (!at_step && where.step == where.applied && peer.open_step >= where.step)
+    return {wait_verdict(milliseconds(50), "its update is under way")};
   const bool member = peer.serving || peer.commit_pending;
   if (!member && !goes_with(peer.history, where.history))
     return {fetch_verdict(id, roster, where, kOtherHistory)};

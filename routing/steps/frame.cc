@@ -249,6 +249,7 @@ void Frame::saved(const Status& status) {
   if (status.ok()) return end();
   note(facts::SaveFailed{status.error()});
   if (!saves.try_again()) {  // disks that fail for good; of a stage one may do
+    if (roster.unserved_stage()) return save_final();
     if (!roster.everywhere(open.step)) finished_.not_durable = to_string(status.error());
     return end();
   }

@@ -92,9 +92,13 @@ Status StepLedger::done(Slot slot, Attempt attempt, const std::vector<LedgerHop>
     return Error{ErrorCode::kNotFound,
                  fmt::format("attempt {} of slot {} was never leased", attempt, slot)};
   const Try& tried = found->second;
-  for (const LedgerHop& hop : route)
-    if (hop.held && (tried.needs & state.missing & bit(hop.stage)) && !refused(hop.peer, tried))
+  for (const LedgerHop& hop : route) {
+    if (!hop.held) continue;
+    if (refused(hop.peer, tried))
+      rules_[hop.peer].stage = hop.stage;
+    else if ((tried.needs & state.missing & bit(hop.stage)) != 0)
       set_holder(state, hop.stage, {hop.peer, hop.attempt});
+  }
   take_loss(state, loss_sum, samples);
   failed(slot, attempt);  // ends the lease if it is of this attempt
   return {};
@@ -144,6 +148,8 @@ std::vector<LedgerHop> StepLedger::avoid(Slot slot) const {
   std::vector<LedgerHop> hops;
   if (slot.value() >= slots_.size()) return hops;
   for (const auto& [attempt, hop] : slots_[slot.value()].non_finite) hops.push_back(hop);
+  for (const auto& [peer, rule] : rules_)
+    if (rule.in_vain()) hops.push_back({*rule.stage, peer, false, {}});
   return hops;
 }
 
@@ -187,7 +193,9 @@ std::vector<SlotLease> StepLedger::expire(double now_s) {
 }
 
 std::vector<Slot> StepLedger::peer_lost(const PeerId& peer, bool may_return) {
-  rules_[peer] = PeerRule{!may_return, next_sequence_};
+  PeerRule& rule = rules_[peer];
+  rule.lost = !may_return;
+  rule.min_sequence = next_sequence_;
   std::vector<Slot> affected;
   for (Slot slot; slot.value() < slots_.size(); ++slot) {
     SlotState& state = slots_[slot.value()];
@@ -199,11 +207,13 @@ std::vector<Slot> StepLedger::peer_lost(const PeerId& peer, bool may_return) {
       }
       state.missing |= bit(it->first);
       ++missing_[it->first.value()];
+      rule.stage = it->first;
       it = state.holders.erase(it);
       any = true;
     }
     if (any) affected.push_back(slot);
   }
+  rule.drops += affected.empty() ? 0 : 1;
   return affected;
 }
 

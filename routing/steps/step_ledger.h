@@ -163,7 +163,10 @@ class StepLedger {
   };
   struct PeerRule {
     bool lost = false;
-    uint64_t min_sequence = 0;  // attempts leased before this one do not count
+    uint64_t min_sequence = 0;   // attempts leased before this one do not count
+    uint32_t drops = 0;          // of slots that it held
+    std::optional<Stage> stage;  // that it has computed of this step, in vain
+    bool in_vain() const { return stage.has_value() && (lost || drops > 1); }
   };
   bool is_validation(Slot slot) const { return slot.value() >= options_.num_slots; }
   bool open(Slot slot) const;

@@ -54,6 +54,16 @@ void PeerChoice::Work::saw_way(double seen_s) {
     away_s += kAwaySmoothing * (seen_s - away_s);
 }
 
+bool PeerChoice::Work::unready(double now_s) const {
+  return long_unready() &&
+         now_s - unready_at_s < std::min(unready_at_s - unready_since_s, kAskAgain_s);
+}
+
+bool PeerChoice::unready(const PeerId& peer, double now_s) const {
+  const auto found = work_.find(peer);
+  return found != work_.end() && found->second.unready(now_s);
+}
+
 double PeerChoice::busy_s(const PeerId& peer, int64_t samples) const {
   const double each_s = costs_.seconds_per_sample(peer);
   const double this_s = each_s * static_cast<double>(samples);
@@ -79,12 +89,17 @@ bool PeerChoice::passed_over(const PeerId& peer, int64_t samples, double bound_s
 }
 
 Tries::Condition PeerChoice::busy(const Tries& tries, int64_t samples, double now_s) {
-  const auto peers = router_.peers();
+  auto peers = router_.peers();
   if ((cost_ == WiringCost::kRandom || cost_ == WiringCost::kFixed) && !peers.empty()) {
     const uint64_t place = cost_ == WiringCost::kRandom ? random_.next() : tries.number();
     return [only = peers[place % peers.size()]](const PeerId& peer) { return peer != only; };
   }
-  if (cost_ != WiringCost::kOccupancy || !measured_) return {};
+  const auto is_unready = [this, now_s](const PeerId& peer) { return unready(peer, now_s); };
+  const auto ready_end = std::remove_if(peers.begin(), peers.end(), is_unready);
+  const bool any_unready = ready_end != peers.end();
+  peers.erase(ready_end, peers.end());
+  if (cost_ != WiringCost::kOccupancy || !measured_)
+    return any_unready ? Tries::Condition(is_unready) : Tries::Condition();
   if (const auto only = meant(tries, peers, samples, now_s))
     return [only = *only](const PeerId& peer) { return peer != only; };
   constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -97,7 +112,9 @@ Tries::Condition PeerChoice::busy(const Tries& tries, int64_t samples, double no
   const auto n = static_cast<double>(samples);
   double bound_s = std::max(patience_ * response_s * n, kLeastBusy * least_s);
   if (!steps_wait()) bound_s = std::max(bound_s, kSlowest * cheapest_s * n);
-  return [=](const PeerId& peer) { return passed_over(peer, samples, bound_s, now_s); };
+  return [=](const PeerId& peer) {
+    return is_unready(peer) || passed_over(peer, samples, bound_s, now_s);
+  };
 }
 
 std::optional<PeerId> PeerChoice::meant(const Tries& tries, const std::vector<PeerId>& peers,
@@ -150,6 +167,7 @@ void PeerChoice::answered(const PeerId& peer, int64_t samples, double waited_s,
   auto found = work_.find(peer);
   if (found != work_.end()) {
     found->second.silent = false;
+    is_ready(found->second);
     if (away_s) found->second.saw_way(*away_s);
   }
   const double cost_s = cost_ == WiringCost::kOccupancy  ? occupancy.seconds()
@@ -175,6 +193,19 @@ void PeerChoice::timed_out(const PeerId& peer, int64_t samples, double waited_s)
     found->second.pace.begins();  // else one that was lost would make the next deadline longer
   }
   share_anew(peer);
+}
+
+void PeerChoice::not_ready(const PeerId& peer, double now_s) {
+  Work& work = work_[peer];
+  if (work.unready_since_s < 0) work.unready_since_s = now_s;
+  work.unready_at_s = now_s;
+}
+
+void PeerChoice::is_ready(Work& work) {
+  const bool after_long = work.long_unready();
+  work.unready_since_s = work.unready_at_s = -1;
+  if (!after_long) return;
+  for (auto& [id, other] : work_) other.unready_since_s = other.unready_at_s = -1;
 }
 
 void PeerChoice::came(const PeerId& peer, int64_t samples, double waited_s, double now_s) {

@@ -41,6 +41,10 @@ class PeerChoice {
   static constexpr double kTryAgain_s = 30;
   static constexpr double kTryAgain = 50;
   static constexpr double kWaitAgain = 2, kWaitAgainOfSteps = 10;
+  /// Who has refused as not ready for longer than this [s] does not come before others: what left the
+  /// swarm and does not know it is behind for good. Asked again after as long as that has lasted,
+  /// kAskAgain_s at most, and when another has ended as long a spell: the swarm goes on.
+  static constexpr double kNotReady_s = 1, kAskAgain_s = 10;
 
   PeerChoice(const PeerEstimatesOptions& estimates, WiringCost cost, uint64_t seed,
              double patience = kPatience);
@@ -76,6 +80,8 @@ class PeerChoice {
   void answered(const PeerId& peer, int64_t samples, double waited_s, const Occupancy& occupancy,
                 std::optional<double> away_s = 0.0);
   void timed_out(const PeerId& peer, int64_t samples, double waited_s);
+  /// It refused: it cannot take what is of this step.
+  void not_ready(const PeerId& peer, double now_s);
   /// An answer came that the peer did not have already: the pace of its answers.
   void came(const PeerId& peer, int64_t samples, double waited_s, double now_s);
   /// So many samples at the pace at which the peer's answers come [s]; nobody has heard of it: at the
@@ -96,13 +102,18 @@ class PeerChoice {
   struct Work {
     int64_t samples = 0;  // under way
     double picked_at_s = 0;
-    double away_s = -1;   // < 0: not known
-    bool silent = false;  // since its last answer, if there was one
+    double away_s = -1;                              // < 0: not known
+    bool silent = false;                             // since its last answer, if there was one
+    double unready_since_s = -1, unready_at_s = -1;  // < 0: it took the last one
     Occupancy last;
     AnswerPace pace;
 
     void saw_way(double seen_s);
+    bool long_unready() const { return unready_at_s - unready_since_s > kNotReady_s; }
+    bool unready(double now_s) const;
   };
+  bool unready(const PeerId& peer, double now_s) const;
+  void is_ready(Work& work);
   /// Whom others go before, at this cost.
   Tries::Condition busy(const Tries& tries, int64_t samples, double now_s);
   /// Whom the slot is meant for, where steps wait; nobody: others decide.

@@ -130,6 +130,15 @@ BOOST_AUTO_TEST_CASE(a_commit_under_way_counts_as_being_there) {
   BOOST_TEST((swarm.at_step(1).then == Then::kStays));
 }
 
+// What it would compute of the open step now would be of other parameters than the others'.
+BOOST_AUTO_TEST_CASE(who_computed_ahead_of_an_update_under_way_waits_for_it) {
+  Swarm swarm(5);
+  auto& late = swarm.add(1, 0, 4);
+  late.commit_pending = true;
+  late.open_step = Step(5);
+  BOOST_TEST((swarm.at_step(1).verdict.kind == Kind::kWait));
+}
+
 BOOST_AUTO_TEST_CASE(a_peer_ahead_of_a_swarm_that_had_gone_back_serves_no_longer) {
   Swarm swarm(4);
   swarm.add(2, 0, 6);

@@ -340,4 +340,29 @@ BOOST_AUTO_TEST_CASE(a_validation_slot_that_is_not_finite_makes_the_loss_not_a_n
   BOOST_TEST(std::isnan(ledger.validation_loss().value()));
 }
 
+BOOST_AUTO_TEST_CASE(who_computes_in_vain_is_carried_round) {
+  StepLedger ledger({Step(0), 1, 1, 0, Attempt()});
+  const auto carry = [&](uint64_t attempt) {
+    (void)ledger.lease(kTrainer, 1, 10);
+    (void)ledger.done(Slot(0), Attempt(attempt), {hop(0, kA, true, attempt)}, 1, 1).ok();
+  };
+  carry(1);
+  (void)ledger.peer_lost(kA, /*may_return=*/true);
+  BOOST_TEST(ledger.avoid(Slot(0)).empty());  // it may have been a restart
+  carry(2);
+  (void)ledger.peer_lost(kA, /*may_return=*/true);
+  BOOST_REQUIRE(ledger.avoid(Slot(0)).size() == 1u);
+  BOOST_TEST((ledger.avoid(Slot(0))[0].peer == kA && ledger.avoid(Slot(0))[0].stage == Stage(0)));
+}
+
+BOOST_AUTO_TEST_CASE(who_is_gone_and_goes_on_to_compute_is_carried_round) {
+  StepLedger ledger({Step(0), 1, 1, 0, Attempt()});
+  (void)ledger.peer_lost(kA, /*may_return=*/false);
+  BOOST_TEST(ledger.avoid(Slot(0)).empty());
+  (void)ledger.lease(kTrainer, 1, 10);
+  (void)ledger.done(Slot(0), Attempt(1), {hop(0, kA, true, 1)}, 1, 1).ok();
+  BOOST_TEST(!ledger.full());
+  BOOST_TEST(ledger.avoid(Slot(0)).size() == 1u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -44,6 +44,26 @@ BOOST_AUTO_TEST_CASE(an_end_that_is_not_durable_says_so) {
   }
 }
 
+// Its disks and all were gone by the time that the last try failed: the end was declared, though others had
+// copies to go on from.
+BOOST_AUTO_TEST_CASE(a_stage_that_dies_while_a_last_snapshot_fails_is_trained_again) {
+  World world;
+  reach_the_end(world);
+  for (uint32_t n : {1u, 3u}) world.facts(n).snapshots = {Step(8)};
+  const Error full{ErrorCode::kIo, "no space is left"};
+  Orders orders;
+  constexpr int kLastTry = 4;
+  for (int tries = 0; tries <= kLastTry; ++tries) {
+    world.schedule.resume({orders::Later::What::kSaveFinal}, world.now += 121s);
+    if (tries == kLastTry)
+      for (uint32_t n : {3u, 4u}) world.lose(n);
+    orders = world.schedule.saved(full, world.now);
+    BOOST_TEST(noted<facts::Finished>(orders).empty(), tries);
+  }
+  BOOST_TEST(gather_reason(orders).find("stage 1") != std::string::npos);
+  BOOST_TEST(!world.schedule.frame().over);
+}
+
 BOOST_AUTO_TEST_CASE(the_end_is_declared_once_the_last_snapshot_is_durable_in_every_stage) {
   World world;
   const auto ended = reach_the_end(world);

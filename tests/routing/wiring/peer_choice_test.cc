@@ -379,4 +379,39 @@ BOOST_FIXTURE_TEST_CASE(a_step_does_not_wait_long_to_see_whether_who_was_silent_
   BOOST_TEST(deadline_s(peer(1), 1) > 60);
 }
 
+// One that left the swarm unseen refuses each microbatch at once, and was the cheapest before.
+BOOST_AUTO_TEST_CASE(who_is_not_ready_for_long_does_not_come_before_a_slower_one) {
+  Choice choice;
+  choice.be_patient(0.5);
+  shares_of(choice, 20, 0.01, {0, 0.01, 0, 0}, 0.05, {0, 0.05, 0, 0});
+  double now_s = 1;
+  std::optional<PeerId> served;
+  for (Tries tries; !served && now_s < 20;) {
+    const auto picked = choice.pick(tries, 1, now_s);
+    if (picked == peer(2)) served = picked;
+    if (picked == peer(1)) {
+      choice.ended(*picked, 1);
+      choice.not_ready(*picked, now_s);
+      tries.refused(0.02);
+    }
+    if (!picked) now_s += tries.start_over(0.1);
+  }
+  BOOST_TEST(served.has_value());
+  BOOST_TEST(now_s < 2.5);
+  choice.serve(peer(2), 0.05, {0, 0.05, 0, 0});
+  BOOST_TEST((choice.pick_one(now_s) == peer(2)));  // and not the other first, for each microbatch
+  choice.serve(peer(2), 0.05, {0, 0.05, 0, 0});
+  BOOST_TEST((choice.pick_one(now_s + 2) == peer(1)));  // is it ready now?
+}
+
+BOOST_AUTO_TEST_CASE(all_that_were_not_ready_are_asked_again_once_one_of_them_is) {
+  Choice choice;
+  shares_of(choice, 20, 0.01, {0, 0.01, 0, 0}, 0.01, {0, 0.01, 0, 0});
+  for (int i = 0; i < 200; ++i)
+    for (uint32_t id : {1, 2}) choice.not_ready(peer(id), 1 + 0.02 * i);
+  choice.serve(peer(2), 0.01, {0, 0.01, 0, 0});
+  const auto shares = shares_of(choice, 20, 0.01, {0, 0.01, 0, 0}, 0.01, {0, 0.01, 0, 0});
+  BOOST_TEST(shares.at(peer(1)) == 10);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
