@@ -89,6 +89,7 @@ routing::PeerReport read_report(const proto::RegisterPeer& message) {
   report.round = Round(message.round());
   report.last_gradient_norm = message.last_gradient_norm();
   report.state_came = message.state_came();
+  report.changed_at_rest = message.changed_at_rest();
   report.checksum = message.checksum();
   report.swarm_peers = message.swarm_peers();
   report.learned_bytes = message.learned_bytes();

@@ -322,6 +322,7 @@ void StepUpdates::describe_to(proto::RegisterPeer& message) const {
   message.set_round(round_.id.value());
   message.set_last_gradient_norm(last_gradient_norm_);
   message.set_state_came(state_came_);
+  message.set_changed_at_rest(changed_at_rest_);
   const auto& at = context_.at;
   if (at.open_step != at.applied || at.computed_ahead()) return;  // of no use to a new coordinator
   for (const auto& slot : context_.contributions.of_step(at.open_step)) {
@@ -378,6 +379,7 @@ void StepUpdates::loaded(bool) {
   context_.contributions.clear();
   round_.result.reset();
   state_came_ = true;
+  changed_at_rest_ = false;
 }
 
 std::string StepUpdates::describe() const {

@@ -127,12 +127,14 @@ caf::result<uint64_t> save_in_time(caf::event_based_actor* self, const caf::acto
   return promise;
 }
 
-/// A snapshot is listed when it is durable.
+/// A snapshot is listed when it is durable, until it is dropped.
 std::vector<uint64_t> durable_steps(const Disk& disk, const std::string& stream) {
   std::vector<uint64_t> steps;
   const auto found = disk.durable().find(stream);
-  if (found != disk.durable().end())
-    for (const auto& [step, value] : found->second) steps.insert(steps.begin(), step);
+  const auto seen = disk.content().find(stream);
+  if (found == disk.durable().end() || seen == disk.content().end()) return steps;
+  for (const auto& [step, value] : found->second)
+    if (seen->second.count(step) != 0) steps.insert(steps.begin(), step);
   return steps;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "routing/membership/replicas.h"
+#include "routing/membership/suspects.h"
 #include "routing/membership/term.h"
 
 namespace swarm::routing {
@@ -25,14 +26,17 @@ struct NewestCommit {
   std::map<Term, std::pair<Round, History>> terms;
 };
 
-/// Without the peers of `barred`.
+/// Without the peers of `barred`, and those that are suspect.
 NewestCommit newest_commit(const Roster& roster, const std::set<NodeId>& barred) {
+  const auto suspect = suspects(roster.peers());
+  const auto counts = [&](const PeerId& id, const PeerFacts& peer) {
+    return peer.has_state && barred.count(id.node) == 0 && suspect.count(id) == 0;
+  };
   NewestCommit newest;
   for (const auto& [id, peer] : roster.peers())
-    if (peer.has_state && barred.count(id.node) == 0)
-      newest.step = std::max(newest.step, peer.step);
+    if (counts(id, peer)) newest.step = std::max(newest.step, peer.step);
   for (const auto& [id, peer] : roster.peers()) {
-    if (!peer.has_state || peer.step != newest.step || barred.count(id.node) != 0) continue;
+    if (!counts(id, peer) || peer.step != newest.step) continue;
     newest.stages.insert(peer.stage);
     if (peer.state_came) continue;
     auto& last = newest.terms[term_of(peer.round)];
@@ -143,7 +147,9 @@ Orders Gathering::make_plan(Time now) {
     last_newcomer_at_ = now;
     return out;
   }
-  auto made = plan(supplies);
+  const auto suspect = same_bits() ? suspects(roster_.peers()) : std::set<PeerId>();
+  auto made = plan(without(suspect, supplies));
+  if (!suspect.empty() && (!made || made->fresh)) made = plan(supplies);  // better than none
   if (!made) {
     if (waiting_for_ != made.error().detail)
       out.push_back(orders::Note{std::nullopt, applied_before_.value_or(Step()),
@@ -159,6 +165,7 @@ Orders Gathering::make_plan(Time now) {
                                options_.min_peers - supplies.size());
   } else {
     plan_ = std::move(*made);
+    if (same_bits()) mark_odd(roster_.peers(), plan_->step, out);
     if (auto recovered = recovery(supplies.size()))
       out.push_back(orders::Note{std::nullopt, plan_->step, std::move(*recovered)});
   }

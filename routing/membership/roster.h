@@ -56,9 +56,10 @@ struct PeerReport {
   bool has_average = false;
   Round round;
   double last_gradient_norm = 0;
-  bool state_came = false;   ///< From elsewhere: `round` and the norm are not those of its step.
-  uint64_t checksum = 0;     ///< Of the parameters; 0: has trained since it was computed.
-  uint32_t swarm_peers = 0;  ///< That were here when it was told to serve last.
+  bool state_came = false;  ///< From elsewhere: `round` and the norm are not those of its step.
+  bool changed_at_rest = false;  ///< Before its last update (Replica).
+  uint64_t checksum = 0;         ///< Of the parameters; 0: has trained since it was computed.
+  uint32_t swarm_peers = 0;      ///< That were here when it was told to serve last.
   /// Of a learner: how much of its state it has. It has no part in anything until it has a state.
   uint64_t learned_bytes = 0, state_bytes = 0;
   double needs_bytes_per_s = 0, has_bytes_per_s = 0;  ///< Likewise, as LearnPace; 0: not known.
@@ -85,16 +86,15 @@ struct RoundChecksum {
 struct PeerFacts : PeerReport {
   std::string node_name;
   Stage stage;
-  bool reachable = false;        ///< Mail can be sent to it.
-  bool reported = false;         ///< Registered since the gathering began.
-  bool serving = false;          ///< Member at the open step.
-  bool commit_pending = false;   ///< A commit is under way to it.
-  bool set_aside = false;        ///< It is parted from others of its stage, for now.
-  bool late_save = false;        ///< Was asked for the last snapshot after the end.
-  bool told_failing = false;     ///< Somebody was told that its snapshots fail.
-  bool sum_refused = false;      ///< It is to be told to drop its gradient sum.
-  bool changed_at_rest = false;  ///< As it said with its last update.
-  uint64_t wrong_checksum = 0;   ///< Of a state that is not believed; 0: of none.
+  bool reachable = false;       ///< Mail can be sent to it.
+  bool reported = false;        ///< Registered since the gathering began.
+  bool serving = false;         ///< Member at the open step.
+  bool commit_pending = false;  ///< A commit is under way to it.
+  bool set_aside = false;       ///< It is parted from others of its stage, for now.
+  bool late_save = false;       ///< Was asked for the last snapshot after the end.
+  bool told_failing = false;    ///< Somebody was told that its snapshots fail.
+  bool sum_refused = false;     ///< It is to be told to drop its gradient sum.
+  uint64_t wrong_checksum = 0;  ///< Of a state that is not believed; 0: of none.
   /// In place of a checksum that is not known: it has trained since.
   static constexpr uint64_t kWrongAnyhow = ~uint64_t{0};
   std::optional<Step> checksum_step;  ///< Whose parameters `checksum` is of, if known.

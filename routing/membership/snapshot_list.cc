@@ -24,6 +24,7 @@ void SnapshotList::saved(Step step, History history) {
 
 void SnapshotList::forget_newer(Step step) {
   histories_.erase(histories_.upper_bound(step), histories_.end());
+  while (!steps_.empty() && steps_.front() > step) steps_.erase(steps_.begin());  // newest first
 }
 
 void SnapshotList::is_at(Step step, History history) {

@@ -69,6 +69,13 @@ std::optional<Verdict> refuse(const PeerId& id, Frame& frame, const Whereabouts&
   return std::nullopt;
 }
 
+/// The swarm goes on from `step`: who serves drops its newer snapshots.
+void forget_newer(PeerFacts& peer, Step step) {
+  const auto newer = [step](Step stored) { return stored > step; };
+  peer.snapshots.erase(std::remove_if(peer.snapshots.begin(), peer.snapshots.end(), newer),
+                       peer.snapshots.end());
+}
+
 }  // namespace
 
 void Schedule::start(Time now) {
@@ -83,6 +90,7 @@ Orders Schedule::open(Step step, History history, const Reign& reign, Time now) 
   frame_.history = history;
   frame_.reign = reign;
   frame_.saves.gone_back(step);
+  for (auto& [id, peer] : frame_.roster.peers()) forget_newer(peer, step);
   frame_.open.step = step;
   frame_.repairs.opened(frame_);
   begin(step);

@@ -394,4 +394,46 @@ BOOST_AUTO_TEST_CASE(the_last_averaging_waits_for_all_who_are_here) {
   BOOST_TEST((swarm.opened() == std::optional<Step>(20)));
 }
 
+// A bit of its memory had turned, and it alone had applied the last update when the swarm gathered.
+BOOST_AUTO_TEST_CASE(who_found_its_state_changed_is_no_source_while_another_has_one) {
+  Swarm<> swarm;
+  auto changed = state(4, {3, 4});
+  changed.changed_at_rest = true;
+  swarm.report(1, 0, changed);
+  swarm.report(2, 0, state(3, {3}));
+  swarm.report(3, 1, state(4, {3, 4}));
+  (void)swarm.next();
+  BOOST_TEST((swarm.gathering.planned_step() == Step(3)));
+  BOOST_TEST((swarm.admit(2) == Told::kServe));
+  const Verdict told = swarm.gathering.admit(peer(1));
+  BOOST_TEST((told.kind == Told::kRestoreOwn && told.step == Step(3)));
+}
+
+BOOST_AUTO_TEST_CASE(a_state_that_changed_is_better_than_none) {
+  Swarm<> swarm;
+  auto changed = state(4);
+  changed.changed_at_rest = true;
+  swarm.report(1, 0, changed);
+  swarm.report(2, 0, nothing());
+  swarm.report(3, 1, state(4));
+  (void)swarm.next();
+  BOOST_TEST((swarm.gathering.planned_step() == Step(4)));
+}
+
+BOOST_AUTO_TEST_CASE(of_two_that_differ_where_the_swarm_gathers_the_one_that_changed_goes) {
+  Swarm<> swarm;
+  auto changed = state(4);
+  changed.changed_at_rest = true;
+  changed.checksum = 8;
+  swarm.report(1, 0, changed);
+  swarm.report(2, 0, state(4));
+  swarm.report(3, 1, state(4));
+  const auto notes = noted<facts::ReplicaReplaced>(swarm.next());
+  BOOST_REQUIRE(notes.size() == 1u);
+  BOOST_TEST((notes[0].replica.peer == peer(1) && notes[0].right == 7u));
+  BOOST_TEST((swarm.admit(1) != Told::kServe));
+  BOOST_TEST((swarm.admit(2) == Told::kServe));
+  BOOST_TEST((swarm.admit(1) == Told::kFetch));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -59,6 +59,14 @@ BOOST_AUTO_TEST_CASE(each_names_its_history_once_it_was_told) {
   BOOST_TEST((list.untold(steps) == Step(20)));
 }
 
+// The disk answers later; nobody is to hear of them until then.
+BOOST_AUTO_TEST_CASE(what_is_dropped_is_listed_no_more) {
+  SnapshotList list;
+  list.listed({Step(20), Step(10)});
+  list.forget_newer(Step(10));
+  BOOST_TEST((list.all() == std::vector<Step>{Step(10)}));
+}
+
 BOOST_AUTO_TEST_CASE(one_of_another_history_than_the_state_of_its_number_is_spoiled) {
   SnapshotList list;
   list.told(Step(20), History(2));

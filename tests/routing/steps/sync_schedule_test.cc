@@ -508,4 +508,20 @@ BOOST_AUTO_TEST_CASE(a_lease_that_nobody_delivers_is_free_again) {
   BOOST_TEST(world.schedule.lease(peer(51, "trainer"), 64, 1e9).slots.size() == 4u);
 }
 
+// What stages had of the history that was given up counted as theirs: the next snapshot was ordered before
+// the one under way was durable in all, and the newest common one was pruned.
+BOOST_AUTO_TEST_CASE(snapshots_of_a_history_that_was_given_up_do_not_count) {
+  World world;
+  for (auto& [id, peer] : world.roster.peers()) peer.snapshots = {Step(8)};
+  world.all_at(3);
+  world.open(3);
+  for (auto& [id, peer] : world.roster.peers()) BOOST_TEST(peer.snapshots.empty());
+  world.commit_all(world.close_all(world.carry_all()));  // to 4, which is saved
+  for (int step = 5; step <= 6; ++step) {
+    const auto last = world.close_all(world.carry_all());
+    BOOST_TEST(!all_of<orders::CommitStep>(last)[0].save);
+    world.commit_all(last);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,61 @@
+#include "routing/membership/suspects.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "routing/membership/odd_replicas.h"
+
+namespace swarm::routing {
+
+std::set<PeerId> suspects(const Roster::Peers& peers) {
+  std::set<PeerId> found;
+  for (const auto& [id, peer] : peers) {
+    if (!peer.reported || !peer.has_state || !peer.changed_at_rest) continue;
+    const bool another =
+        std::any_of(peers.begin(), peers.end(), [stage = peer.stage](const auto& one) {
+          const PeerFacts& other = one.second;
+          return other.stage == stage && other.reported && other.has_state &&
+                 !other.changed_at_rest;
+        });
+    if (another) found.insert(id);
+  }
+  return found;
+}
+
+std::vector<PeerSupply> without(const std::set<PeerId>& suspects,
+                                std::vector<PeerSupply> supplies) {
+  for (PeerSupply& peer : supplies) {
+    if (suspects.count(peer.peer) == 0) continue;
+    peer.has_state = false;
+    const auto spoiled = [at = peer.step](Step step) { return step >= at; };
+    peer.snapshots.erase(std::remove_if(peer.snapshots.begin(), peer.snapshots.end(), spoiled),
+                         peer.snapshots.end());
+  }
+  return supplies;
+}
+
+void mark_odd(Roster::Peers& peers, Step step, Orders& out) {
+  std::map<Stage, std::vector<Replica>> by_stage;
+  for (const auto& [id, peer] : peers)
+    if (peer.reported && peer.has_state && peer.step == step && peer.checksum != 0 &&
+        peer.checksum_step == step)
+      by_stage[peer.stage].push_back({id, peer.checksum, peer.changed_at_rest});
+  for (const auto& [stage, replicas] : by_stage) {
+    if (replicas.size() < 2) continue;
+    const OddReplicas found = odd_replicas(replicas);
+    facts::ReplicasCompared compared;
+    compared.found.replicas = replicas.size();
+    for (const Replica& one : replicas) compared.found.checksums.insert(one.checksum);
+    bool told = false;
+    for (const Replica& one : found.odd) {
+      PeerFacts& peer = peers.at(one.peer);
+      if (peer.wrong_checksum == one.checksum) continue;  // known
+      peer.wrong_checksum = one.checksum;
+      if (!std::exchange(told, true)) out.push_back(orders::Note{stage, step, compared});
+      out.push_back(orders::Note{stage, step, facts::ReplicaReplaced{one, found.right}});
+    }
+  }
+}
+
+}  // namespace swarm::routing
