@@ -44,6 +44,7 @@ void SavePolicy::look(const Roster& roster, Time now) {
 
 void SavePolicy::gone_back(Step step) {
   if (kept_ && kept_->step > step) kept_.reset();
+  if (last_ > step) last_ = Step();  // nobody will have it
 }
 
 bool SavePolicy::try_again() {

@@ -53,6 +53,17 @@ BOOST_AUTO_TEST_CASE(a_fast_disk_does_not_drop_what_a_slow_one_has_not_yet_match
   BOOST_TEST(world.policy.decide(Step(5), world.roster, 3s));
 }
 
+// Nobody will ever have the one that was asked for: for two minutes nothing was saved.
+BOOST_AUTO_TEST_CASE(after_going_back_the_next_one_waits_for_none_of_what_was_given_up) {
+  World world;
+  BOOST_TEST(world.policy.decide(Step(2), world.roster, 1s));
+  for (uint32_t stage : {0u, 1u}) world.durable(stage, 2);
+  BOOST_TEST(world.policy.decide(Step(8), world.roster, 2s));
+  world.policy.gone_back(Step(2));
+  BOOST_TEST(world.policy.decide(Step(4), world.roster, 3s));
+  BOOST_TEST(!world.policy.decide(Step(6), world.roster, 4s));  // 4 is not durable yet
+}
+
 BOOST_AUTO_TEST_CASE(nothing_is_saved_while_what_somebody_ordered_is_written) {
   // With one snapshot kept, a fast stage that is asked again prunes the step that a slow one is about to
   // make the newest of all stages.
