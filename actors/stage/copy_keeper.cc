@@ -10,6 +10,7 @@
 #include "actors/net/requests.h"
 #include "actors/state/checkpointer.h"
 #include "actors/state/options.h"
+#include "common/erase_if.h"
 #include "common/names.h"
 #include "records/catalogue.h"
 #include "routing/state/byte_pace.h"
@@ -86,9 +87,7 @@ void CopyKeeper::drop_others(const StoredCopy& copy) {
   const auto newer = [&](const StoredCopy& one) {
     return one.stage == copy.stage && one.step > copy.step;
   };
-  const auto rest = std::remove_if(copies_.begin(), copies_.end(), newer);
-  if (rest == copies_.end()) return;
-  copies_.erase(rest, copies_.end());
+  if (erase_if(copies_, newer) == 0) return;
   caf::anon_send(context_.deps.checkpointer, forget_newer_atom::value,
                  stage_key(copy.stage.value()), copy.step.value());
 }
@@ -170,14 +169,12 @@ void CopyKeeper::forget_newer(Step applied) {
   for (const Stage stage : stages)
     caf::anon_send(context_.deps.checkpointer, forget_newer_atom::value, stage_key(stage.value()),
                    applied.value());
-  copies_.erase(std::remove_if(copies_.begin(), copies_.end(), newer), copies_.end());
+  erase_if(copies_, newer);
 }
 
 void CopyKeeper::spoiled(Stage stage, Step step) {
   const auto bad = [=](const StoredCopy& copy) { return copy.stage == stage && copy.step == step; };
-  const auto rest = std::remove_if(copies_.begin(), copies_.end(), bad);
-  if (rest == copies_.end()) return;
-  copies_.erase(rest, copies_.end());
+  if (erase_if(copies_, bad) == 0) return;
   context_.host->register_peer();
 }
 
@@ -186,7 +183,7 @@ void CopyKeeper::drop(Stage stage) {
   caf::anon_send(context_.deps.checkpointer, forget_newer_atom::value, stage_key(stage.value()),
                  uint64_t{0});
   const auto of_it = [stage](const StoredCopy& copy) { return copy.stage == stage; };
-  copies_.erase(std::remove_if(copies_.begin(), copies_.end(), of_it), copies_.end());
+  erase_if(copies_, of_it);
 }
 
 // -- what others hear

@@ -185,7 +185,7 @@ void StageServerState::left(At from, const std::string& reason) {
   log_warn(fmt::format("event=suspended stage={} reason=\"{}\"", context_->deps.stage, reason));
   register_peer();
   // What a node of another stage copied may lie there since it was looked.
-  keeper_->writer().list([this] { register_peer(); });
+  keeper_->writer().list();
 }
 
 void StageServerState::stop_serving(const std::string& reason) {

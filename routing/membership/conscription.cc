@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/erase_if.h"
 
 namespace swarm::routing {
 namespace {
@@ -252,7 +253,7 @@ ConscriptionDecision Conscription::decided(const Muster& muster, Time now) {
   if (lost.empty() || elsewhere) return out;
   const auto enough = [&](Stage stage) { return muster.sent[stage.value()] >= draft.needed; };
   const Stage first = lost[0];
-  lost.erase(std::remove_if(lost.begin(), lost.end(), enough), lost.end());
+  erase_if(lost, enough);
   if (lost.empty()) return hold(Hold::kWaits, first, "");
   if (!muster.agreed)
     return hold(Hold::kNoQuorum, lost[0],

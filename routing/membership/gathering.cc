@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "common/erase_if.h"
 #include "routing/membership/replicas.h"
 #include "routing/membership/suspects.h"
 #include "routing/membership/term.h"
@@ -44,11 +45,6 @@ NewestCommit newest_commit(const Roster& roster, const std::set<NodeId>& barred)
     newest.gradient_norm = peer.last_gradient_norm;
   }
   return newest;
-}
-
-template <class List, class Gone>
-void erase_if(List& list, const Gone& gone) {
-  list.erase(std::remove_if(list.begin(), list.end(), gone), list.end());
 }
 
 /// Leaves to peers of `barred`, whose line was given up, what others have of the same history: that is from

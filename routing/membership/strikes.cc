@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "common/erase_if.h"
+
 namespace swarm::routing {
 namespace {
 
@@ -51,11 +53,8 @@ bool Strikes::excuse_losses(const std::string& node, Time now) {
   const auto found = nodes_.find(before.node);
   if (found == nodes_.end()) return true;
   auto& faults = found->second.faults;
-  faults.erase(std::remove_if(faults.begin(), faults.end(),
-                              [&](const Fault& one) {
-                                return one.kind == Kind::kLost && one.at == *before.at;
-                              }),
-               faults.end());
+  erase_if(faults,
+           [&](const Fault& one) { return one.kind == Kind::kLost && one.at == *before.at; });
   return true;
 }
 
@@ -95,9 +94,7 @@ void Strikes::forget(Time now) {
   for (auto it = nodes_.begin(); it != nodes_.end();) {
     Record& record = it->second;
     auto& faults = record.faults;
-    faults.erase(std::remove_if(faults.begin(), faults.end(),
-                                [&](const Fault& one) { return now - one.at > kMemory; }),
-                 faults.end());
+    erase_if(faults, [&](const Fault& one) { return now - one.at > kMemory; });
     for (; record.rests > 0 && now - record.good_since >= kGoodService; --record.rests)
       record.good_since += kGoodService;
     const bool clean = faults.empty() && record.rests == 0 && !record.resting;

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "common/erase_if.h"
 #include "routing/membership/odd_replicas.h"
 
 namespace swarm::routing {
@@ -28,11 +29,14 @@ std::vector<PeerSupply> without(const std::set<PeerId>& suspects,
   for (PeerSupply& peer : supplies) {
     if (suspects.count(peer.peer) == 0) continue;
     peer.has_state = false;
-    const auto spoiled = [at = peer.step](Step step) { return step >= at; };
-    peer.snapshots.erase(std::remove_if(peer.snapshots.begin(), peer.snapshots.end(), spoiled),
-                         peer.snapshots.end());
+    erase_if(peer.snapshots, [at = peer.step](Step step) { return step >= at; });
   }
   return supplies;
+}
+
+orders::Note disbelieve(PeerFacts& peer, Step step, const Replica& replica, uint64_t right) {
+  peer.wrong_checksum = replica.checksum;
+  return {peer.stage, step, facts::ReplicaReplaced{replica, right}};
 }
 
 void mark_odd(Roster::Peers& peers, Step step, Orders& out) {
@@ -51,9 +55,8 @@ void mark_odd(Roster::Peers& peers, Step step, Orders& out) {
     for (const Replica& one : found.odd) {
       PeerFacts& peer = peers.at(one.peer);
       if (peer.wrong_checksum == one.checksum) continue;  // known
-      peer.wrong_checksum = one.checksum;
       if (!std::exchange(told, true)) out.push_back(orders::Note{stage, step, compared});
-      out.push_back(orders::Note{stage, step, facts::ReplicaReplaced{one, found.right}});
+      out.push_back(disbelieve(peer, step, one, found.right));
     }
   }
 }

@@ -21,8 +21,11 @@ std::set<PeerId> suspects(const Roster::Peers& peers);
 /// Without what suspects have of the update that they applied to it, and of later ones.
 std::vector<PeerSupply> without(const std::set<PeerId>& suspects, std::vector<PeerSupply> supplies);
 
-/// Peers with a state of `step` that are odd ones among the replicas of their stage: their state is
-/// wrong from now on (PeerFacts::wrong_checksum), and somebody hears of it.
+/// The peer's state is wrong from now on (PeerFacts::wrong_checksum); what is to be said of it. `right`: the
+/// checksum of those that stay.
+orders::Note disbelieve(PeerFacts& peer, Step step, const Replica& replica, uint64_t right);
+
+/// Peers with a state of `step` that are odd ones among the replicas of their stage are not believed.
 void mark_odd(Roster::Peers& peers, Step step, Orders& out);
 
 }  // namespace swarm::routing

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "common/erase_if.h"
+
 namespace swarm::routing {
 namespace {
 
@@ -102,7 +104,7 @@ bool DownloadPlan::found(uint64_t offset, uint64_t size_bytes, Orders& orders) {
   };
   const auto free = std::count_if(on_disk_.begin(), on_disk_.end(), within);
   if (static_cast<uint64_t>(free) != end - first) return false;
-  on_disk_.erase(std::remove_if(on_disk_.begin(), on_disk_.end(), within), on_disk_.end());
+  erase_if(on_disk_, within);
   missing_ -= end - first;
   if (missing_ == 0) add(Kind::kVerify);
   orders = std::exchange(orders_, {});

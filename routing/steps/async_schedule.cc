@@ -273,7 +273,7 @@ void AsyncSchedule::round_over(Stage stage) {
   const auto compared = Replicas(frame_.roster).after(round.round, round.averaged());
   frame_.note_replicas(stage, frame_.open.step, compared);
   if (compared.checksums.size() > 1)
-    frame_.repairs.replace_odd(frame_, stage, frame_.open.step,
+    frame_.repairs.replace_odd(frame_, frame_.open.step,
                                Replicas(frame_.roster).of(round.round, round.averaged()));
   advance();
 }

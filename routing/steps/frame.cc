@@ -245,11 +245,10 @@ void Frame::save_final() {
 void Frame::saved(const Status& status) {
   using Later = orders::Later;
   if (phase != Phase::kFinished) return;
-  if (status.ok() && roster.unserved_stage()) return save_final();  // one has gone since
+  if (!status.ok()) note(facts::SaveFailed{status.error()});
+  if (roster.unserved_stage()) return save_final();  // one has gone since
   if (status.ok()) return end();
-  note(facts::SaveFailed{status.error()});
   if (!saves.try_again()) {  // disks that fail for good; of a stage one may do
-    if (roster.unserved_stage()) return save_final();
     if (!roster.everywhere(open.step)) finished_.not_durable = to_string(status.error());
     return end();
   }

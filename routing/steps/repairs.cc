@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "routing/membership/suspects.h"
 #include "routing/steps/frame.h"
 
 namespace swarm::routing {
@@ -100,12 +101,11 @@ bool Repairs::busy(const PeerId& id, Frame& frame) const {
   return true;
 }
 
-std::vector<Replica> Repairs::replace_odd(Frame& frame, Stage stage, Step step,
+std::vector<Replica> Repairs::replace_odd(Frame& frame, Step step,
                                           const std::vector<Replica>& replicas) {
   const OddReplicas found = odd_replicas(replicas);
   for (const Replica& one : found.odd) {
-    frame.order(orders::Note{stage, step, facts::ReplicaReplaced{one, found.right}});
-    frame.roster.peers().at(one.peer).wrong_checksum = one.checksum;
+    frame.order(disbelieve(frame.roster.peers().at(one.peer), step, one, found.right));
     frame.send_back(one.peer, "its replicas have other bits");
   }
   return found.odd;

@@ -43,8 +43,7 @@ class Repairs {
   bool busy(const PeerId& id, Frame& frame) const;
 
   /// Those that are not believed are to fetch; which they are.
-  std::vector<Replica> replace_odd(Frame& frame, Stage stage, Step step,
-                                   const std::vector<Replica>& replicas);
+  std::vector<Replica> replace_odd(Frame& frame, Step step, const std::vector<Replica>& replicas);
 
  private:
   Strikes strikes_;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "common/erase_if.h"
+
 namespace swarm::routing {
 namespace {
 
@@ -69,13 +71,6 @@ std::optional<Verdict> refuse(const PeerId& id, Frame& frame, const Whereabouts&
   return std::nullopt;
 }
 
-/// The swarm goes on from `step`: who serves drops its newer snapshots.
-void forget_newer(PeerFacts& peer, Step step) {
-  const auto newer = [step](Step stored) { return stored > step; };
-  peer.snapshots.erase(std::remove_if(peer.snapshots.begin(), peer.snapshots.end(), newer),
-                       peer.snapshots.end());
-}
-
 }  // namespace
 
 void Schedule::start(Time now) {
@@ -90,7 +85,8 @@ Orders Schedule::open(Step step, History history, const Reign& reign, Time now) 
   frame_.history = history;
   frame_.reign = reign;
   frame_.saves.gone_back(step);
-  for (auto& [id, peer] : frame_.roster.peers()) forget_newer(peer, step);
+  for (auto& [id, peer] : frame_.roster.peers())  // who serves drops its newer snapshots
+    erase_if(peer.snapshots, [step](Step stored) { return stored > step; });
   frame_.open.step = step;
   frame_.repairs.opened(frame_);
   begin(step);

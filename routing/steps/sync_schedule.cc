@@ -184,7 +184,7 @@ void SyncSchedule::take(const PeerId& id, const CommitAnswer& answer) {
     const PeerFacts& one = frame_.roster.peers().at(id);
     replicas.push_back({id, one.checksum, one.changed_at_rest});
   }
-  const auto odd = frame_.repairs.replace_odd(frame_, peer.stage, answer.step, replicas);
+  const auto odd = frame_.repairs.replace_odd(frame_, answer.step, replicas);
   for (const Replica& one : odd)
     if (frame_.open.ledger) frame_.open.ledger->peer_lost(one.peer, /*may_return=*/false);
   frame_.order(orders::ServeLeases{});

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "common/erase_if.h"
+
 namespace swarm::routing {
 namespace {
 
@@ -95,9 +97,7 @@ Tries::Condition PeerChoice::busy(const Tries& tries, int64_t samples, double no
     return [only = peers[place % peers.size()]](const PeerId& peer) { return peer != only; };
   }
   const auto is_unready = [this, now_s](const PeerId& peer) { return unready(peer, now_s); };
-  const auto ready_end = std::remove_if(peers.begin(), peers.end(), is_unready);
-  const bool any_unready = ready_end != peers.end();
-  peers.erase(ready_end, peers.end());
+  const bool any_unready = erase_if(peers, is_unready) > 0;
   if (cost_ != WiringCost::kOccupancy || !measured_)
     return any_unready ? Tries::Condition(is_unready) : Tries::Condition();
   if (const auto only = meant(tries, peers, samples, now_s))

@@ -1,6 +1,7 @@
 /// Looking for orders in tests.
 #pragma once
 
+#include <boost/test/unit_test.hpp>
 #include <optional>
 #include <string>
 #include <variant>
@@ -37,6 +38,14 @@ std::vector<Fact> noted(const routing::Orders& orders) {
 inline std::string gather_reason(const routing::Orders& orders) {
   const auto found = all_of<routing::orders::Gather>(orders);
   return found.empty() ? "" : found.front().reason;
+}
+
+/// The CloseStep of a stage. Requires one.
+inline routing::orders::CloseStep close_of(const routing::Orders& orders, uint32_t stage) {
+  for (const auto& close : all_of<routing::orders::CloseStep>(orders))
+    if (close.stage == Stage(stage)) return close;
+  BOOST_FAIL("no CloseStep of stage " << stage);
+  return {};
 }
 
 }  // namespace swarm::testing

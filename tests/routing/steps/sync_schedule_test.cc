@@ -14,50 +14,11 @@ namespace {
 
 using World = ScheduleWorld<SyncSchedule>;
 
-/// The CloseStep of a stage.
-orders::CloseStep close_of(const Orders& orders, uint32_t stage) {
-  for (const auto& close : all_of<orders::CloseStep>(orders))
-    if (close.stage == Stage(stage)) return close;
-  BOOST_FAIL("no CloseStep of stage " << stage);
-  return {};
-}
-
 /// What a peer says that holds so many slots.
 std::vector<std::pair<Slot, Attempt>> first_slots(uint32_t count) {
   std::vector<std::pair<Slot, Attempt>> held;
   for (Slot slot; slot.value() < count; ++slot) held.emplace_back(slot, Attempt(11));
   return held;
-}
-
-/// The history that closing step 0 leads to. `slot`: left out, as two peers found it not finite.
-History after_step_0(History before, std::optional<uint32_t> slot = {}, uint64_t digest = 5) {
-  World world;
-  world.history = before;
-  world.open(0);
-  Orders filled;
-  for (int tries = 0; tries < 2; ++tries)
-    for (const auto& [lease, avoid] : world.schedule.lease(peer(50, "trainer"), 64, 1e9).slots) {
-      if (!slot || lease.slot != Slot(*slot)) {
-        World::append(filled, world.carry(Step(0), lease));
-        continue;
-      }
-      SlotReport report;
-      report.what = SlotReport::What::kNonFinite;
-      report.slot = lease.slot;
-      report.attempt = lease.attempt;
-      report.where = {Stage(1), peer(tries == 0 ? 3 : 4), false, Attempt()};
-      World::append(filled, world.schedule.slot_reported(report, world.now).value());
-    }
-  Orders averaged;
-  for (const auto& close : all_of<orders::CloseStep>(filled))
-    for (const auto& member : close.members)
-      World::append(averaged, world.closed(close, member.peer, digest));
-  const auto commits = all_of<orders::CommitStep>(averaged);
-  BOOST_REQUIRE(commits.size() == 4u);
-  for (const auto& commit : commits) BOOST_TEST(commit.after == commits[0].after);
-  BOOST_TEST(all_of<orders::WriteAudit>(averaged).at(0).after == commits[0].after);
-  BOOST_TEST(world.schedule.frame().history == commits[0].after);
-  return commits[0].after;
 }
 
 }  // namespace
@@ -168,107 +129,6 @@ BOOST_AUTO_TEST_CASE(a_round_that_a_member_left_is_abandoned_and_formed_anew_wit
   BOOST_TEST(has<orders::Later>(judged));
   const auto again = world.schedule.resume(orders::Later{}, world.now);
   BOOST_TEST(close_of(again, 0).round != close.round);
-}
-
-/// Rounds of stage 0 in which the first two members do not reach each other, until it is known. The
-/// last round's orders.
-Orders fail_until_known(World& world, Orders orders) {
-  for (int tries = 0; tries < 100; ++tries) {
-    const auto closes = all_of<orders::CloseStep>(orders);
-    const bool other = !noted<facts::SetAside>(orders).empty() ||
-                       (!closes.empty() && !closes.back().relays.empty());
-    if (other) return orders;
-    if (!closes.empty()) world.close_unreached(closes.back(), 0, 1);
-    orders = world.tick();
-  }
-  return orders;
-}
-
-BOOST_AUTO_TEST_CASE(rounds_of_two_that_cannot_reach_each_other_are_tried_now_and_then_only) {
-  World world;
-  world.open(0);
-  Orders orders;
-  World::append(orders, {orders::CloseStep{close_of(world.carry_all(), 0)}});
-  size_t rounds = 0;
-  for (int tick = 0; tick < 30; ++tick) {  // 3 s
-    for (const auto& close : all_of<orders::CloseStep>(orders)) {
-      if (close.stage != Stage(0)) continue;
-      ++rounds;
-      world.close_unreached(close, 0, 1);
-    }
-    orders = world.tick();
-    BOOST_TEST(noted<facts::SetAside>(orders).empty());
-  }
-  BOOST_TEST(rounds >= 5u);
-  BOOST_TEST(rounds <= 11u);
-}
-
-// A third one hangs, and all wait for it: they must not part.
-BOOST_AUTO_TEST_CASE(members_from_whom_nothing_came_in_time_are_not_parted) {
-  World world;
-  world.open(0);
-  Orders orders;
-  World::append(orders, {orders::CloseStep{close_of(world.carry_all(), 0)}});
-  for (int tick = 0; tick < 100; ++tick) {  // 10 s
-    for (const auto& close : all_of<orders::CloseStep>(orders)) {
-      BOOST_TEST(close.relays.empty());
-      if (close.stage == Stage(0)) world.close_unreached(close, 0, 1, /*link=*/false);
-    }
-    orders = world.tick();
-    BOOST_TEST(noted<facts::SetAside>(orders).empty());
-  }
-}
-
-BOOST_AUTO_TEST_CASE(of_two_that_cannot_reach_each_other_one_is_set_aside_and_the_step_goes_on) {
-  World world;
-  world.open(0);
-  Orders first;
-  World::append(first, {orders::CloseStep{close_of(world.carry_all(), 0)}});
-  const auto known = fail_until_known(world, first);
-  const auto aside = noted<facts::SetAside>(known);
-  BOOST_REQUIRE(aside.size() == 1u);
-  BOOST_TEST(aside[0].peer == peer(2));  // it holds nothing; 1 holds all
-  BOOST_TEST(aside[0].from == peer(1));
-  BOOST_TEST(!world.facts(2).serving);
-  BOOST_TEST(world.roster.newcomers(Step(0)).empty());
-  const auto close = close_of(world.tick(), 0);
-  BOOST_REQUIRE(close.members.size() == 1u);
-  BOOST_TEST(close.members[0].slots.size() == 4u);
-
-  Orders orders;
-  auto verdict = world.schedule.admit(peer(2), orders, world.now);
-  BOOST_TEST((verdict.kind == Verdict::Kind::kWait));
-  BOOST_TEST(!verdict.reason.empty());
-  world.now += Reach::kRetry;  // it is tried again
-  verdict = world.schedule.admit(peer(2), orders, world.now);
-  BOOST_TEST((verdict.kind == Verdict::Kind::kServe));
-}
-
-BOOST_AUTO_TEST_CASE(who_is_set_aside_comes_back_when_the_other_one_is_lost) {
-  World world;
-  world.open(0);
-  Orders first;
-  World::append(first, {orders::CloseStep{close_of(world.carry_all(), 0)}});
-  fail_until_known(world, first);
-  world.add(9).stage = Stage(0);  // so that nobody gathers
-  world.lose(1);
-  Orders orders;
-  BOOST_TEST((world.schedule.admit(peer(2), orders, world.now).kind == Verdict::Kind::kServe));
-}
-
-BOOST_AUTO_TEST_CASE(a_third_member_relays_between_two_that_cannot_reach_each_other) {
-  World world;
-  world.add(9).stage = Stage(0);
-  world.open(0);
-  Orders first;
-  World::append(first, {orders::CloseStep{close_of(world.carry_all(), 0)}});
-  const auto known = fail_until_known(world, first);
-  BOOST_TEST(noted<facts::SetAside>(known).empty());
-  BOOST_TEST(noted<facts::PartsRelayed>(known).size() == 1u);
-  const auto close = close_of(known, 0);
-  BOOST_TEST(close.members.size() == 3u);
-  BOOST_REQUIRE(close.relays.size() == 1u);
-  BOOST_TEST((close.relays[0] == Relay{0, 1, 2}));
 }
 
 BOOST_AUTO_TEST_CASE(a_member_that_dropped_its_sum_in_a_round_given_up_counts_no_more) {
@@ -421,44 +281,6 @@ BOOST_AUTO_TEST_CASE(a_slot_that_is_not_finite_on_two_nodes_is_left_out_by_every
   BOOST_TEST(close_of(*skipped, 0).samples == 6u);
 }
 
-BOOST_AUTO_TEST_CASE(a_commit_names_the_history_that_it_makes) {
-  const History after = after_step_0(History());
-  BOOST_TEST(after != History());
-  BOOST_TEST(after == after_step_0(History()));
-  BOOST_TEST(after != after_step_0(History(), 1));
-  BOOST_TEST(after_step_0(History(), 1) != after_step_0(History(), 2));
-  BOOST_TEST(after != after_step_0(History(), {}, /*digest=*/6));
-  BOOST_TEST(after != after_step_0(History(77)));  // that the gathering went on from
-}
-
-BOOST_AUTO_TEST_CASE(every_commit_goes_on_from_the_one_before) {
-  World world;
-  world.open(0);
-  Orders orders = world.close_all(world.carry_all());
-  const History first = all_of<orders::CommitStep>(orders).at(0).after;
-  Orders full = world.commit_all(orders);
-  BOOST_TEST(world.facts(1).history == first);
-  World::append(full, world.carry_all());
-  orders = world.close_all(full);
-  const CommitFacts second{Step(1), {5, 5}, Step(1), {}, 0};
-  BOOST_TEST(all_of<orders::CommitStep>(orders).at(0).after == history_after(first, second));
-}
-
-BOOST_AUTO_TEST_CASE(who_has_the_open_step_of_another_history_fetches_it) {
-  World world;
-  world.history = History(1);
-  world.open(0);
-  world.facts(2).serving = false;
-  for (const auto& [own, kind] : {std::pair(2, Verdict::Kind::kFetch),
-                                  {1, Verdict::Kind::kServe},
-                                  {0, Verdict::Kind::kServe}}) {
-    Orders orders;
-    world.facts(2).serving = false;
-    world.facts(2).history = History(static_cast<uint64_t>(own));
-    BOOST_TEST((world.schedule.admit(peer(2), orders, world.now).kind == kind));
-  }
-}
-
 BOOST_AUTO_TEST_CASE(a_step_whose_every_slot_is_skipped_is_said_once_and_never_closed) {
   World world;
   world.open(0);
@@ -506,22 +328,6 @@ BOOST_AUTO_TEST_CASE(a_lease_that_nobody_delivers_is_free_again) {
   world.schedule.lease(peer(50, "trainer"), 64, deadline_s);
   BOOST_TEST(noted<facts::LeaseExpired>(world.tick(2s)).size() == 4u);
   BOOST_TEST(world.schedule.lease(peer(51, "trainer"), 64, 1e9).slots.size() == 4u);
-}
-
-// What stages had of the history that was given up counted as theirs: the next snapshot was ordered before
-// the one under way was durable in all, and the newest common one was pruned.
-BOOST_AUTO_TEST_CASE(snapshots_of_a_history_that_was_given_up_do_not_count) {
-  World world;
-  for (auto& [id, peer] : world.roster.peers()) peer.snapshots = {Step(8)};
-  world.all_at(3);
-  world.open(3);
-  for (auto& [id, peer] : world.roster.peers()) BOOST_TEST(peer.snapshots.empty());
-  world.commit_all(world.close_all(world.carry_all()));  // to 4, which is saved
-  for (int step = 5; step <= 6; ++step) {
-    const auto last = world.close_all(world.carry_all());
-    BOOST_TEST(!all_of<orders::CommitStep>(last)[0].save);
-    world.commit_all(last);
-  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
