@@ -80,6 +80,21 @@ struct ClosedStep {
   }
 };
 
+/// How a peer's numbers went into a round, where something rounds: with what they held they say what came of it, to the
+/// last bit (`swarm verify`).
+struct BroughtIn {
+  std::vector<uint32_t> order;         ///< Its slots, as they were added to its sum.
+  bool gave_back = false;              ///< It had something that codecs had taken before.
+  std::vector<uint32_t> part_weights;  ///< Of all members: how much of the vector each reduced.
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.runs("order", order);
+    v("gave_back", gave_back);
+    v.runs("part_weights", part_weights);
+  }
+};
+
 /// Written by a peer when it has applied an update.
 struct CommittedStep {
   uint64_t step = 0;  ///< The one that was closed; the peer is at step + 1 now.
@@ -89,6 +104,7 @@ struct CommittedStep {
   uint64_t checksum = 0;  ///< Of its parameters afterwards.
   HeldSlots held;         ///< What its own sum brought into the round.
   uint64_t history = 0;   ///< Of its state afterwards; 0: not known.
+  std::optional<BroughtIn> brought;
 
   static constexpr const char* kKind = "committed";
   template <class Visitor>
@@ -100,6 +116,7 @@ struct CommittedStep {
     v.hex("digest", digest);
     v.hex("checksum", checksum);
     v.known_hex("history", history);
+    v("brought", brought);
   }
 };
 

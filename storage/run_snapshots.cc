@@ -58,6 +58,13 @@ StepSnapshots RunSnapshots::read(uint64_t step) const {
   return out;
 }
 
+Result<Buffer> RunSnapshots::read(const std::string& node, const std::string& stream,
+                                  uint64_t step) const {
+  for (const NodeStore& one : stores_)
+    if (one.node == node) return one.store->get({stream, step});
+  return Error{ErrorCode::kNotFound, node + " has no database that can be read"};
+}
+
 Result<uint64_t> RunSnapshots::newest_common_step() const {
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step)
     if (std::all_of(stage_steps_.begin(), stage_steps_.end(),

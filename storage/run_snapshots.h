@@ -37,6 +37,9 @@ class RunSnapshots {
   const std::set<uint64_t>& steps() const { return steps_; }
   /// Every node's snapshots at `step`.
   StepSnapshots read(uint64_t step) const;
+  /// What else a node has of `step`, in that stream of its database. Errors: as CheckpointStore::get(); kNotFound
+  /// (no such node).
+  Result<Buffer> read(const std::string& node, const std::string& stream, uint64_t step) const;
   /// The newest step of which every stage has a snapshot; none is read for it. Errors: kNotFound.
   Result<uint64_t> newest_common_step() const;
 

@@ -59,6 +59,10 @@ constexpr TopologyRow kTopologies[] = {
 
 }  // namespace
 
+AllReduceSetup all_reduce_setup(const AveragerOptions& options) {
+  return {options.topology, options.codec, options.chunk_elements, options.min_part_elements};
+}
+
 Status validate(const AverageRound& spec) {
   if (spec.members.empty() || spec.members.size() > routing::kMostParts)
     return invalid_average("1 to 1024 members");

@@ -87,6 +87,8 @@ struct AllReduceSetup {
   uint64_t min_part_elements = 1;  ///< Of a member's part, where the vector allows it; >= 1.
 };
 
+AllReduceSetup all_reduce_setup(const AveragerOptions& options);
+
 /// Not thread-safe; one owner.
 class AllReduce {
  public:

@@ -94,9 +94,7 @@ void Averager::start_round(const AverageRound& spec) {
     memory = round_->work->take_memory();
   }
   round_ = std::make_unique<ActiveRound>();
-  round_->work = make_all_reduce({deps_.options.topology, deps_.options.codec,
-                                  deps_.options.chunk_elements, deps_.options.min_part_elements},
-                                 spec, std::move(memory));
+  round_->work = make_all_reduce(all_reduce_setup(deps_.options), spec, std::move(memory));
   const size_t members = spec.members.size();
   round_->proxies.resize(members);
   round_->next.resize(members);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "tensor/core/codec.h"
+
 namespace swarm::actors {
 namespace {
 
@@ -41,6 +43,23 @@ std::vector<Error> TrainingOptions::validate() const {
         invalid(fmt::format("training.continue_after_s: expected more than 0, found {}",
                             static_cast<double>(continue_after.count()) / 1000)));
   return errors;
+}
+
+std::string what_rounds(const NodeOptions& options) {
+  std::string out;
+  const auto add = [&out](const std::string& key, const std::string& value) {
+    out += (out.empty() ? "" : ", ") + key + " = " + value;
+  };
+  const auto add_codec = [&add](const std::string& key, tensor::Codec codec) {
+    if (codec != tensor::Codec::kNone) add(key, tensor::codec_info(codec).name);
+  };
+  if (options.num_stages > 1) {
+    add_codec("wire.activations", options.activation_codec);
+    add_codec("wire.gradients", options.gradient_codec);
+  }
+  add_codec("wire.averaging", options.averager.codec);
+  if (options.compute == tensor::ComputeType::kBf16) add("pipeline.compute", "bf16");
+  return out;
 }
 
 }  // namespace swarm::actors

@@ -210,4 +210,9 @@ struct NodeOptions {
   std::string node_folder() const { return run_folder + "/nodes/" + name; }
 };
 
+/// What the nodes round and plain float32 in one process does not, as the file has it: "wire.averaging = int8"
+/// and so on; "" if nothing. Such a swarm does not stay with the one process: each rounding is
+/// carried on, and an optimizer that divides by a moment makes much of a small difference.
+std::string what_rounds(const NodeOptions& options);
+
 }  // namespace swarm::actors

@@ -25,7 +25,6 @@
 #include "tensor/core/state_format.h"
 
 namespace swarm::actors {
-namespace {
 
 tensor::StageOptions stage_options(const NodeOptions& options, Stage stage) {
   tensor::StageOptions out;
@@ -43,6 +42,13 @@ tensor::StageOptions stage_options(const NodeOptions& options, Stage stage) {
   out.older_fingerprint = options.older_fingerprint;
   return out;
 }
+
+bool feeds_errors_back(const AveragerOptions& averager, const TrainingOptions& training) {
+  return averager.error_feedback && averager.codec != tensor::Codec::kNone &&
+         !training.averages_moments();
+}
+
+namespace {
 
 /// What the Deps of every role have.
 template <class Deps>
@@ -85,12 +91,6 @@ std::function<void(Stage)> mover_of(const RoleContext& context, uint32_t place) 
     if (const auto kept = serves->move(place, static_cast<int32_t>(to.value())); !kept)
       log_warn("event=stage_not_kept reason=\"" + kept.error().detail + "\"");
   };
-}
-
-/// A second moment that something is taken from may become negative.
-bool feeds_errors_back(const AveragerOptions& averager, const TrainingOptions& training) {
-  return averager.error_feedback && averager.codec != tensor::Codec::kNone &&
-         !training.averages_moments();
 }
 
 /// What the node was learning when it served another stage is of no use any more, nor is what codecs took
@@ -198,6 +198,7 @@ RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t
   deps.config_fingerprint = options.config_fingerprint;
   deps.optimizer = options.optimizer;
   deps.average_codec = options.averager.codec;
+  deps.rounds = !what_rounds(options).empty();
   deps.feeds_errors_back = feeds_errors_back(options.averager, options.training);
   deps.options = options.stage_server;
   deps.state_transfer_options = options.state_transfer;

@@ -58,6 +58,12 @@ struct RoleContext {
   std::function<caf::actor(Role, const caf::actor&)> interpose;
 };
 
+/// What a stage of these options is made of.
+tensor::StageOptions stage_options(const NodeOptions& options, Stage stage);
+/// Whether what the codec of averages takes is given back: a second moment that something is taken from may become
+/// negative.
+bool feeds_errors_back(const AveragerOptions& averager, const TrainingOptions& training);
+
 /// The stage server of that place with its compute actor, checkpointer, averager and state transfer;
 /// or a newcomer, while the place has no stage.
 RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t life);

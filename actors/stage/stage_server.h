@@ -70,6 +70,8 @@ struct StageServerDeps {
   uint64_t boundary_bytes_per_sample = 0;    ///< Of what is sent on, or comes back for it.
   uint64_t version_bytes_per_parameter = 0;  ///< Of the forward's parameters; 0: not kept.
   tensor::Codec average_codec = tensor::Codec::kNone;  ///< Of the averager.
+  /// It, another codec or the computing rounds: who added what, and when, shows beyond the last bit.
+  bool rounds = false;
   /// What that takes from an average is given back in the next one.
   bool feeds_errors_back = false;
   tensor::OptimizerOptions optimizer;

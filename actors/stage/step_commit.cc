@@ -1,5 +1,7 @@
 #include "actors/stage/step_commit.h"
 
+#include <algorithm>
+
 #include "actors/net/requests.h"
 
 namespace swarm::actors {
@@ -36,6 +38,20 @@ routing::AppliedMean mean_of(const StepCommit& commit, const AppliedUpdate& upda
   mean.clip_scale = update.scales.clip_scale;
   mean.factors = update.scales.factors;
   return mean;
+}
+
+records::BroughtIn brought_into(const AverageRound& round,
+                                std::vector<routing::Contributions::Held> held) {
+  using Held = routing::Contributions::Held;
+  std::sort(held.begin(), held.end(),
+            [](const Held& a, const Held& b) { return a.place < b.place; });
+  records::BroughtIn brought;
+  for (const Held& one : held) brought.order.push_back(one.slot.value());
+  const auto& before = round.residuals;
+  brought.gave_back = before && before->contribution.count() + before->mean.count() > 0;
+  for (const AverageMember& member : round.members)
+    brought.part_weights.push_back(member.part_weight);
+  return brought;
 }
 
 records::CommittedStep committed_line(const StepCommit& commit, uint64_t digest, uint64_t checksum,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "actors/averaging/all_reduce.h"
 #include "common/buffer.h"
 #include "common/keep_step.h"
 #include "common/strong_id.h"
@@ -43,6 +44,10 @@ StepCommit read_commit(const proto::CommitStep& message);
 
 /// What `commit` led to; from which state, and by which average, is for the caller to say.
 routing::AppliedMean mean_of(const StepCommit& commit, const AppliedUpdate& update);
+
+/// What the audit says of how `held` goes into `round`.
+records::BroughtIn brought_into(const AverageRound& round,
+                                std::vector<routing::Contributions::Held> held);
 
 /// The line of the audit about an update that was made, without who made it: `digest` of its average,
 /// `checksum` of the state afterwards, `held` in the peer's sum.

@@ -181,6 +181,7 @@ void StepUpdates::sum_changed(uint64_t epoch) {
 void StepUpdates::start_round(AverageRound round, const Buffer& sum) {
   round.gradient = sum;
   round.residuals = residuals_of(context_);
+  if (context_.deps.rounds) round_.brought = brought_into(round, round_.held);
   request_average(context_, std::move(round), [this, id = round_.id](Result<AverageResult> result) {
     round_done(id, std::move(result));
   });
@@ -277,6 +278,7 @@ void StepUpdates::applied(const Commit& commit, const RoundState& round,
   line.stage = context_.deps.stage.value();
   line.held.peer = context_.deps.id;
   line.held.node_name = context_.deps.node_name;
+  line.brought = round.brought;
   context_.deps.events->committed(line);
   routing::AppliedMean mean = mean_of(commit, update);
   mean.before = {commit.step, context_.checksum, context_.history};

@@ -55,7 +55,8 @@ class StepUpdates final : public StageUpdates {
     std::optional<AverageResult> result;
     bool abandoned = false;
     bool of_two = false;                              ///< Members.
-    std::vector<routing::Contributions::Held> held;   ///< In the sum that it averages.
+    std::vector<routing::Contributions::Held> held;   ///< In the sum that it averages ...
+    std::optional<records::BroughtIn> brought;        ///< ... and how, if something rounds.
     std::optional<proto::CommitStepReply> committed;  ///< Of the update that came with it.
   };
   struct Closed {  ///< What the compute job of a close gives.

@@ -10,6 +10,7 @@
 #include "apps/audit/closings.h"
 #include "apps/audit/folded.h"
 #include "apps/audit/peer_walk.h"
+#include "apps/audit/recorded_steps.h"
 #include "apps/launch/lineage.h"
 #include "common/hex.h"
 #include "records/audit_fold.h"
@@ -49,6 +50,7 @@ class Auditor {
                             }});
     for (const auto& [peer, lines] : peers_) walk.follow(lines);
     count();
+    report_.recorded = recorded_steps(history_, commits_of_);
     return std::move(report_);
   }
 
@@ -94,6 +96,7 @@ class Auditor {
       return violation(
           fmt::format("{} committed round {}, which no coordinator closed", where, done.round));
     round_of_[&done] = found;
+    commits_of_[{found, done.stage}].push_back(&done);
     if (!commits_[found].emplace(done.stage, done.held.peer).second)
       violation(fmt::format("{} committed round {} twice", where, done.round));
     records::check_member(done, found->record, report_.violations);
@@ -259,11 +262,7 @@ class Auditor {
 
   /// Replicas of one round are equal, bit by bit.
   void compare_checksums() {
-    std::map<std::pair<const Closed*, uint32_t>, std::vector<const CommittedStep*>> rounds;
-    for (const Committed& line : log_.committed)
-      if (const auto round = round_of_.find(&line.record); round != round_of_.end())
-        rounds[{round->second, line.record.stage}].push_back(&line.record);
-    for (const auto& [key, commits] : rounds) {
+    for (const auto& [key, commits] : commits_of_) {
       const StageStep after(commits.front()->stage, commits.front()->step + 1);
       const CommittedStep* first = nullptr;  // of those that stayed
       for (const CommittedStep* done : commits) {
@@ -315,6 +314,7 @@ class Auditor {
   AuditReport report_;
   Closings closings_;
   std::map<const CommittedStep*, const Closed*> round_of_;
+  std::map<std::pair<const Closed*, uint32_t>, std::vector<const CommittedStep*>> commits_of_;
   std::set<std::tuple<uint32_t, uint64_t, uint64_t>> replaced_;  ///< (stage, step, checksum)
   std::map<const Closed*, std::set<std::pair<uint32_t, PeerId>>> commits_;
   std::map<PeerId, std::map<size_t, PeerLine>> peers_;      ///< By peer, line.

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/audit/recorded_steps.h"
 #include "apps/launch/audit_log.h"
 #include "records/audit_check.h"
 #include "records/catalogue.h"
@@ -63,6 +64,7 @@ struct AuditReport {
   /// Of the history: updates in the parameters that a step was computed on, where it is not the
   /// step's own number.
   std::map<uint64_t, uint64_t> computed_on;
+  RecordedSteps recorded;  ///< Of the history.
   /// (stage, step) -> checksum of the parameters at the start of that step, in the history; and the
   /// others that there ever were.
   std::map<std::pair<uint32_t, uint64_t>, uint64_t> checksums;

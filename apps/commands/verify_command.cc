@@ -20,12 +20,13 @@ void add_verify(CLI::App& app, Program& program) {
       "--drop-slot", a->drop_slot,
       "For a FILE: the swarm loses the gradient of one microbatch on purpose, STEP:SLOT, "
       "numbers from 0");
-  auto* tolerance = command
-                        ->add_option("--tolerance", a->tolerance,
-                                     "Largest relative difference of a tensor; swarms whose codecs "
-                                     "round are judged only if it is given")
-                        ->check(CLI::Range(0.0, 1.0))
-                        ->capture_default_str();
+  auto* tolerance =
+      command
+          ->add_option("--tolerance", a->tolerance,
+                       "Largest relative difference of a tensor; with --from-start, swarms "
+                       "whose codecs round are judged only if it is given")
+          ->check(CLI::Range(0.0, 1.0))
+          ->capture_default_str();
   command->add_flag(
       "--from-start", a->from_start,
       "For a folder: replays all steps in one go, not from each snapshot to the next");

@@ -99,9 +99,10 @@ Verdict verdict_of(bool beyond, bool wrong, bool judged) {
 }
 
 std::string why_not_judged(const std::string& rounding) {
-  return "not judged: the swarm rounds what one process does not (" + rounding +
-         "), and the default tolerance is for swarms that do not. --tolerance judges such a one as "
-         "well; swarm audit, checksums and replicas are exact with any codec";
+  return "not judged: the swarm rounds (" + rounding +
+         "), and what is rounded otherwise by one value grows through all steps. From snapshot to "
+         "snapshot (without "
+         "--from-start), or with a --tolerance, such a one is judged as well";
 }
 
 tensor::NamedValues initial_parameters(const tensor::ModelOptions& model) {

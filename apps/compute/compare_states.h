@@ -36,7 +36,7 @@ struct Verdict {
 /// `beyond`: a tensor is farther away than the tolerance. `wrong`: replicas differ, or a snapshot is
 /// not what the audit says. `judged`: the tolerance holds for what was compared.
 Verdict verdict_of(bool beyond, bool wrong, bool judged);
-/// What people are told with a verdict that is none, because of `rounding` (rounding_left_out()).
+/// What people are told with a verdict that is none, because of `rounding` (actors::what_rounds()).
 std::string why_not_judged(const std::string& rounding);
 
 /// The parameters of an untrained model, and of the boundaries that its layers_per_stage names.

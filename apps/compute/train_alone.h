@@ -13,11 +13,6 @@ namespace swarm::apps {
 /// Same model, optimizer, samples and number of steps as the nodes of the experiment.
 tensor::ReferenceOptions reference_options(const actors::NodeOptions& options);
 
-/// What the nodes round and the one process does not, as the file has it: "wire.averaging = int8"
-/// and so on; "" if nothing. Such a swarm does not stay with the one process: each rounding is
-/// carried on, and an optimizer that divides by a moment makes much of a small difference.
-std::string rounding_left_out(const actors::NodeOptions& options);
-
 /// In the precision of the nodes' passes. Errors: of the data and as train_reference().
 Result<tensor::ReferenceRun> train_alone(const actors::NodeOptions& options);
 

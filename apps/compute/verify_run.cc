@@ -8,6 +8,7 @@
 #include "apps/audit/audit_run.h"
 #include "apps/commands/commands.h"
 #include "apps/compute/compare_states.h"
+#include "apps/compute/rerun.h"
 #include "apps/compute/train_alone.h"
 #include "apps/launch/run_folder.h"
 #include "config/experiment.h"
@@ -38,13 +39,12 @@ class Verifier {
     if (!snapshots) return snapshots.error();
     auto data = tensor::open_text_data(node_.data, node_.model.sequence);
     if (!data) return data.error();
-    auto reference = reference_options(node_);
-    reference.skipped = audit_.skipped;
-    reference.computed_on = audit_.computed_on;
-    auto trainer = tensor::ReferenceTrainer::make(reference, **data);
-    if (!trainer) return trainer.error();
-    trainer_ = std::move(*trainer);
-    origin_ = initial_parameters(reference.model);
+    auto rerun = actors::what_rounds(node_).empty()
+                     ? plain_rerun(node_, audit_, **data)
+                     : rounding_rerun(node_, audit_, **data, *snapshots);
+    if (!rerun) return rerun.error();
+    rerun_ = std::move(*rerun);
+    origin_ = initial_parameters(reference_options(node_).model);
     for (const uint64_t step : snapshots->steps()) {
       if (step < audit_.totals.folded) continue;
       const auto snapshots_of_step = snapshots->read(step);
@@ -53,6 +53,8 @@ class Verifier {
       if (step == 0 || good.empty()) continue;
       if (Status compared = compare(step, good); !compared) return compared;
     }
+    if (const std::string words = rerun_->words(); !words.empty())
+      std::printf("%s\n", words.c_str());
     return {};
   }
 
@@ -61,10 +63,13 @@ class Verifier {
       std::printf("no snapshot of the run's history is left to compare with\n");
       return 1;
     }
-    const std::string rounding = rounding_left_out(node_);
+    // Through all steps what one value is rounded to otherwise goes on to grow.
+    const std::string rounding = options_.from_start ? actors::what_rounds(node_) : std::string();
     const bool judged = options_.tolerance_given || rounding.empty();
     const Verdict verdict = verdict_of(beyond_ > 0, wrong_ > 0, judged);
     if (verdict.exit_code == kBadConfig) std::printf("%s\n", why_not_judged(rounding).c_str());
+    if (not_replayed_ > 0)
+      std::printf("%llu intervals more could not be replayed\n", static_cast<Ull>(not_replayed_));
     std::printf(
         "%llu intervals, %llu snapshots, worst relative difference %.3e, tolerance %.3e: %s\n",
         static_cast<Ull>(intervals_), static_cast<Ull>(compared_), worst_, options_.tolerance,
@@ -132,10 +137,17 @@ class Verifier {
                   static_cast<Ull>(audit_.totals.folded), static_cast<Ull>(step));
       return begin_at(step, snapshots);
     }
-    auto run = trainer_->train_until(step);
+    const Status run = rerun_->train_until(step);
+    if (!run && run.code() == ErrorCode::kNotFound && !options_.from_start) {
+      ++not_replayed_;
+      std::printf("steps %llu to %llu: not replayed: %s\n", static_cast<Ull>(begin_),
+                  static_cast<Ull>(step), run.error().detail.c_str());
+      return begin_at(step, snapshots);
+    }
     if (!run) return run.error();
-    auto differences =
-        compare_states(node_.model, node_.num_stages, snapshots, trainer_->state(), origin_);
+    const auto state = rerun_->state();
+    if (!state) return state.error();
+    auto differences = compare_states(node_.model, node_.num_stages, snapshots, *state, origin_);
     if (!differences) return differences.error();
     print(step, snapshots.size(), *differences);
     return options_.from_start ? Status() : begin_at(step, snapshots);
@@ -152,7 +164,7 @@ class Verifier {
     if (!state) return state.error();
     origin_ = state->parameters;
     begin_ = step;
-    return trainer_->restore(*state);
+    return rerun_->begin(snapshots, *state);
   }
 
   void print(uint64_t step, size_t count, const std::map<std::string, Difference>& differences) {
@@ -179,10 +191,10 @@ class Verifier {
   const VerifyRunOptions& options_;
   const actors::NodeOptions node_;
   const launch::AuditReport audit_;
-  std::unique_ptr<tensor::ReferenceTrainer> trainer_;
+  std::unique_ptr<Rerun> rerun_;
   tensor::NamedValues origin_;  ///< What the replay of this interval began with ...
   uint64_t begin_ = 0;          ///< ... at this step.
-  uint64_t intervals_ = 0, compared_ = 0, beyond_ = 0, wrong_ = 0;
+  uint64_t intervals_ = 0, not_replayed_ = 0, compared_ = 0, beyond_ = 0, wrong_ = 0;
   double worst_ = 0;
 };
 
@@ -198,10 +210,12 @@ int verify_run(const VerifyRunOptions& options) {
     std::printf("note: the audit finds %zu violations (swarm audit %s)\n", audit->violations.size(),
                 options.folder.c_str());
   tensor::set_threads(options.threads > 0 ? options.threads : experiment->base.threads);
+  const std::string rounding = actors::what_rounds(experiment->base);
   std::printf(
-      "one process replays the recorded steps %s; relative: parameters by their way since then, "
+      "one process replays the recorded steps %s%s; relative: parameters by their way since then, "
       "moments by their size\n",
-      options.from_start ? "from the initial weights" : "from each snapshot to the next");
+      options.from_start ? "from the initial weights" : "from each snapshot to the next",
+      rounding.empty() ? "" : (", rounding as the run did (" + rounding + ")").c_str());
   if (options.from_start && audit->totals.folded > 0)
     return fail(Error{ErrorCode::kNotFound,
                       "the audit's oldest steps are folded (node.audit_mb): nothing "

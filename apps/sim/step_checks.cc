@@ -14,11 +14,10 @@ Histories& StepChecks::histories() {
   const auto& training = swarm_.training;
   const HistoryShape shape{swarm_.num_stages, training.batch, training.microbatch,
                            !training.delayed_updates};
-  const auto codec = swarm_.averager_options.codec;
-  if (codec == tensor::Codec::kNone)
-    histories_ = std::make_unique<ExactHistories>(shape);
+  if (rounds())
+    histories_ = std::make_unique<LossyHistories>(shape, swarm_.averager_options.codec);
   else
-    histories_ = std::make_unique<LossyHistories>(shape, codec);
+    histories_ = std::make_unique<ExactHistories>(shape);
   return *histories_;
 }
 
@@ -32,6 +31,7 @@ void StepChecks::parameters(const std::string& node, const ArithmeticStage& stag
   const auto turned = turned_.find(node);
   if (turned != turned_.end() && std::string(how) != "updated") turned->second = false;
   if (is_turned(node)) return;
+  if (rounds()) replay_.seen(stage, number.value());
   if (!histories().has(number, step.value(), stage.parameters()))
     report_("I1", fmt::format("{}: first parameter is {}, not {}", where, stage.parameters()[0],
                               histories().first(number, step.value())));
@@ -132,7 +132,9 @@ void StepChecks::at_end(const std::set<std::string>&) {
   context_.microbatch = swarm_.training.microbatch;
   context_.delayed_updates = swarm_.training.delayed_updates;
   const auto verdict = launch::audit(audit_, context_);
-  if (!verdict.passed()) report_("audit", verdict.violations.front());
+  if (!verdict.passed()) return report_("audit", verdict.violations.front());
+  if (!rounds()) return;
+  if (const std::string what = replay_.differs(verdict); !what.empty()) report_("I1", what);
 }
 
 void StepChecks::metrics(const records::StepMetrics& line) {

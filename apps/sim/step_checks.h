@@ -2,8 +2,8 @@
 ///
 ///   I1  every replica's parameters at each step are those of a run in which every sample counted
 ///       once per stage, its gradient computed on the parameters that the closing names, the same
-///       of all stages, and up to what a codec may take if they are averaged through one; `swarm audit`
-///       finds nothing
+///       of all stages, and up to what a codec may take if they are averaged through one; the recorded steps,
+///       done again, give them then; `swarm audit` finds nothing
 ///   I2  replicas of a stage have the same checksum after a round; only states that replicas
 ///       reached are loaded; where bits turn nobody else is replaced
 ///   I7  no step is committed after a later one unless a recovery was logged; peers that one
@@ -23,6 +23,7 @@
 #include "apps/audit/audit.h"
 #include "apps/sim/histories.h"
 #include "apps/sim/mode_checks.h"
+#include "apps/sim/replay_check.h"
 #include "common/strong_id.h"
 
 namespace swarm::sim {
@@ -30,7 +31,8 @@ namespace swarm::sim {
 class StepChecks : public ModeChecks {
  public:
   /// `swarm` outlives this.
-  StepChecks(Swarm& swarm, Report report) : swarm_(swarm), report_(std::move(report)) {}
+  StepChecks(Swarm& swarm, Report report)
+      : swarm_(swarm), report_(std::move(report)), replay_(swarm) {}
 
   void parameters(const std::string& node, const ArithmeticStage& stage, const char* how) override;
   void event(const records::Event& event) override;
@@ -46,9 +48,11 @@ class StepChecks : public ModeChecks {
   Histories& histories();
   void one_history(const records::ClosedStep& step);
   bool is_turned(const std::string& node) const;
+  bool rounds() const { return swarm_.averager_options.codec != tensor::Codec::kNone; }
 
   Swarm& swarm_;
   Report report_;
+  ReplayCheck replay_;
   std::unique_ptr<Histories> histories_;  ///< From the first look on: the swarm has its size.
   /// By (stage, step, round, digest): the checksum after it.
   std::map<std::tuple<Stage, Step, Round, uint64_t>, uint64_t> rounds_;

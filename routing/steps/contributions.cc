@@ -5,13 +5,13 @@
 namespace swarm::routing {
 
 bool Contributions::enter(const MicrobatchKey& key) {
-  return held_.try_emplace({key.step, key.slot}, Held{key.slot, key.attempt, 0, 0, false}).second;
+  return held_.try_emplace({key.step, key.slot}, Held{key.slot, key.attempt, 0, 0, 0}).second;
 }
 
 void Contributions::added(const MicrobatchKey& key, uint64_t epoch) {
   const auto held = held_.find({key.step, key.slot});
   if (epoch == epoch_ && held != held_.end() && held->second.attempt == key.attempt)
-    held->second.added = true;
+    held->second.place = ++added_;
 }
 
 void Contributions::failed(const MicrobatchKey& key, uint64_t epoch) {
@@ -45,7 +45,7 @@ std::vector<Contributions::Held> Contributions::of_step(Step step) const {
 
 bool Contributions::settled(Step step) const {
   const auto held = of_step(step);
-  return std::all_of(held.begin(), held.end(), [](const Held& one) { return one.added; });
+  return std::all_of(held.begin(), held.end(), [](const Held& one) { return one.added(); });
 }
 
 void Contributions::clear() {

@@ -27,7 +27,10 @@ class Contributions {
     /// Last stage: loss of the slot's samples, for a coordinator that was not told; 0: not known.
     double loss_sum = 0;
     uint32_t samples = 0;
-    bool added = false;  ///< The computation is done: the gradient is in the sum.
+    uint64_t place =
+        0;  ///< In the order of what was added to the sum, from 1; 0: it is being computed.
+
+    bool added() const { return place > 0; }
   };
 
   /// True: the computation of `key` that starts now is to add its gradient. False if the slot is in
@@ -62,7 +65,7 @@ class Contributions {
  private:
   using Place = std::pair<Step, Slot>;
   std::map<Place, Held> held_;
-  uint64_t epoch_ = 0;
+  uint64_t epoch_ = 0, added_ = 0;
 };
 
 }  // namespace swarm::routing

@@ -427,6 +427,26 @@ BOOST_AUTO_TEST_CASE(a_line_reads_back) {
   BOOST_TEST(log.unknown == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(what_a_peer_brought_into_a_rounding_round_reads_back) {
+  AuditLog log;
+  std::string line = kCommitted;
+  BOOST_TEST(add_audit_line(log, line).ok());
+  BOOST_TEST(!log.committed.at(0).record.brought.has_value());
+  records::AuditLine again{log.committed.at(0).record};
+  std::get<records::CommittedStep>(again.record).brought =
+      records::BroughtIn{{1, 0}, true, {700, 324}};
+  line = to_json(again);
+  BOOST_TEST(line.find(R"("brought":{"order":[1,0],"gave_back":true,"part_weights":[700,324]})") !=
+                 std::string::npos,
+             line);
+  BOOST_TEST(add_audit_line(log, line).ok());
+  const auto& brought = log.committed.at(1).record.brought;
+  BOOST_REQUIRE(brought.has_value());
+  BOOST_TEST((brought->order == std::vector<uint32_t>{1, 0}));
+  BOOST_TEST(brought->gave_back);
+  BOOST_TEST((brought->part_weights == std::vector<uint32_t>{700, 324}));
+}
+
 BOOST_AUTO_TEST_CASE(a_wrong_line_says_what_is_wrong) {
   auto why = [](std::string from, const std::string& to) {
     std::string line = kCommitted;

@@ -54,6 +54,18 @@ BOOST_AUTO_TEST_CASE(a_slot_is_in_the_sum_when_its_computation_is_done) {
   BOOST_TEST(sum.settled(Step(1)));
 }
 
+BOOST_AUTO_TEST_CASE(slots_have_the_order_in_which_they_were_added) {
+  Contributions sum;
+  for (const uint32_t slot : {1u, 2u, 3u}) BOOST_TEST(sum.enter(key(1, slot, 7)));
+  sum.added(key(1, 3, 7), sum.epoch());
+  sum.added(key(1, 1, 7), sum.epoch());
+  const auto held = sum.of_step(Step(1));
+  BOOST_REQUIRE(held.size() == 3u);
+  BOOST_TEST(held[2].place > 0u);
+  BOOST_TEST(held[0].place > held[2].place);
+  BOOST_TEST(!held[1].added());  // it is being computed
+}
+
 // A backward ran while the sum was dropped: it must not count as held in the new sum, nor may its
 // failure take the slot of a later attempt out.
 BOOST_AUTO_TEST_CASE(what_ends_after_the_sum_was_dropped_says_nothing_about_the_new_one) {

@@ -1,0 +1,37 @@
+/// Beside a lossy codec of averages: what the recorded steps give when they are done again (apps/replay/) is
+/// what the peers had. This takes the audit's holders, orders, parts and what was given back; a residual that
+/// was dropped, kept or given twice where it should not have been shows in the numbers. Parameters that stand for rounding
+/// differ from peer to peer and are left out.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "apps/audit/audit.h"
+#include "apps/sim/swarm.h"
+
+namespace swarm::sim {
+
+class ReplayCheck {
+ public:
+  /// `swarm` outlives this.
+  explicit ReplayCheck(const Swarm& swarm) : swarm_(swarm) {}
+
+  /// A replica has these.
+  void seen(const ArithmeticStage& stage, uint32_t number);
+  /// What differs, or why the steps cannot be done again; "": nothing.
+  std::string differs(const launch::AuditReport& audit) const;
+
+ private:
+  std::string compare(const launch::AuditReport& audit, uint64_t step, const ArithmeticStage& stage,
+                      uint32_t number) const;
+
+  const Swarm& swarm_;
+  /// By stage, step and checksum of the state.
+  std::map<std::tuple<uint32_t, uint64_t, uint64_t>, std::vector<float>> seen_;
+};
+
+}  // namespace swarm::sim
