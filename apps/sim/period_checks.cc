@@ -8,72 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "apps/sim/mean_check.h"
+
 namespace swarm::sim {
 namespace {
 
 constexpr size_t kSentKept = 4;
-
-/// Means of three or six samples, or of three replicas, are rounded.
-bool about_equal(double a, double b) {
-  return std::abs(a - b) <= 1e-4 * std::max({1.0, std::abs(a), std::abs(b)});
-}
-
-/// A sum of vectors, each times its weight.
-struct Sum {
-  double values = 0, weights = 0;
-  Sum with(double value, double weight) const {
-    return {values + weight * value, weights + weight};
-  }
-};
-
-/// Whether `average` is the mean of `sum` and one of the candidates of some of the others.
-using Candidates = std::vector<std::vector<std::pair<double, double>>>;  // (value, weight), by node
-bool is_mean_of_few(double average, const Sum& sum, const Candidates& of, size_t from) {
-  if (sum.weights > 0 && about_equal(average, sum.values / sum.weights)) return true;
-  for (size_t i = from; i < of.size(); ++i)
-    for (const auto& [value, weight] : of[i])
-      if (is_mean_of_few(average, sum.with(value, weight), of, i + 1)) return true;
-  return false;
-}
-
-/// The same by the sums that can be reached, in units of a quarter of what about_equal() allows: their
-/// number is bounded where that of the choices is not.
-bool is_mean_of_many(double average, const Sum& sum, const Candidates& of) {
-  double least = sum.weights > 0 ? sum.weights : 1;
-  for (const auto& one : of)
-    for (const auto& [value, weight] : one)
-      if (weight > 0) least = std::min(least, weight);
-  const double unit = 0.25e-4 * std::max(1.0, std::abs(average)) * least;
-  const auto slack = static_cast<int64_t>(4 + of.size());  // each is rounded
-  int64_t down = -slack, up = slack;                       // what those that follow can make good
-  std::vector<std::vector<int64_t>> choices;
-  for (const auto& one : of) {
-    auto& adds = choices.emplace_back(1, 0);  // it has no part
-    for (const auto& [value, weight] : one)
-      adds.push_back(std::llround(weight * (value - average) / unit));
-    std::sort(adds.begin(), adds.end());
-    down -= adds.back();
-    up -= adds.front();
-  }
-  std::set<int64_t> sums = {std::llround((sum.values - average * sum.weights) / unit)};
-  for (const auto& adds : choices) {
-    down += adds.back();
-    up += adds.front();
-    std::set<int64_t> next;
-    for (const int64_t before : sums)
-      for (const int64_t more : adds)
-        if (before + more >= down && before + more <= up) next.insert(before + more);
-    sums = std::move(next);
-  }
-  return !sums.empty();
-}
-
-constexpr size_t kFew = 6;
-
-bool is_mean(double average, const Sum& sum, const Candidates& of) {
-  return of.size() <= kFew ? is_mean_of_few(average, sum, of, 0)
-                           : is_mean_of_many(average, sum, of);
-}
 
 std::string text_of(Step period, Slot slot) {
   return fmt::format("slot {} of period {}", slot, period);
