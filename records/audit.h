@@ -15,12 +15,26 @@
 
 namespace swarm::records {
 
+/// How a peer's numbers went into a round, where something rounds: with its slots and the parts of all they say what
+/// came of it, to the last bit (`swarm verify`).
+struct BroughtIn {
+  std::vector<uint32_t> order;  ///< Its slots, as they were added to its sum.
+  bool gave_back = false;       ///< It had something that codecs had taken before.
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.runs("order", order);
+    v("gave_back", gave_back);
+  }
+};
+
 /// The slots whose gradient one peer's sum holds; `slots` ascending, `attempts` one for each.
 struct HeldSlots {
   PeerId peer;
   std::string node_name;
   std::vector<uint32_t> slots;
   std::vector<uint64_t> attempts;
+  std::optional<BroughtIn> brought{};  ///< Of a member of a closing.
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -28,6 +42,7 @@ struct HeldSlots {
     v("node", node_name);
     v.runs("slots", slots);
     v.runs("attempts", attempts, slots);
+    v("brought", brought);
   }
 };
 
@@ -39,12 +54,15 @@ struct ClosedStep {
     uint64_t round = 0;
     uint64_t digest = 0;  ///< xxh64 of the averaged gradient; all members reported this one.
     std::vector<HeldSlots> members;
+    /// Where something rounds: of all members, how much of the vector each reduced.
+    std::optional<std::vector<uint32_t>> part_weights{};
 
     template <class Visitor>
     void fields(Visitor& v) {
       v("round", round);
       v.hex("digest", digest);
       v("members", members);
+      v("part_weights", part_weights);
     }
   };
   uint64_t step = 0;
@@ -80,21 +98,6 @@ struct ClosedStep {
   }
 };
 
-/// How a peer's numbers went into a round, where something rounds: with what they held they say what came of it, to the
-/// last bit (`swarm verify`).
-struct BroughtIn {
-  std::vector<uint32_t> order;         ///< Its slots, as they were added to its sum.
-  bool gave_back = false;              ///< It had something that codecs had taken before.
-  std::vector<uint32_t> part_weights;  ///< Of all members: how much of the vector each reduced.
-
-  template <class Visitor>
-  void fields(Visitor& v) {
-    v.runs("order", order);
-    v("gave_back", gave_back);
-    v.runs("part_weights", part_weights);
-  }
-};
-
 /// Written by a peer when it has applied an update.
 struct CommittedStep {
   uint64_t step = 0;  ///< The one that was closed; the peer is at step + 1 now.
@@ -104,7 +107,6 @@ struct CommittedStep {
   uint64_t checksum = 0;  ///< Of its parameters afterwards.
   HeldSlots held;         ///< What its own sum brought into the round.
   uint64_t history = 0;   ///< Of its state afterwards; 0: not known.
-  std::optional<BroughtIn> brought;
 
   static constexpr const char* kKind = "committed";
   template <class Visitor>
@@ -116,7 +118,6 @@ struct CommittedStep {
     v.hex("digest", digest);
     v.hex("checksum", checksum);
     v.known_hex("history", history);
-    v("brought", brought);
   }
 };
 

@@ -176,9 +176,13 @@ Result<routing::CommitAnswer> read_commit(const Result<Mail>& reply) {
 Result<routing::CloseAnswer> read_close(const Result<Mail>& reply) {
   if (!reply) return reply.error();
   const auto& head = reply->as<proto::CloseStepReply>();
-  routing::CloseAnswer answer{head.holds_more(), head.squared_norm(), head.digest(), {}, {}};
+  routing::CloseAnswer answer{head.holds_more(), head.squared_norm(), head.digest(), {}, {}, {}};
   if (head.has_committed()) answer.committed = answer_of(head.committed());
   if (head.has_failure()) answer.failed = read_failure(head.failure());
+  if (head.has_brought()) {
+    answer.brought.emplace().gave_back = head.brought().gave_back();
+    for (const uint32_t slot : head.brought().order()) answer.brought->order.emplace_back(slot);
+  }
   return answer;
 }
 

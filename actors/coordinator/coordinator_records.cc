@@ -179,9 +179,15 @@ void CoordinatorRecords::write(const routing::orders::WriteAudit& line, Term ter
   closed.history = line.after.value();
   for (const auto& stage : line.stages) {
     ClosedStep::Stage one{stage.round.value(), stage.digest, {}};
-    for (const auto& share : stage.members)
+    for (const auto& share : stage.members) {
       one.members.push_back(
           {share.peer, share.node_name, numbers_of(share.slots), numbers_of(share.attempts)});
+      const auto told = stage.brought.find(share.peer);
+      if (told == stage.brought.end()) continue;
+      one.members.back().brought =
+          records::BroughtIn{numbers_of(told->second.order), told->second.gave_back};
+      one.part_weights = stage.part_weights;
+    }
     closed.stages.push_back(std::move(one));
   }
   events_->closed(closed);

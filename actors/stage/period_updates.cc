@@ -89,7 +89,8 @@ caf::result<Mail> PeriodUpdates::on_end_period(const Mail& mail) {
   if (!context_.phase.serves()) return to_caf(context_.phase.refusal());
   context_.keep(message.text());
   enter_period(Step(message.period()) + 1);
-  if (message.has_keep()) context_.host->keep_snapshot(keep_step_of(message.keep()));
+  if (message.has_keep())
+    context_.host->keep_snapshot(Term(message.term()), keep_step_of(message.keep()));
   if (message.members_size() == 0) {
     if (message.save_checkpoint()) context_.host->save_snapshot();
     return make_mail(reply());

@@ -109,13 +109,8 @@ void SnapshotWriter::failed(const Error& why) {
   context_.host->register_peer();
 }
 
-void SnapshotWriter::keep(const KeepStep& keep) {
-  const std::pair word(context_.coordinator->term(), keep.order);
-  if (word <= keep_word_) return;
-  keep_word_ = word;
-  if (keep_ == keep.step) return;
-  keep_ = keep.step;
-  pin();
+void SnapshotWriter::keep(Term speaker, const KeepStep& keep) {
+  if (kept_.heard(speaker, keep)) pin();
 }
 
 /// What is kept and forgotten together.
@@ -126,9 +121,9 @@ std::vector<std::string> SnapshotWriter::streams() const {
 }
 
 void SnapshotWriter::pin() const {
-  if (!keep_) return;
+  if (!kept_.step()) return;
   for (const std::string& stream : streams())
-    caf::anon_send(context_.deps.checkpointer, pin_atom::value, stream, keep_->value());
+    caf::anon_send(context_.deps.checkpointer, pin_atom::value, stream, kept_.step()->value());
 }
 
 void SnapshotWriter::list(const std::function<void()>& then) {
@@ -183,7 +178,7 @@ void SnapshotWriter::describe_to(proto::RegisterPeer& message) const {
 std::string SnapshotWriter::describe() const {
   std::string text = "snapshots";
   for (Step step : snapshots_.all()) text += fmt::format(" {}", step);
-  if (keep_) text += fmt::format(", kept for all stages {}", *keep_);
+  if (kept_.step()) text += fmt::format(", kept for all stages {}", *kept_.step());
   if (failed_in_a_row_ > 0)
     text += fmt::format(", the last {} failed: {}", failed_in_a_row_, last_error_);
   return text;

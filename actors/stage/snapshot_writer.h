@@ -13,6 +13,7 @@
 #include "common/strong_id.h"
 #include "routing/membership/snapshot_list.h"
 #include "routing/state/byte_pace.h"
+#include "routing/state/kept_snapshot.h"
 #include "routing/state/save_line.h"
 
 namespace swarm::actors {
@@ -29,8 +30,8 @@ class SnapshotWriter {
   /// `changes`: another state of this step may differ. Errors: kNotReady, kIo, kPeerTimeout (it takes
   /// too long, and goes on), kAlreadyExists.
   void save(Step step, bool changes, Done done);
-  /// The coordinator, that of coordinator->term(), says which is not to be pruned. An older word is heeded no more.
-  void keep(const KeepStep& keep);
+  /// The coordinator of term `speaker` says which is not to be pruned.
+  void keep(Term speaker, const KeepStep& keep);
 
   /// Asks the disk anew, then calls.
   void list(const std::function<void()>& then = [] {});
@@ -62,10 +63,9 @@ class SnapshotWriter {
   bool changes_ = false;  ///< See save().
   routing::SnapshotList snapshots_;
   routing::BytePace disk_;
-  std::optional<Step> keep_;             ///< As told last.
-  std::pair<Term, uint64_t> keep_word_;  ///< Of that: whose, and which.
-  uint64_t writes_ = 0;                  ///< Begun.
-  uint64_t writing_ = 0;                 ///< The number of the one under way; 0: none.
+  routing::KeptSnapshot kept_;
+  uint64_t writes_ = 0;   ///< Begun.
+  uint64_t writing_ = 0;  ///< The number of the one under way; 0: none.
   uint32_t failed_in_a_row_ = 0;
   std::string last_error_;
 };

@@ -36,7 +36,7 @@ class StageHost {
   /// Tells the coordinator how things are now.
   virtual void register_peer() = 0;
   /// The newest that is durable in every stage: it is not pruned.
-  virtual void keep_snapshot(const KeepStep& keep) = 0;
+  virtual void keep_snapshot(Term speaker, const KeepStep& keep) = 0;
   virtual void save_snapshot() = 0;
   /// Something to compute may have become due.
   virtual void compute_next() = 0;

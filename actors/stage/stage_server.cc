@@ -128,7 +128,7 @@ caf::result<Mail> StageServerState::on_save(const Mail& mail) {
     if (auto ruled = speaks_for(mail, coordinator.id().node); !ruled) return to_caf(ruled.error());
   if (!context_->at.has_state) return to_caf(context_->phase.refusal());
   const auto& message = mail.as<proto::SaveCheckpoint>();
-  if (message.has_keep()) keep_snapshot(keep_step_of(message.keep()));
+  if (message.has_keep()) keep_snapshot(coordinator.term(), keep_step_of(message.keep()));
   auto promise = self_->make_response_promise();
   keeper_->save([promise](const Status& saved) mutable {
     if (saved)
@@ -204,7 +204,9 @@ void StageServerState::loading_is_over(const std::string& reason, milliseconds p
     register_peer();
 }
 
-void StageServerState::keep_snapshot(const KeepStep& keep) { keeper_->writer().keep(keep); }
+void StageServerState::keep_snapshot(Term speaker, const KeepStep& keep) {
+  keeper_->writer().keep(speaker, keep);
+}
 
 void StageServerState::save_snapshot() {
   keeper_->save([](const Status&) {});

@@ -92,7 +92,7 @@ void StageServerState::registered(Step as_of, Result<Mail> reply) {
   verdict.set_reason(printable(verdict.reason(), kMaxReason));
   if (!context_->phase.registers() || !context_->accept(Term(verdict.term()), std::nullopt)) return;
   context_->keep(verdict.text());
-  if (verdict.has_keep()) keep_snapshot(keep_step_of(verdict.keep()));
+  if (verdict.has_keep()) keep_snapshot(Term(verdict.term()), keep_step_of(verdict.keep()));
   mover_->hear(verdict);
   if (!updates_->committing()) obey(as_of, verdict);
   copies_->obey(verdict);

@@ -29,7 +29,7 @@ class StageServerState : public StageHost {
   void stop_serving(const std::string& reason) override;
   void end_learning(const std::string& reason) override;
   void register_peer() override;
-  void keep_snapshot(const KeepStep& keep) override;
+  void keep_snapshot(Term speaker, const KeepStep& keep) override;
   void save_snapshot() override;
   void compute_next() override { microbatches_->compute_next(); }
   void end_steps_before(Step step, const Error& error) override;

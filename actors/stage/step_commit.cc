@@ -6,8 +6,9 @@
 
 namespace swarm::actors {
 
-StepCommit read_commit(const proto::CommitStep& message) {
+StepCommit read_commit(const proto::CommitStep& message, Term term) {
   StepCommit commit;
+  commit.term = term;
   commit.step = Step(message.step());
   commit.round = Round(message.round());
   commit.gradient_norm = message.gradient_norm();
@@ -40,17 +41,15 @@ routing::AppliedMean mean_of(const StepCommit& commit, const AppliedUpdate& upda
   return mean;
 }
 
-records::BroughtIn brought_into(const AverageRound& round,
-                                std::vector<routing::Contributions::Held> held) {
+proto::BroughtIn brought_into(const AverageRound& round,
+                              std::vector<routing::Contributions::Held> held) {
   using Held = routing::Contributions::Held;
   std::sort(held.begin(), held.end(),
             [](const Held& a, const Held& b) { return a.place < b.place; });
-  records::BroughtIn brought;
-  for (const Held& one : held) brought.order.push_back(one.slot.value());
+  proto::BroughtIn brought;
+  for (const Held& one : held) brought.add_order(one.slot.value());
   const auto& before = round.residuals;
-  brought.gave_back = before && before->contribution.count() + before->mean.count() > 0;
-  for (const AverageMember& member : round.members)
-    brought.part_weights.push_back(member.part_weight);
+  brought.set_gave_back(before && before->contribution.count() + before->mean.count() > 0);
   return brought;
 }
 

@@ -20,6 +20,7 @@
 namespace swarm::actors {
 
 struct StepCommit {
+  Term term;  ///< Whose it is.
   Step step;  ///< Whose average is applied.
   Round round;
   double gradient_norm = 0;
@@ -40,14 +41,14 @@ using UpdateJob = std::function<Result<AppliedUpdate>(tensor::Stage&)>;
 UpdateJob update_job(const Buffer& mean, double clip_scale, routing::History after, bool of_two,
                      uint64_t before);
 
-StepCommit read_commit(const proto::CommitStep& message);
+StepCommit read_commit(const proto::CommitStep& message, Term term);
 
 /// What `commit` led to; from which state, and by which average, is for the caller to say.
 routing::AppliedMean mean_of(const StepCommit& commit, const AppliedUpdate& update);
 
-/// What the audit says of how `held` goes into `round`.
-records::BroughtIn brought_into(const AverageRound& round,
-                                std::vector<routing::Contributions::Held> held);
+/// How `held` goes into `round`, for the audit.
+proto::BroughtIn brought_into(const AverageRound& round,
+                              std::vector<routing::Contributions::Held> held);
 
 /// The line of the audit about an update that was made, without who made it: `digest` of its average,
 /// `checksum` of the state afterwards, `held` in the peer's sum.

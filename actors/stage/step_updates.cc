@@ -46,7 +46,7 @@ Result<StepUpdates::Close> StepUpdates::decode(const proto::CloseStep& message) 
   close.step = Step(message.step());
   close.abandons = message.samples_size() == 0;
   close.go_on = message.go_on();
-  if (message.has_commit()) close.commit = read_commit(message.commit());
+  if (message.has_commit()) close.commit = read_commit(message.commit(), Term(message.term()));
   close.average.round = Round(message.round());
   close.average.n = context_.num_parameters;
   close.average.total_samples = message.step_samples();
@@ -208,6 +208,7 @@ void StepUpdates::round_done(Round round, Result<AverageResult> result) {
   proto::CloseStepReply reply;
   reply.set_squared_norm(result->squared_norm);
   reply.set_digest(result->digest);
+  if (round_.brought) *reply.mutable_brought() = *round_.brought;
   if (round_.committed) *reply.mutable_committed() = *round_.committed;
   deliver(round_.promises, make_mail(std::move(reply)));
 }
@@ -226,7 +227,7 @@ caf::result<Mail> StepUpdates::on_commit(const Mail& mail) {
   const auto& message = mail.as<proto::CommitStep>();
   if (auto ruled = context_.accept(Term(message.term()), mail.from); !ruled)
     return to_caf(ruled.error());
-  const Commit commit = read_commit(message);
+  const Commit commit = read_commit(message, Term(message.term()));
   const bool repeat = commit.step + 1 == context_.at.applied && commit.round == last_round_;
   const bool keeps = context_.phase.registers() && context_.at.has_state;
   if (repeat && keeps) return make_mail(commit_reply());
@@ -278,7 +279,6 @@ void StepUpdates::applied(const Commit& commit, const RoundState& round,
   line.stage = context_.deps.stage.value();
   line.held.peer = context_.deps.id;
   line.held.node_name = context_.deps.node_name;
-  line.brought = round.brought;
   context_.deps.events->committed(line);
   routing::AppliedMean mean = mean_of(commit, update);
   mean.before = {commit.step, context_.checksum, context_.history};
@@ -294,7 +294,7 @@ void StepUpdates::applied(const Commit& commit, const RoundState& round,
   changed_at_rest_ = update.changed_at_rest;
   state_came_ = false;
   take_residuals(context_, *round.result);
-  if (commit.keep) context_.host->keep_snapshot(*commit.keep);
+  if (commit.keep) context_.host->keep_snapshot(commit.term, *commit.keep);
   if (commit.save) context_.host->save_snapshot();
 }
 

@@ -56,7 +56,7 @@ class StepUpdates final : public StageUpdates {
     bool abandoned = false;
     bool of_two = false;                              ///< Members.
     std::vector<routing::Contributions::Held> held;   ///< In the sum that it averages ...
-    std::optional<records::BroughtIn> brought;        ///< ... and how, if something rounds.
+    std::optional<proto::BroughtIn> brought;          ///< ... and how, if something rounds.
     std::optional<proto::CommitStepReply> committed;  ///< Of the update that came with it.
   };
   struct Closed {  ///< What the compute job of a close gives.

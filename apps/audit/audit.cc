@@ -50,7 +50,7 @@ class Auditor {
                             }});
     for (const auto& [peer, lines] : peers_) walk.follow(lines);
     count();
-    report_.recorded = recorded_steps(history_, commits_of_);
+    report_.recorded = recorded_steps(history_);
     return std::move(report_);
   }
 

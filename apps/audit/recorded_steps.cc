@@ -5,52 +5,41 @@
 namespace swarm::launch {
 namespace {
 
-using records::CommittedStep;
-
-RecordedMember member_of(const records::HeldSlots& held,
-                         const std::vector<const CommittedStep*>& commits) {
+RecordedMember member_of(const records::HeldSlots& held) {
   RecordedMember member{held.node_name, held.slots, false, false};
-  for (const CommittedStep* done : commits) {
-    if (!(done->held.peer == held.peer) || !done->brought) continue;
-    member.told = true;
-    member.gave_back = done->brought->gave_back;
-    const auto& order = done->brought->order;  // of the slots that count, or it says nothing
-    if (std::is_permutation(order.begin(), order.end(), held.slots.begin(), held.slots.end()))
-      member.slots = order;
-  }
+  if (!held.brought) return member;
+  std::vector<uint32_t> sorted = held.brought->order;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted != held.slots) return member;  // of other slots than count: it says nothing
+  member.told = true;
+  member.gave_back = held.brought->gave_back;
+  member.slots = held.brought->order;
   return member;
 }
 
 }  // namespace
 
-RecordedSteps recorded_steps(const std::map<uint64_t, std::vector<const Closed*>>& history,
-                             const std::map<std::pair<const Closed*, uint32_t>,
-                                            std::vector<const CommittedStep*>>& commits) {
+RecordedSteps recorded_steps(const std::map<uint64_t, std::vector<const Closed*>>& history) {
   RecordedSteps steps;
   for (const auto& [number, stages] : history) {
     const records::ClosedStep& first = stages.front()->record;
-    RecordedStep step{number,
-                      first.computed_on,
-                      first.first_sample,
-                      first.slots,
-                      first.microbatch,
-                      first.samples,
-                      {},
-                      {}};
+    RecordedStep& step = steps[number];
+    step.step = number;
+    step.computed_on = first.computed_on;
+    step.first_sample = first.first_sample;
+    step.slots = first.slots;
+    step.microbatch = first.microbatch;
+    step.samples = first.samples;
     step.skipped.insert(first.skipped.begin(), first.skipped.end());
     for (uint32_t stage = 0; stage < stages.size(); ++stage) {
-      if (stage >= stages[stage]->record.stages.size()) break;  // the audit has said so
-      const auto& closed = stages[stage]->record.stages[stage];
-      const auto found = commits.find({stages[stage], stage});
-      const auto told =
-          found == commits.end() ? std::vector<const CommittedStep*>() : found->second;
-      RecordedRound round{closed.round, closed.digest, {}, {}};
-      for (const auto& held : closed.members) round.members.push_back(member_of(held, told));
-      for (const CommittedStep* done : told)
-        if (done->brought) round.part_weights = done->brought->part_weights;
+      const records::ClosedStep& closed = stages[stage]->record;
+      if (stage >= closed.stages.size()) break;  // the audit has said so
+      const auto& own = closed.stages[stage];
+      RecordedRound round{
+          own.round, own.digest, {}, own.part_weights.value_or(std::vector<uint32_t>())};
+      for (const auto& held : own.members) round.members.push_back(member_of(held));
       step.rounds.push_back(std::move(round));
     }
-    steps.emplace(number, std::move(step));
   }
   return steps;
 }

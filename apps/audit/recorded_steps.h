@@ -16,8 +16,7 @@ namespace swarm::launch {
 struct RecordedMember {
   std::string node;
   std::vector<uint32_t> slots;  ///< As they were added to its sum; ascending if it told nothing.
-  /// It wrote of the update: `slots` have its order, and `gave_back` says whether it had something that codecs
-  /// had taken before.
+  /// `slots` have its order, and `gave_back` says whether it had something that codecs had taken before.
   bool told = false;
   bool gave_back = false;
 };
@@ -26,7 +25,7 @@ struct RecordedRound {
   uint64_t round = 0;
   uint64_t digest = 0;  ///< Of the mean.
   std::vector<RecordedMember> members;
-  std::vector<uint32_t> part_weights;  ///< Of all members; empty: nobody told.
+  std::vector<uint32_t> part_weights;  ///< Of all members; empty: it is not known.
 };
 
 struct RecordedStep {
@@ -41,10 +40,7 @@ struct RecordedStep {
 /// By step.
 using RecordedSteps = std::map<uint64_t, RecordedStep>;
 
-/// `history`: of each step the closing that each stage descends from. `commits`: what peers wrote of them, by
-/// closing and stage.
-RecordedSteps recorded_steps(const std::map<uint64_t, std::vector<const Closed*>>& history,
-                             const std::map<std::pair<const Closed*, uint32_t>,
-                                            std::vector<const records::CommittedStep*>>& commits);
+/// `history`: of each step the closing that each stage descends from.
+RecordedSteps recorded_steps(const std::map<uint64_t, std::vector<const Closed*>>& history);
 
 }  // namespace swarm::launch

@@ -98,11 +98,22 @@ Verdict verdict_of(bool beyond, bool wrong, bool judged) {
   return {"equal", 0};
 }
 
-std::string why_not_judged(const std::string& rounding) {
-  return "not judged: the swarm rounds (" + rounding +
-         "), and what is rounded otherwise by one value grows through all steps. From snapshot to "
-         "snapshot (without "
-         "--from-start), or with a --tolerance, such a one is judged as well";
+std::string why_not_judged(const std::string& rounding, Doubt doubt) {
+  const std::string why = "the swarm rounds (" + rounding + "), and ";
+  switch (doubt) {
+    case Doubt::kFromStart:
+      return why +
+             "what one value is rounded to otherwise grows through all steps; without "
+             "--from-start, "
+             "from snapshot to snapshot, it is judged";
+    case Doubt::kOtherBits:
+      return why +
+             "float sums end in other bits here than they did there (another processor, other "
+             "threads); on a machine like its nodes' it is judged, and with a --tolerance";
+    case Doubt::kGuessed:
+      return why + "what was not told had to be guessed; with a --tolerance it is judged";
+  }
+  return why;
 }
 
 tensor::NamedValues initial_parameters(const tensor::ModelOptions& model) {

@@ -37,7 +37,12 @@ struct Verdict {
 /// not what the audit says. `judged`: the tolerance holds for what was compared.
 Verdict verdict_of(bool beyond, bool wrong, bool judged);
 /// What people are told with a verdict that is none, because of `rounding` (actors::what_rounds()).
-std::string why_not_judged(const std::string& rounding);
+enum class Doubt {
+  kFromStart,  ///< All steps were replayed in one go.
+  kOtherBits,  ///< Sums end in other bits here than in the run.
+  kGuessed,    ///< What a peer did is not known.
+};
+std::string why_not_judged(const std::string& rounding, Doubt doubt);
 
 /// The parameters of an untrained model, and of the boundaries that its layers_per_stage names.
 tensor::NamedValues initial_parameters(const tensor::ModelOptions& model);

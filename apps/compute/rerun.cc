@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "actors/node/roles.h"
 #include "actors/stage/residuals.h"
 #include "apps/compute/train_alone.h"
@@ -49,6 +51,7 @@ class RoundingRerun final : public Rerun {
       const auto stage = static_cast<uint32_t>(one.stage);
       if (auto kept = residuals_beside(one)) residuals[{stage, one.node}] = std::move(*kept);
     }
+    begun_ = true;
     return replay_->begin(states, residuals);
   }
 
@@ -60,7 +63,11 @@ class RoundingRerun final : public Rerun {
         return Error{ErrorCode::kNotFound,
                      fmt::format("the audit has no step {}", replay_->step())};
       const auto* ahead = next == recorded_.end() ? nullptr : &next->second;
+      const uint64_t rounds = replay_->rounds(), same = replay_->same_rounds();
       if (auto trained = replay_->train(now->second, ahead); !trained) return trained;
+      if (!std::exchange(begun_, false) || !replay_->guessed().empty()) continue;
+      first_rounds_ += replay_->rounds() - rounds;
+      first_same_ += replay_->same_rounds() - same;
     }
     return {};
   }
@@ -68,6 +75,12 @@ class RoundingRerun final : public Rerun {
   Result<tensor::ReferenceState> state() const override {
     return tensor::reference_state(model_, replay_->states());
   }
+
+  std::string doubt() const override { return replay_->guessed(); }
+
+  /// Nine tenths of the rounds of first steps, which begin with the run's own bits: a swarm that is wrong is wrong here
+  /// and there, another kind of processor is another one everywhere.
+  bool has_the_runs_bits() const override { return 10 * first_same_ >= 9 * first_rounds_; }
 
   std::string words() const override {
     return fmt::format("{} of {} rounds gave the run's means bit by bit", replay_->same_rounds(),
@@ -92,6 +105,8 @@ class RoundingRerun final : public Rerun {
   const launch::RecordedSteps& recorded_;
   const storage::RunSnapshots& snapshots_;
   std::unique_ptr<replay::Replay> replay_;
+  bool begun_ = true;  ///< The next step is the first one from a state of the run.
+  uint64_t first_rounds_ = 0, first_same_ = 0;
 };
 
 }  // namespace
@@ -121,6 +136,8 @@ Result<std::unique_ptr<Rerun>> rounding_rerun(const actors::NodeOptions& options
   how.averaging = actors::all_reduce_setup(options.averager);
   how.feeds_errors_back = actors::feeds_errors_back(options.averager, options.training);
   how.optimizer = options.optimizer;
+  how.batch = options.training.batch;
+  how.microbatch = options.training.microbatch;
   how.sequence = static_cast<uint32_t>(options.model.sequence);
   how.tokens = [&data](const std::vector<uint64_t>& samples) {
     return data.microbatch(tensor::Split::kTrain, samples);

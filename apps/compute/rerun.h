@@ -25,6 +25,11 @@ class Rerun {
   /// behind it), others as of its parts.
   virtual Status train_until(uint64_t step) = 0;
   virtual Result<tensor::ReferenceState> state() const = 0;
+  /// Why it may have gone another way than the run since begin(), though that was right; "": it has not.
+  virtual std::string doubt() const { return {}; }
+  /// Sums of float32 end here in the last bit that they had in the run, or nothing depends on it: where it
+  /// rounds, such a bit soon becomes a step of a codec.
+  virtual bool has_the_runs_bits() const { return true; }
   /// A line for people about what was done; "": nothing to say.
   virtual std::string words() const { return {}; }
 };

@@ -59,25 +59,39 @@ class Verifier {
   }
 
   int verdict() const {
-    if (intervals_ == 0) {
+    if (intervals_ == 0 && not_replayed_ == 0) {
       std::printf("no snapshot of the run's history is left to compare with\n");
       return 1;
     }
-    // Through all steps what one value is rounded to otherwise goes on to grow.
-    const std::string rounding = options_.from_start ? actors::what_rounds(node_) : std::string();
-    const bool judged = options_.tolerance_given || rounding.empty();
-    const Verdict verdict = verdict_of(beyond_ > 0, wrong_ > 0, judged);
-    if (verdict.exit_code == kBadConfig) std::printf("%s\n", why_not_judged(rounding).c_str());
-    if (not_replayed_ > 0)
-      std::printf("%llu intervals more could not be replayed\n", static_cast<Ull>(not_replayed_));
+    if (intervals_ == 0) {
+      std::printf("nothing could be replayed\n");
+      return wrong_ > 0 ? 1 : kBadConfig;
+    }
+    const std::string doubt = why_doubted();
+    const Verdict verdict = doubt.empty()
+                                ? verdict_of(beyond_ > 0, wrong_ > 0, /*judged=*/true)
+                                : verdict_of(beyond_ + doubted_ > 0, wrong_ > 0, /*judged=*/false);
+    if (verdict.exit_code == kBadConfig) std::printf("not judged: %s\n", doubt.c_str());
     std::printf(
         "%llu intervals, %llu snapshots, worst relative difference %.3e, tolerance %.3e: %s\n",
         static_cast<Ull>(intervals_), static_cast<Ull>(compared_), worst_, options_.tolerance,
-        verdict.word);
+        (verdict.word + but_not_replayed()).c_str());
     return verdict.exit_code;
   }
 
  private:
+  /// What makes the tolerance mean nothing where something is beyond it; "": nothing does.
+  std::string why_doubted() const {
+    const std::string rounding = actors::what_rounds(node_);
+    if (options_.tolerance_given || rounding.empty()) return {};
+    if (options_.from_start) return why_not_judged(rounding, Doubt::kFromStart);
+    if (!rerun_->has_the_runs_bits()) return why_not_judged(rounding, Doubt::kOtherBits);
+    return beyond_ == 0 && doubted_ > 0 ? why_not_judged(rounding, Doubt::kGuessed) : std::string();
+  }
+  std::string but_not_replayed() const {
+    if (not_replayed_ == 0) return {};
+    return fmt::format(" ({} intervals more could not be replayed)", not_replayed_);
+  }
   /// Those that the audit knows: snapshots of an update that the swarm gave up may have stayed with
   /// a node that never came back. Says what is wrong with the others.
   std::vector<storage::StageSnapshot> of_the_history(
@@ -178,13 +192,15 @@ class Verifier {
       worst = relative;
       name = key;
     }
-    std::printf("steps %llu to %llu: %zu snapshots, worst relative difference %.3e (%s)%s\n",
+    const bool may_be_doubted = beyond > 0 && !options_.tolerance_given;
+    const std::string doubt = may_be_doubted ? rerun_->doubt() : std::string();
+    std::printf("steps %llu to %llu: %zu snapshots, worst relative difference %.3e (%s)%s%s\n",
                 static_cast<Ull>(begin_), static_cast<Ull>(step), count, worst, name.c_str(),
-                beyond > 0 ? "  BEYOND" : "");
+                beyond > 0 ? "  BEYOND" : "", doubt.empty() ? "" : (", but " + doubt).c_str());
     std::fflush(stdout);
     ++intervals_;
     compared_ += count;
-    beyond_ += static_cast<uint64_t>(beyond);
+    (doubt.empty() ? beyond_ : doubted_) += static_cast<uint64_t>(beyond);
     worst_ = std::max(worst_, worst);
   }
 
@@ -194,7 +210,8 @@ class Verifier {
   std::unique_ptr<Rerun> rerun_;
   tensor::NamedValues origin_;  ///< What the replay of this interval began with ...
   uint64_t begin_ = 0;          ///< ... at this step.
-  uint64_t intervals_ = 0, not_replayed_ = 0, compared_ = 0, beyond_ = 0, wrong_ = 0;
+  uint64_t intervals_ = 0, not_replayed_ = 0, compared_ = 0, wrong_ = 0;
+  uint64_t beyond_ = 0, doubted_ = 0;  ///< Tensors; doubted: the replay had to guess.
   double worst_ = 0;
 };
 

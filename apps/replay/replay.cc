@@ -6,7 +6,6 @@
 #include <set>
 
 #include "apps/replay/one_round.h"
-#include "common/names.h"
 
 namespace swarm::replay {
 
@@ -16,16 +15,16 @@ using launch::RecordedStep;
 
 /// What travels of a step's microbatches, by slot.
 struct Replay::Slots {
+  uint32_t microbatch = 0, sequence = 0;
   std::map<uint32_t, Buffer> tokens;
   std::vector<std::map<uint32_t, tensor::EncodedTensor>> inputs;  ///< By stage; of the first none.
-  std::map<uint32_t, tensor::EncodedTensor>
-      gradients;  ///< By the outputs of the stage that is next.
-  tensor::StageInput input(uint32_t stage, uint32_t slot, uint32_t samples,
-                           uint32_t sequence) const {
-    return {samples, sequence, tokens.at(slot),
+  /// By the outputs of the stage that is next.
+  std::map<uint32_t, tensor::EncodedTensor> gradients;
+
+  tensor::StageInput input(uint32_t stage, uint32_t slot) const {
+    return {microbatch, sequence, tokens.at(slot),
             stage > 0 ? inputs[stage].at(slot) : tensor::EncodedTensor()};
   }
-  uint32_t microbatch = 0;
 };
 
 namespace {
@@ -34,27 +33,8 @@ tensor::MicrobatchKey key_of(uint64_t step, uint32_t slot) {
   return {Step(step), Slot(slot), Attempt(1)};
 }
 
-Status check_slots(const RecordedStep& step, size_t stages) {
-  if (step.rounds.size() != stages)
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("step {} was closed for {} stages, the model has {}", step.step,
-                             step.rounds.size(), stages)};
-  for (size_t stage = 0; stage < stages; ++stage) {
-    std::set<uint32_t> held;
-    size_t count = 0;
-    for (const RecordedMember& member : step.rounds[stage].members) {
-      held.insert(member.slots.begin(), member.slots.end());
-      count += member.slots.size();
-    }
-    const bool wrong = held.size() != count || count + step.skipped.size() != step.slots ||
-                       (!held.empty() && *held.rbegin() >= step.slots);
-    for (const uint32_t slot : step.skipped) count += held.count(slot);
-    if (wrong || count != held.size())
-      return Error{
-          ErrorCode::kInvalidArgument,
-          fmt::format("step {}, stage {}: its sums do not hold each slot once", step.step, stage)};
-  }
-  return {};
+Error wrong_step(const RecordedStep& step, const std::string& what) {
+  return {ErrorCode::kInvalidArgument, fmt::format("step {}{}", step.step, what)};
 }
 
 }  // namespace
@@ -63,15 +43,17 @@ Replay::Replay(ReplayOptions options, std::vector<std::unique_ptr<tensor::Stage>
     : options_(std::move(options)), stages_(std::move(stages)) {}
 
 Status Replay::begin(const std::vector<Buffer>& states, const ResidualsOf& residuals) {
-  const uint64_t before = step();
-  for (size_t stage = 0; stage < stages_.size(); ++stage)
+  bool same = true;
+  for (size_t stage = 0; stage < stages_.size(); ++stage) {
+    const uint64_t before = stages_[stage]->state_checksum();
     if (auto loaded = stages_[stage]->load_state(states[stage]); !loaded) return loaded;
-  if (before != step()) {
-    residuals_.clear();
-    from_zero_ = false;
+    same &= stages_[stage]->state_checksum() == before;
   }
+  if (!same) residuals_.clear();
   if (ahead_ && ahead_->first != step()) ahead_.reset();
-  for (const auto& [peer, has] : residuals) residuals_[peer] = has;
+  residuals_.insert(residuals.begin(), residuals.end());
+  guessed_ = !same && ahead_ ? fmt::format("step {} had been computed on another state", step())
+                             : std::string();
   return {};
 }
 
@@ -83,9 +65,32 @@ std::vector<Buffer> Replay::states() const {
 
 // -- gradients
 
+/// Of the run's size, and each slot in one sum of each stage.
+Status Replay::check(const RecordedStep& step) const {
+  const uint32_t slots = options_.batch / options_.microbatch;
+  if (step.slots != slots || step.microbatch != options_.microbatch ||
+      step.first_sample != step.step * options_.batch || step.skipped.size() >= slots ||
+      step.samples != (slots - step.skipped.size()) * options_.microbatch)
+    return wrong_step(step, ": other samples than the run's file says");
+  if (step.rounds.size() != stages_.size())
+    return wrong_step(step, fmt::format(" was closed for {} stages, the model has {}",
+                                        step.rounds.size(), stages_.size()));
+  for (size_t stage = 0; stage < stages_.size(); ++stage) {
+    std::set<uint32_t> found = step.skipped;
+    size_t count = found.size();
+    for (const RecordedMember& member : step.rounds[stage].members) {
+      found.insert(member.slots.begin(), member.slots.end());
+      count += member.slots.size();
+    }
+    if (found.size() != slots || count != slots || *found.rbegin() >= slots)
+      return wrong_step(step,
+                        fmt::format(", stage {}: its sums do not hold each slot once", stage));
+  }
+  return {};
+}
+
 Status Replay::forward_all(const RecordedStep& step, Slots& slots) {
   slots.inputs.resize(stages_.size());
-  slots.microbatch = step.microbatch;
   for (uint32_t slot = 0; slot < step.slots; ++slot) {
     if (step.skipped.count(slot) != 0) continue;
     std::vector<uint64_t> samples;
@@ -93,8 +98,8 @@ Status Replay::forward_all(const RecordedStep& step, Slots& slots) {
       samples.push_back(step.first_sample + uint64_t{slot} * step.microbatch + i);
     slots.tokens[slot] = options_.tokens(samples);
     for (uint32_t stage = 0; stage + 1 < stages_.size(); ++stage) {
-      const auto input = slots.input(stage, slot, step.microbatch, options_.sequence);
-      auto out = stages_[stage]->forward(key_of(step.step, slot), input, /*forward_only=*/true);
+      auto out = stages_[stage]->forward(key_of(step.step, slot), slots.input(stage, slot),
+                                         /*forward_only=*/true);
       if (!out) return out.error();
       slots.inputs[stage + 1][slot] = std::move(*out);
     }
@@ -105,7 +110,7 @@ Status Replay::forward_all(const RecordedStep& step, Slots& slots) {
 /// Into the stage's sum. Forwards are kept for one slot at a time: all of a step would not fit.
 Status Replay::add_slot(uint32_t stage, uint64_t step, uint32_t slot, Slots& slots) {
   const auto key = key_of(step, slot);
-  const auto input = slots.input(stage, slot, slots.microbatch, options_.sequence);
+  const auto input = slots.input(stage, slot);
   if (stage + 1 == stages_.size()) {
     auto loss = stages_[stage]->forward_backward(key, input, /*accumulate=*/true,
                                                  /*forward_only=*/false);
@@ -137,8 +142,10 @@ Result<std::vector<Buffer>> Replay::backward(uint32_t stage, const RecordedStep&
 }
 
 Result<Replay::Sums> Replay::sums_of(const RecordedStep& step) {
-  if (auto right = check_slots(step, stages_.size()); !right) return right.error();
+  if (auto right = check(step); !right) return right.error();
   Slots slots;
+  slots.microbatch = step.microbatch;
+  slots.sequence = options_.sequence;
   if (auto forward = forward_all(step, slots); !forward) return forward.error();
   Sums sums(stages_.size());
   for (auto stage = static_cast<uint32_t>(stages_.size()); stage-- > 0;) {
@@ -152,17 +159,32 @@ Result<Replay::Sums> Replay::sums_of(const RecordedStep& step) {
 
 // -- rounds
 
+void Replay::guess(uint64_t step, uint32_t stage, const RecordedMember& member) {
+  if (guessed_.empty())
+    guessed_ = fmt::format("{} told nothing of step {}, stage {}", member.node, step, stage);
+}
+
+Result<tensor::Residuals> Replay::residuals_of(uint32_t stage, const RecordedMember& member) const {
+  if (!member.gave_back) return tensor::Residuals{};
+  const auto known = residuals_.find({stage, member.node});
+  if (known == residuals_.end())
+    return Error{ErrorCode::kNotFound,
+                 "what codecs had taken from " + member.node + " before is not kept anywhere"};
+  return known->second;
+}
+
 Result<std::vector<actors::AverageRound>> Replay::specs_of(uint32_t stage, const RecordedStep& step,
-                                                           const std::vector<Buffer>& sums) const {
+                                                           const std::vector<Buffer>& sums) {
   const RecordedRound& round = step.rounds[stage];
+  const bool has_weights = round.part_weights.size() == round.members.size();
   std::vector<actors::AverageMember> members;
   for (uint32_t i = 0; i < round.members.size(); ++i) {
     actors::AverageMember member;
     member.averager = {NodeId(), fmt::format("averager.{}", i)};
     member.samples = uint64_t{step.microbatch} * round.members[i].slots.size();
-    if (round.part_weights.size() == round.members.size())
-      member.part_weight = round.part_weights[i];
+    if (has_weights) member.part_weight = round.part_weights[i];
     members.push_back(std::move(member));
+    if (!round.members[i].told) guess(step.step, stage, round.members[i]);
   }
   std::vector<actors::AverageRound> specs;
   for (uint32_t i = 0; i < members.size(); ++i) {
@@ -174,15 +196,11 @@ Result<std::vector<actors::AverageRound>> Replay::specs_of(uint32_t stage, const
     spec.n = stages_[stage]->num_parameters();
     spec.total_samples = step.samples;
     if (options_.feeds_errors_back) {
-      const RecordedMember& member = round.members[i];
-      const auto known = residuals_.find({stage, member.node});
-      if (member.gave_back && known == residuals_.end() && !from_zero_)
-        return Error{ErrorCode::kNotFound,
-                     fmt::format("step {}, stage {}: what codecs had taken from {} before is not "
-                                 "kept anywhere",
-                                 step.step, stage, member.node)};
-      const bool gives = known != residuals_.end() && (member.gave_back || !member.told);
-      spec.residuals = gives ? known->second : tensor::Residuals{};
+      auto has = residuals_of(stage, round.members[i]);
+      if (!has)
+        return Error{has.code(),
+                     fmt::format("step {}, stage {}: {}", step.step, stage, has.error().detail)};
+      spec.residuals = std::move(*has);
     }
     specs.push_back(std::move(spec));
   }
@@ -214,7 +232,7 @@ Status Replay::train(const RecordedStep& now, const RecordedStep* next) {
     means.push_back(std::move(*mean));
   }
   sums.reset();
-  if (next != nullptr && next->computed_on != next->step) {
+  if (next != nullptr && next->computed_on == now.step && next->step == now.step + 1) {
     auto computed = sums_of(*next);
     if (!computed) return computed.error();
     ahead_.emplace(next->step, std::move(*computed));

@@ -26,11 +26,12 @@ void ReplayCheck::seen(const ArithmeticStage& stage, uint32_t number) {
 }
 
 std::string ReplayCheck::compare(const launch::AuditReport& audit, uint64_t step,
-                                 const ArithmeticStage& stage, uint32_t number) const {
+                                 const ArithmeticStage& stage, uint32_t number) {
   const auto checksum = audit.checksums.find({number, step});
   if (checksum == audit.checksums.end()) return {};  // the audit has said so
   const auto seen = seen_.find({number, step, checksum->second});
   if (seen == seen_.end()) return {};
+  ++compared_;
   const auto& now = stage.parameters();
   for (uint64_t i = 0; i < std::min<uint64_t>(now.size(), kExactParameters); ++i)
     if (now[i] != seen->second[i])
@@ -39,7 +40,7 @@ std::string ReplayCheck::compare(const launch::AuditReport& audit, uint64_t step
   return {};
 }
 
-std::string ReplayCheck::differs(const launch::AuditReport& audit) const {
+std::string ReplayCheck::differs(const launch::AuditReport& audit) {
   std::vector<std::unique_ptr<tensor::Stage>> stages;
   std::vector<const ArithmeticStage*> arithmetic;
   for (uint32_t number = 0; number < swarm_.num_stages; ++number) {
@@ -54,6 +55,8 @@ std::string ReplayCheck::differs(const launch::AuditReport& audit) const {
   options.averaging = actors::all_reduce_setup(swarm_.averager_options);
   options.feeds_errors_back = actors::feeds_errors_back(swarm_.averager_options, swarm_.training);
   options.optimizer.clip_norm = 0;
+  options.batch = swarm_.training.batch;
+  options.microbatch = swarm_.training.microbatch;
   options.sequence = 1;
   options.tokens = tokens_of;
   replay::Replay replay(std::move(options), std::move(stages));
@@ -62,6 +65,7 @@ std::string ReplayCheck::differs(const launch::AuditReport& audit) const {
     const auto* ahead = next == audit.recorded.end() ? nullptr : &next->second;
     if (auto trained = replay.train(step->second, ahead); !trained)
       return "done again: " + to_string(trained.error());
+    if (!replay.guessed().empty()) return replay.guessed();
     for (uint32_t number = 0; number < arithmetic.size(); ++number)
       if (auto what = compare(audit, step->first + 1, *arithmetic[number], number); !what.empty())
         return what;

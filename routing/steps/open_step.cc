@@ -82,6 +82,7 @@ void StageRound::take(const PeerId& member, const Result<CloseAnswer>& answer, T
     kind = Kind::kHoldsMore;
   } else {
     averages[member] = {answer->digest, answer->squared_norm};
+    if (answer->brought) brought[member] = *answer->brought;
     kind = Kind::kAveraged;
   }
   if (kind != Kind::kAveraged && !first_failure) first_failure = now;
@@ -199,7 +200,8 @@ orders::WriteAudit OpenStep::audit() const {
   line.attempts = ledger->attempts();
   line.skipped = ledger->skipped();
   for (const StageRound& stage : stages)
-    line.stages.push_back({stage.round, stage.digest.value_or(0), stage.members});
+    line.stages.push_back(
+        {stage.round, stage.digest.value_or(0), stage.members, stage.brought, stage.part_weights});
   return line;
 }
 

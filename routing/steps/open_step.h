@@ -30,7 +30,8 @@ struct StageRound {
   std::map<PeerId, Kind> answers;  ///< Of all members.
   std::vector<Share> members;      ///< As told to them; for the audit.
   std::vector<Relay> relays;       ///< Likewise.
-  Time not_before{};               ///< The next try.
+  std::vector<uint32_t> part_weights{};
+  Time not_before{};  ///< The next try.
   /// It carries an update, or its step runs on: failure means recovery, not another try.
   bool overlapped = false;
   /// What a member says of its average.
@@ -39,6 +40,7 @@ struct StageRound {
     double squared_norm = 0;
   };
   std::map<PeerId, Average> averages;   ///< Of those that have one.
+  std::map<PeerId, BroughtIn> brought;  ///< Of those of them that told.
   std::map<PeerId, PeerId> not_finite;  ///< Whose numbers were not, and who said so first.
   std::set<PeerId>
       missed;  ///< Members of whom others say that nothing came, though their links live.

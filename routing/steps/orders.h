@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -169,6 +170,11 @@ struct Share {
   std::vector<Slot> slots;
   std::vector<Attempt> attempts;
 };
+/// How a member's numbers went into a round, where something rounds: what a replay needs to know.
+struct BroughtIn {
+  std::vector<Slot> order;  ///< As they were added to its sum.
+  bool gave_back = false;   ///< It had something that codecs had taken before.
+};
 
 namespace orders {
 /// Write an event.
@@ -225,6 +231,8 @@ struct WriteAudit {
     Round round;
     uint64_t digest = 0;
     std::vector<Share> members;
+    std::map<PeerId, BroughtIn> brought{};  ///< Of those that told.
+    std::vector<uint32_t> part_weights{};
   };
   Step step, computed_on;
   uint32_t counted_slots = 0, attempts = 0;
@@ -312,6 +320,7 @@ struct CloseAnswer {
   uint64_t digest = 0;  ///< Of the average.
   std::optional<CommitAnswer> committed;
   std::optional<RoundFailure> failed;  ///< Then all else but `committed` says nothing.
+  std::optional<BroughtIn> brought{};
 };
 /// A member's answer to EndPeriod.
 struct PeriodAnswer {

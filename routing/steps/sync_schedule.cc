@@ -94,6 +94,7 @@ void SyncSchedule::send_close(Stage stage, bool go_on, const orders::CommitStep*
   round.overlapped = go_on || commit != nullptr;
   round.members = close.members;
   round.relays = close.relays;
+  round.part_weights = close.part_weights;
   round.filling = open.full_at.value_or(frame_.now) - open.opened_at;
   for (const Share& member : close.members) {
     PeerFacts& peer = frame_.roster.peers().at(member.peer);

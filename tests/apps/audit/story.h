@@ -76,7 +76,7 @@ struct Story {
   void commit(const ClosedStep& closed, uint32_t stage, int replica, uint64_t checksum) {
     const auto& round = closed.stages[stage];
     log.committed.push_back({{closed.step, stage, round.round, round.digest, checksum,
-                              round.members[static_cast<size_t>(replica)], 0, std::nullopt},
+                              round.members[static_cast<size_t>(replica)]},
                              time,
                              ++log.lines});
   }

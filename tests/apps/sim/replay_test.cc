@@ -2,6 +2,7 @@
 #include "apps/replay/replay.h"
 
 #include <boost/test/unit_test.hpp>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct World {
     options.averaging.chunk_elements = 12;  // other parts are cut into other chunks
     options.feeds_errors_back = codec != tensor::Codec::kNone;
     options.optimizer.clip_norm = 0;
+    options.batch = kBatch;
+    options.microbatch = kMicrobatch;
     options.sequence = 1;
     options.tokens = [](const std::vector<uint64_t>& samples) {
       std::vector<int32_t> tokens;
@@ -161,6 +164,8 @@ BOOST_AUTO_TEST_CASE(a_peer_that_did_otherwise_than_it_told_is_found) {
   swarm.averager_options.codec = tensor::Codec::kInt8;
   swarm.averager_options.chunk_elements = 12;
   swarm.limits.rounding_bits = 1;
+  swarm.training.batch = kBatch;
+  swarm.training.microbatch = kMicrobatch;
   World world(tensor::Codec::kInt8);
   ReplayCheck check(swarm);
   launch::AuditReport audit;
@@ -173,8 +178,23 @@ BOOST_AUTO_TEST_CASE(a_peer_that_did_otherwise_than_it_told_is_found) {
     }
   }
   BOOST_TEST(check.differs(audit) == "");
+  BOOST_TEST(check.compared() == 2 * kStages);
   for (auto& member : audit.recorded[1].rounds[1].members) member.gave_back = false;
   BOOST_TEST(check.differs(audit).find("stage 1 step 2: done again") == 0u, check.differs(audit));
+}
+
+// After a gradient that the swarm had lost what the replay had made was not what the peers had: all that followed was
+// somewhere else, too.
+BOOST_AUTO_TEST_CASE(residuals_of_another_state_are_not_gone_on_with) {
+  World world(tensor::Codec::kInt8), right(tensor::Codec::kInt8);
+  RecordedStep less = World::step(0);
+  less.skipped = {3};
+  less.samples = kBatch - kMicrobatch;
+  for (auto& round : less.rounds) round.members[0].slots = {0};
+  world.train(less);
+  right.train(World::step(0));
+  BOOST_REQUIRE(world.replay->begin(right.replay->states(), {}).ok());
+  BOOST_TEST((world.replay->train(World::step(1, true), nullptr).code() == ErrorCode::kNotFound));
 }
 
 BOOST_AUTO_TEST_CASE(residuals_stay_with_what_was_replayed_and_come_from_beside_a_state) {
@@ -195,10 +215,40 @@ BOOST_AUTO_TEST_CASE(residuals_stay_with_what_was_replayed_and_come_from_beside_
   other.train(World::step(1, false));
 }
 
+// Older programs told nothing.
+BOOST_AUTO_TEST_CASE(what_a_member_did_not_tell_is_guessed_and_said) {
+  World world(tensor::Codec::kInt8);
+  world.train(World::step(0));
+  BOOST_TEST(world.replay->guessed() == "");
+  RecordedStep step = World::step(1);
+  step.rounds[1].members[0].told = false;
+  world.train(step);
+  BOOST_TEST(world.replay->guessed() == "a told nothing of step 1, stage 1");
+  BOOST_REQUIRE(world.replay->begin(world.replay->states(), {}).ok());
+  BOOST_TEST(world.replay->guessed() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_step_of_another_size_is_refused_before_anything_is_read) {
+  World world;
+  for (const auto& spoil : std::vector<std::function<void(RecordedStep&)>>{
+           [](RecordedStep& step) { step.microbatch = 4'000'000'000u; },
+           [](RecordedStep& step) { step.slots = 1'000'000; },
+           [](RecordedStep& step) { step.first_sample = ~uint64_t{0}; },
+           [](RecordedStep& step) { step.samples -= 1; },
+           [](RecordedStep& step) {  // the counts fit
+             step.skipped = {99};
+             step.samples -= kMicrobatch;
+             for (auto& round : step.rounds) round.members[0].slots = {0};
+           }}) {
+    RecordedStep step = World::step(0);
+    spoil(step);
+    BOOST_TEST((world.replay->train(step, nullptr).code() == ErrorCode::kInvalidArgument));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_done_again_is_said) {
   World world;
-  RecordedStep late = World::step(0);
-  late.step = 1;
+  RecordedStep late = World::step(1);
   late.computed_on = 0;
   BOOST_TEST((world.replay->train(late, nullptr).code() == ErrorCode::kNotFound));
   RecordedStep twice = World::step(0);

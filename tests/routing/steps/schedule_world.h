@@ -2,6 +2,7 @@
 /// they lease. No actors, no mail.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,7 +38,8 @@ struct ScheduleWorld {
     options.ahead_patience = std::chrono::seconds(3);
     return options;
   }
-  routing::History history;  ///< That open() says.
+  routing::History history;                      ///< That open() says.
+  std::map<PeerId, routing::BroughtIn> brought;  ///< What members tell of it.
 
   static Stage stage_of(uint32_t n) { return Stage(n <= 2 ? 0 : 1); }
 
@@ -95,6 +97,7 @@ struct ScheduleWorld {
     if (close.commit)
       answer.committed =
           routing::CommitAnswer{close.commit->step + 1, 8, false, close.commit->after};
+    if (brought.count(member) != 0) answer.brought = brought.at(member);
     return schedule.close_answered({close.stage, close.round, close.step, member}, answer, now);
   }
   routing::Orders close_failed(const routing::orders::CloseStep& close, const PeerId& member,

@@ -71,6 +71,20 @@ BOOST_AUTO_TEST_CASE(every_commit_goes_on_from_the_one_before) {
   BOOST_TEST(all_of<orders::CommitStep>(orders).at(0).after == history_after(first, second));
 }
 
+// Told before anything is committed: a member that dies then has told it all the same.
+BOOST_AUTO_TEST_CASE(the_audit_has_how_the_numbers_of_members_went_in) {
+  World world;
+  world.open(0);
+  world.brought[peer(1)] = {{Slot(1), Slot(0)}, true};
+  const auto line = all_of<orders::WriteAudit>(world.close_all(world.carry_all())).at(0);
+  BOOST_REQUIRE(line.stages[0].brought.size() == 1u);
+  const BroughtIn& told = line.stages[0].brought.at(peer(1));
+  BOOST_TEST((told.order == std::vector<Slot>{Slot(1), Slot(0)}));
+  BOOST_TEST(told.gave_back);
+  BOOST_TEST(line.stages[0].part_weights.size() == line.stages[0].members.size());
+  BOOST_TEST(line.stages[1].brought.empty());
+}
+
 BOOST_AUTO_TEST_CASE(who_has_the_open_step_of_another_history_fetches_it) {
   World world;
   world.history = History(1);
