@@ -147,11 +147,6 @@ class Auditor {
       }
     for (const Closed* line : closings_.in_order())
       if (commits_.count(line) != 0 && chosen.count(line) == 0) ++report_.totals.given_up;
-    for (const auto& [step, stages] : history_) {
-      const ClosedStep& closed = stages[0]->record;
-      report_.skipped[step] = closed.skipped;
-      if (closed.computed_on != step) report_.computed_on[step] = closed.computed_on;
-    }
   }
 
   /// Stages of which a peer committed the closing that the history has for them.

@@ -59,11 +59,6 @@ struct AuditReport {
   std::vector<std::string> violations;  ///< One clear line each.
   std::vector<std::string> notes;       ///< What a reader should know and is no violation.
 
-  /// Of the history: slots that the step left out.
-  std::map<uint64_t, std::vector<uint32_t>> skipped;
-  /// Of the history: updates in the parameters that a step was computed on, where it is not the
-  /// step's own number.
-  std::map<uint64_t, uint64_t> computed_on;
   RecordedSteps recorded;  ///< Of the history.
   /// (stage, step) -> checksum of the parameters at the start of that step, in the history; and the
   /// others that there ever were.

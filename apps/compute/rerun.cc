@@ -114,10 +114,7 @@ class RoundingRerun final : public Rerun {
 Result<std::unique_ptr<Rerun>> plain_rerun(const actors::NodeOptions& options,
                                            const launch::AuditReport& audit,
                                            const tensor::TextData& data) {
-  auto reference = reference_options(options);
-  reference.skipped = audit.skipped;
-  reference.computed_on = audit.computed_on;
-  auto trainer = tensor::ReferenceTrainer::make(reference, data);
+  auto trainer = tensor::ReferenceTrainer::make(reference_options(options, audit.recorded), data);
   if (!trainer) return trainer.error();
   return std::unique_ptr<Rerun>(std::make_unique<PlainRerun>(std::move(*trainer)));
 }

@@ -14,6 +14,16 @@ tensor::ReferenceOptions reference_options(const actors::NodeOptions& options) {
   return reference;
 }
 
+tensor::ReferenceOptions reference_options(const actors::NodeOptions& options,
+                                           const launch::RecordedSteps& history) {
+  auto reference = reference_options(options);
+  for (const auto& [number, step] : history) {
+    reference.skipped[number].assign(step.skipped.begin(), step.skipped.end());
+    if (step.computed_on != number) reference.computed_on[number] = step.computed_on;
+  }
+  return reference;
+}
+
 Result<tensor::ReferenceRun> train_alone(const actors::NodeOptions& options) {
   auto data = tensor::open_text_data(options.data, options.model.sequence);
   if (!data) return data.error();

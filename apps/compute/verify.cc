@@ -99,15 +99,12 @@ int verify_file(const VerifyArguments& a) {
   tensor::set_threads(options.threads);
   auto data = tensor::open_text_data(options.data, options.model.sequence);
   if (!data) return fail(data.error());
-  auto schedule = reference_options(options);
   auto audit = launch::audit_run(*folder, *loaded.experiment);
   if (!audit) return fail(audit.error());
-  schedule.skipped = audit->skipped;
-  if (options.training.delayed_updates) {  // where the pipeline ran dry only the record can tell
-    schedule.computed_on = audit->computed_on;
-    std::printf("%zu of %u steps were computed one update behind\n", audit->computed_on.size(),
+  const auto schedule = reference_options(options, audit->recorded);
+  if (options.training.delayed_updates)  // where the pipeline ran dry only the record can tell
+    std::printf("%zu of %u steps were computed one update behind\n", schedule.computed_on.size(),
                 a.steps);
-  }
   auto trainer = tensor::ReferenceTrainer::make(schedule, **data);
   if (!trainer) return fail(trainer.error());
   auto reference = (*trainer)->train_until(a.steps);

@@ -68,9 +68,7 @@ class Verifier {
       return wrong_ > 0 ? 1 : kBadConfig;
     }
     const std::string doubt = why_doubted();
-    const Verdict verdict = doubt.empty()
-                                ? verdict_of(beyond_ > 0, wrong_ > 0, /*judged=*/true)
-                                : verdict_of(beyond_ + doubted_ > 0, wrong_ > 0, /*judged=*/false);
+    const Verdict verdict = verdict_of(beyond_ + doubted_ > 0, wrong_ > 0, doubt.empty());
     if (verdict.exit_code == kBadConfig) std::printf("not judged: %s\n", doubt.c_str());
     std::printf(
         "%llu intervals, %llu snapshots, worst relative difference %.3e, tolerance %.3e: %s\n",
@@ -86,7 +84,7 @@ class Verifier {
     if (options_.tolerance_given || rounding.empty()) return {};
     if (options_.from_start) return why_not_judged(rounding, Doubt::kFromStart);
     if (!rerun_->has_the_runs_bits()) return why_not_judged(rounding, Doubt::kOtherBits);
-    return beyond_ == 0 && doubted_ > 0 ? why_not_judged(rounding, Doubt::kGuessed) : std::string();
+    return beyond_ == 0 ? why_not_judged(rounding, Doubt::kGuessed) : std::string();
   }
   std::string but_not_replayed() const {
     if (not_replayed_ == 0) return {};

@@ -24,8 +24,7 @@ namespace swarm::replay {
 
 struct ReplayOptions {
   actors::AllReduceSetup averaging;
-  bool feeds_errors_back =
-      false;  ///< AveragerOptions::error_feedback, where the codec takes something.
+  bool feeds_errors_back = false;  ///< actors::feeds_errors_back() of the run.
   tensor::OptimizerOptions optimizer;
   uint32_t batch = 0, microbatch = 0;  ///< Samples; steps of other sizes are refused.
   uint32_t sequence = 0;               ///< T

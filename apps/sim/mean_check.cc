@@ -21,7 +21,7 @@ bool is_mean_of_few(double average, const Sum& sum, const Candidates& of, size_t
 class Reached {
  public:
   Reached(int64_t least, int64_t most)
-      : least_(least), bits_(static_cast<size_t>((most - least) / kBits + 1), 0) {}
+      : least_(least), most_(most), bits_(static_cast<size_t>((most - least) / kBits + 1), 0) {}
 
   void add(int64_t number) {
     const int64_t place = number - least_;
@@ -30,8 +30,7 @@ class Reached {
   }
   /// All numbers that these reach by one of `steps`.
   Reached after(const std::vector<int64_t>& steps) const {
-    Reached next = *this;
-    std::fill(next.bits_.begin(), next.bits_.end(), 0);
+    Reached next(least_, most_);
     for (const int64_t step : steps) next.add_moved(*this, step);
     return next;
   }
@@ -52,16 +51,16 @@ class Reached {
     const auto size = static_cast<int64_t>(bits_.size());
     const int64_t words = step >= 0 ? step / kBits : -((-step + kBits - 1) / kBits);
     const int64_t rest = step - words * kBits;  // 0 to 63
-    for (int64_t to = std::max<int64_t>(0, words); to < size; ++to) {
+    const int64_t end = std::min(size, size + words + 1);
+    for (int64_t to = std::max<int64_t>(0, words); to < end; ++to) {
       const int64_t at = to - words;
-      if (at >= size + 1) break;
       const uint64_t here = at < size ? from.bits_[static_cast<size_t>(at)] : 0;
       const uint64_t before = at > 0 ? from.bits_[static_cast<size_t>(at - 1)] : 0;
       bits_[static_cast<size_t>(to)] |= rest == 0 ? here : here << rest | before >> (kBits - rest);
     }
   }
 
-  int64_t least_;
+  int64_t least_, most_;
   std::vector<uint64_t> bits_;
 };
 

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
+#include <utility>
 
 #include "actors/node/roles.h"
-#include "apps/replay/replay.h"
 
 namespace swarm::sim {
 namespace {
@@ -20,6 +19,23 @@ Buffer tokens_of(const std::vector<uint64_t>& samples) {
 }
 
 }  // namespace
+
+ArithmeticReplay::ArithmeticReplay(replay::ReplayOptions options, uint32_t num_stages,
+                                   int rounding_bits) {
+  options.optimizer.clip_norm = 0;
+  options.sequence = 1;
+  options.tokens = tokens_of;
+  std::vector<std::unique_ptr<tensor::Stage>> stages;
+  for (uint32_t number = 0; number < num_stages; ++number) {
+    auto stage = std::make_unique<ArithmeticStage>(
+        number, ArithmeticStage::Changed(), 0, StageNoted(), ArithmeticState(kParameters, true));
+    stage->rounding_bits = rounding_bits;
+    stage->initialize();
+    arithmetic.push_back(stage.get());
+    stages.push_back(std::move(stage));
+  }
+  replay = std::make_unique<replay::Replay>(std::move(options), std::move(stages));
+}
 
 void ReplayCheck::seen(const ArithmeticStage& stage, uint32_t number) {
   seen_[{number, stage.step(), stage.state_checksum()}] = stage.parameters();
@@ -41,33 +57,21 @@ std::string ReplayCheck::compare(const launch::AuditReport& audit, uint64_t step
 }
 
 std::string ReplayCheck::differs(const launch::AuditReport& audit) {
-  std::vector<std::unique_ptr<tensor::Stage>> stages;
-  std::vector<const ArithmeticStage*> arithmetic;
-  for (uint32_t number = 0; number < swarm_.num_stages; ++number) {
-    auto stage = std::make_unique<ArithmeticStage>(
-        number, ArithmeticStage::Changed(), 0, StageNoted(), ArithmeticState(kParameters, true));
-    stage->rounding_bits = swarm_.limits.rounding_bits;
-    stage->initialize();
-    arithmetic.push_back(stage.get());
-    stages.push_back(std::move(stage));
-  }
   replay::ReplayOptions options;
   options.averaging = actors::all_reduce_setup(swarm_.averager_options);
   options.feeds_errors_back = actors::feeds_errors_back(swarm_.averager_options, swarm_.training);
-  options.optimizer.clip_norm = 0;
   options.batch = swarm_.training.batch;
   options.microbatch = swarm_.training.microbatch;
-  options.sequence = 1;
-  options.tokens = tokens_of;
-  replay::Replay replay(std::move(options), std::move(stages));
+  const ArithmeticReplay again(std::move(options), swarm_.num_stages, swarm_.limits.rounding_bits);
   for (auto step = audit.recorded.begin(); step != audit.recorded.end(); ++step) {
     const auto next = std::next(step);
     const auto* ahead = next == audit.recorded.end() ? nullptr : &next->second;
-    if (auto trained = replay.train(step->second, ahead); !trained)
+    if (auto trained = again.replay->train(step->second, ahead); !trained)
       return "done again: " + to_string(trained.error());
-    if (!replay.guessed().empty()) return replay.guessed();
-    for (uint32_t number = 0; number < arithmetic.size(); ++number)
-      if (auto what = compare(audit, step->first + 1, *arithmetic[number], number); !what.empty())
+    if (!again.replay->guessed().empty()) return again.replay->guessed();
+    for (uint32_t number = 0; number < swarm_.num_stages; ++number)
+      if (auto what = compare(audit, step->first + 1, *again.arithmetic[number], number);
+          !what.empty())
         return what;
   }
   return {};

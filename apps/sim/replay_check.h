@@ -6,14 +6,24 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "apps/audit/audit.h"
+#include "apps/replay/replay.h"
 #include "apps/sim/swarm.h"
 
 namespace swarm::sim {
+
+/// The whole model in stages of arithmetic, at step 0. `options` need not say the optimizer, the sequence and the
+/// tokens.
+struct ArithmeticReplay {
+  ArithmeticReplay(replay::ReplayOptions options, uint32_t num_stages, int rounding_bits);
+  std::vector<const ArithmeticStage*> arithmetic;  ///< Owned by `replay`.
+  std::unique_ptr<replay::Replay> replay;
+};
 
 class ReplayCheck {
  public:

@@ -27,8 +27,8 @@ class Contributions {
     /// Last stage: loss of the slot's samples, for a coordinator that was not told; 0: not known.
     double loss_sum = 0;
     uint32_t samples = 0;
-    uint64_t place =
-        0;  ///< In the order of what was added to the sum, from 1; 0: it is being computed.
+    /// In the order of what was added to the sum, from 1; 0: it is being computed.
+    uint64_t place = 0;
 
     bool added() const { return place > 0; }
   };

@@ -3,12 +3,10 @@
 
 #include <boost/test/unit_test.hpp>
 #include <functional>
-#include <memory>
 #include <vector>
 
 #include "apps/sim/arithmetic_stage.h"
 #include "apps/sim/replay_check.h"
-#include "tensor/core/options.h"
 
 using namespace swarm;
 using namespace swarm::replay;
@@ -19,36 +17,22 @@ using launch::RecordedStep;
 namespace {
 
 constexpr uint32_t kStages = 2, kSlots = 4, kMicrobatch = 2, kBatch = kSlots * kMicrobatch;
-constexpr uint32_t kTokens = 2;  // of a sample: input and target
+
+/// Other parts are cut into other chunks.
+ReplayOptions options_with(tensor::Codec codec) {
+  ReplayOptions options;
+  options.averaging.codec = codec;
+  options.averaging.chunk_elements = 12;
+  options.feeds_errors_back = codec != tensor::Codec::kNone;
+  options.batch = kBatch;
+  options.microbatch = kMicrobatch;
+  return options;
+}
 
 /// Two peers a stage.
-struct World {
-  explicit World(tensor::Codec codec = tensor::Codec::kNone) {
-    options.averaging.codec = codec;
-    options.averaging.chunk_elements = 12;  // other parts are cut into other chunks
-    options.feeds_errors_back = codec != tensor::Codec::kNone;
-    options.optimizer.clip_norm = 0;
-    options.batch = kBatch;
-    options.microbatch = kMicrobatch;
-    options.sequence = 1;
-    options.tokens = [](const std::vector<uint64_t>& samples) {
-      std::vector<int32_t> tokens;
-      for (const uint64_t sample : samples)
-        tokens.insert(tokens.end(), kTokens, sample_value(sample));
-      return Buffer::from_string(
-          {reinterpret_cast<const char*>(tokens.data()), tokens.size() * sizeof(int32_t)});
-    };
-    std::vector<std::unique_ptr<tensor::Stage>> stages;
-    for (uint32_t number = 0; number < kStages; ++number) {
-      auto one = std::make_unique<ArithmeticStage>(
-          number, ArithmeticStage::Changed(), 0, StageNoted(), ArithmeticState(kParameters, true));
-      one->rounding_bits = 1;
-      one->initialize();
-      arithmetic.push_back(one.get());
-      stages.push_back(std::move(one));
-    }
-    replay = std::make_unique<Replay>(options, std::move(stages));
-  }
+struct World : ArithmeticReplay {
+  explicit World(tensor::Codec codec = tensor::Codec::kNone)
+      : ArithmeticReplay(options_with(codec), kStages, /*rounding_bits=*/1) {}
 
   static RecordedStep step(uint64_t number, bool gave_back = false) {
     RecordedStep step;
@@ -78,10 +62,6 @@ struct World {
       sum += static_cast<double>(gradient_of(sample_value(step * kBatch + i), stage, weights, own));
     return sum / kBatch;
   }
-
-  ReplayOptions options;
-  std::vector<const ArithmeticStage*> arithmetic;
-  std::unique_ptr<Replay> replay;
 };
 
 }  // namespace
