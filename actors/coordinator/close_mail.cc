@@ -22,7 +22,8 @@ CloseMail::CloseMail(const routing::orders::CloseStep& order, const PeerBook& bo
     id = fnv1a(peer.SerializeAsString(), id);
     members_.push_back(std::move(peer));
     brief_.add_samples(share.slots.size() * microbatch);
-    slots_[share.peer] = share.slots;
+    routing::BroughtBy& counted = counted_[share.peer];
+    for (size_t i = 0; i < share.slots.size(); ++i) counted[share.slots[i]] = share.attempts[i];
   }
   brief_.set_members_id(mix(id));
   write_relays(order.relays, *brief_.mutable_relays());
@@ -31,7 +32,9 @@ CloseMail::CloseMail(const routing::orders::CloseStep& order, const PeerBook& bo
 
 Mail CloseMail::to(const PeerId& member, bool in_full) const {
   proto::CloseStep message = brief_;
-  for (Slot slot : slots_.at(member)) message.add_counted_slots(slot.value());
+  const routing::BroughtBy& counted = counted_.at(member);
+  for (const auto& [slot, attempt] : counted) message.add_counted_slots(slot.value());
+  message.set_counted_digest(routing::digest_of(counted));
   if (in_full)
     for (const proto::Peer& peer : members_) *message.add_members() = peer;
   return make_mail(std::move(message), {}, kRoundBudget);

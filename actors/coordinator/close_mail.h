@@ -12,6 +12,7 @@
 #include "common/run_text.h"
 #include "common/strong_id.h"
 #include "routing/steps/orders.h"
+#include "routing/steps/round_rules.h"
 #include "swarm/train.pb.h"
 
 namespace swarm::actors {
@@ -30,7 +31,7 @@ class CloseMail {
  private:
   proto::CloseStep brief_;  // without members and slots
   std::vector<proto::Peer> members_;
-  std::map<PeerId, std::vector<Slot>> slots_;
+  std::map<PeerId, routing::BroughtBy> counted_;
 };
 
 /// Which peers were told the members of their stage in full. One that has forgotten them, or never

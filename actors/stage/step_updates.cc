@@ -63,7 +63,8 @@ Result<StepUpdates::Close> StepUpdates::decode(const proto::CloseStep& message) 
   }
   if (auto valid = add_relays(message.relays(), close.average.self, *members); !valid)
     return valid.error();
-  for (uint32_t slot : message.counted_slots()) close.counted.insert(Slot(slot));
+  for (uint32_t slot : message.counted_slots()) close.counted.slots.insert(Slot(slot));
+  close.counted.digest = message.counted_digest();
   close.average.members = std::move(*members);
   return close;
 }
@@ -109,9 +110,9 @@ caf::result<Mail> StepUpdates::on_close(const Mail& mail) {
 /// Then it drops all. So it does where a slot that a new coordinator counted, on this peer's word, is still
 /// being computed: that may fail.
 bool StepUpdates::holds_more(const Close& close) {
-  std::set<Slot> mine;
+  routing::BroughtBy mine;
   for (const auto& held : context_.contributions.of_step(context_.at.open_step))
-    mine.insert(held.slot);
+    mine[held.slot] = held.attempt;
   const bool settled = context_.contributions.settled(context_.at.open_step);
   const std::string why = routing::too_much(mine, settled, close.counted);
   if (!why.empty()) drop_sum(why);

@@ -45,8 +45,8 @@ class StepUpdates final : public StageUpdates {
     bool is_member = false;
     bool go_on = false;
     std::optional<Commit> commit;
-    std::set<Slot> counted;  ///< Slots of this peer.
-    AverageRound average;    ///< Without the gradient.
+    routing::CountedSlots counted;  ///< Of this peer.
+    AverageRound average;           ///< Without the gradient.
   };
   /// A round of this stage for the open step.
   struct RoundState {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "common/mix.h"
+
 namespace swarm::routing {
 
 Status may_close(const RoundPlace& at, const CloseCall& call) {
@@ -35,9 +37,21 @@ Status may_average(Round newest, bool averaging, Round asked) {
   return {};
 }
 
-std::string too_much(const std::set<Slot>& held, bool settled, const std::set<Slot>& counted) {
-  if (held == counted && settled) return "";
-  return settled ? fmt::format("held {} slots, counted {}", held.size(), counted.size())
+uint64_t digest_of(const BroughtBy& slots) {
+  uint64_t digest = 0;
+  for (const auto& [slot, attempt] : slots)
+    digest = mix(mix(digest ^ slot.value()) ^ attempt.value());
+  return digest;
+}
+
+std::string too_much(const BroughtBy& held, bool settled, const CountedSlots& counted) {
+  std::set<Slot> slots;
+  for (const auto& [slot, attempt] : held) slots.insert(slot);
+  const bool same_slots = slots == counted.slots;
+  if (same_slots && digest_of(held) != counted.digest)
+    return "held a slot by another attempt than counted";
+  if (same_slots && settled) return "";
+  return settled ? fmt::format("held {} slots, counted {}", slots.size(), counted.slots.size())
                  : "a slot that counts was still being computed";
 }
 

@@ -2,6 +2,8 @@
 /// server's step mode asks (actors/stage/step_updates.h).
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -48,8 +50,21 @@ Status may_commit(const RoundPlace& at, const NamedAverage& commit);
 /// back the updates made since).
 Status may_average(Round newest, bool averaging, Round asked);
 
+/// What counts of a peer's sum, or is in it: slots and the attempt that brought each.
+using BroughtBy = std::map<Slot, Attempt>;
+/// Equal ones have equal digests; 0 of none.
+uint64_t digest_of(const BroughtBy& slots);
+
+/// What CloseStep says of that to the peer.
+struct CountedSlots {
+  std::set<Slot> slots;
+  uint64_t digest = 0;
+};
+
 /// Why the sum of a peer that holds `held` cannot be averaged where `counted` of them count; empty: it can.
 /// `settled`: none of them is still being computed. What is in a sum cannot be told apart: all of it goes.
-std::string too_much(const std::set<Slot>& held, bool settled, const std::set<Slot>& counted);
+/// So it goes where a late report of an attempt whose sum was dropped counts, and another brought the slot
+/// since: what is averaged would be right, and what is said of it would not.
+std::string too_much(const BroughtBy& held, bool settled, const CountedSlots& counted);
 
 }  // namespace swarm::routing

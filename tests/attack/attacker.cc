@@ -168,7 +168,8 @@ class Attacker {
   std::string noise() {
     std::string out = bytes(1 + random_() % 65'536);
     if (random_() % 2 == 0) out.replace(0, 8, std::string("\xC5\x03\0\0\xFF\xFF\0\0", 8));
-    if (random_() % 4 == 0) out.replace(8, 5, std::string("SWRM\x02", 5));
+    if (random_() % 4 == 0)
+      out.replace(8, 5, std::string("SWRM") + static_cast<char>(kProtocolVersion));
     return out;
   }
   Fill any_fill() { return static_cast<Fill>(random_() % 3); }
@@ -183,7 +184,7 @@ class Attacker {
     proto::Hello hello = knowledge_.hello();
     const auto [name, id] = knowledge_.victim(static_cast<uint32_t>(random_()));
     const bool tool = random_() % 4 == 0;
-    hello.set_protocol_version(2);
+    hello.set_protocol_version(kProtocolVersion);
     hello.set_is_tool(tool);
     hello.set_roles(tool ? 0 : 7 - static_cast<uint32_t>(random_() % 8));
     hello.set_node_name(random_() % 2 == 0 ? name : "stranger" + std::to_string(random_() % 1000));

@@ -40,7 +40,7 @@ std::string frame_of(const Said& said, size_t chunk_bytes) {
   const uint64_t body = said.says_body != 0 ? said.says_body : said.body.size();
   const std::string tag = tag_of(body);
   std::string frame = "SWRM";
-  put(frame, 2, 1);
+  put(frame, kProtocolVersion, 1);
   put(frame, said.traffic, 1);
   put(frame, said.kind, 2);
   put(frame, said.request_id == 0 ? 0 : 1, 1);

@@ -15,6 +15,9 @@
 
 namespace swarm::attack {
 
+/// As the nodes' (actors/net/links/frame.h): with another one nothing that is said is looked at.
+constexpr uint8_t kProtocolVersion = 3;
+
 struct Target {
   std::string host;
   uint16_t port = 0;

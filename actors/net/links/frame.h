@@ -21,7 +21,7 @@
 
 namespace swarm::actors::links {
 
-constexpr uint8_t kProtocolVersion = 2;
+constexpr uint8_t kProtocolVersion = 3;
 constexpr uint32_t kFrameMagic = 0x4d525753;  // "SWRM"
 constexpr uint8_t kChunkMarker = 0xC5;
 constexpr size_t kChunkHeaderBytes = 8;

@@ -24,10 +24,14 @@ struct Close {
       book.add({peer(i), {"10.0.0.1", static_cast<uint16_t>(100 + i)}, "node" + std::to_string(i)});
       routing::Share share;
       share.peer = peer(i);
-      for (uint32_t k = 0; k < slots_each; ++k) share.slots.push_back(Slot(i * slots_each + k));
       order.members.push_back(share);
+      for (uint32_t k = 0; k < slots_each; ++k) count(i, Slot(i * slots_each + k), Attempt(k + 1));
       order.samples += slots_each * 4;
     }
+  }
+  void count(uint8_t member, Slot slot, Attempt attempt) {
+    order.members[member].slots.push_back(slot);
+    order.members[member].attempts.push_back(attempt);
   }
   CloseMail mail() const { return {order, book, Term(1), /*microbatch=*/4, {}}; }
 };
@@ -49,10 +53,19 @@ BOOST_AUTO_TEST_CASE(a_peer_is_told_its_own_slots_only) {
   BOOST_TEST(message.samples(0) == 8u);
 }
 
+// It holds them by the attempts that the audit will name, or not at all.
+BOOST_AUTO_TEST_CASE(a_peer_is_told_the_attempts_by_which_its_slots_count) {
+  const Mail mail = Close(3).mail().to(peer(1), /*in_full=*/true);
+  const routing::BroughtBy counts{{Slot(2), Attempt(1)}, {Slot(3), Attempt(2)}};
+  BOOST_TEST(head(mail).counted_digest() == routing::digest_of(counts));
+  Close none(1, 0);
+  BOOST_TEST(head(none.mail().to(peer(0), true)).counted_digest() == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(other_peers_slots_and_addresses_cost_no_bytes_once_the_members_are_known) {
   const size_t few = head(Close(4, 2).mail().to(peer(1), false)).ByteSizeLong();
   Close more(4, 2);
-  for (uint32_t slot = 100; slot < 200; ++slot) more.order.members[3].slots.push_back(Slot(slot));
+  for (uint32_t slot = 100; slot < 200; ++slot) more.count(3, Slot(slot), Attempt(9));
   const size_t many = head(more.mail().to(peer(1), false)).ByteSizeLong();
   BOOST_TEST(many <= few + 1);  // the number of samples of the fourth
   const size_t large = head(Close(60, 2).mail().to(peer(1), false)).ByteSizeLong();

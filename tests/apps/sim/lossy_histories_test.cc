@@ -114,6 +114,17 @@ BOOST_AUTO_TEST_CASE(what_codecs_take_under_faults_costs_time_only) {
     }
 }
 
+// A late report of an attempt whose sum was dropped counted, though another had brought the slot since.
+BOOST_AUTO_TEST_CASE(what_counts_is_what_the_sum_holds) {
+  SimulationOptions options;
+  options.seed = 9'110'002;
+  options.profile = FaultProfile::kAll;
+  options.averaging = tensor::Codec::kInt8;
+  options.delayed_updates = true;
+  const auto report = simulate(options);
+  BOOST_TEST(!report.violation.has_value(), explain(report));
+}
+
 BOOST_AUTO_TEST_CASE(a_gradient_that_is_left_out_is_found_beside_a_codec) {
   SimulationOptions options;
   options.profile = FaultProfile::kNone;

@@ -14,6 +14,14 @@ CloseCall call(uint64_t step, uint64_t round) {
   return {Step(step), Round(round), false, true, false, std::nullopt};
 }
 
+/// As the peer is told it.
+CountedSlots counted(const BroughtBy& slots) {
+  CountedSlots told;
+  for (const auto& [slot, attempt] : slots) told.slots.insert(slot);
+  told.digest = digest_of(slots);
+  return told;
+}
+
 ErrorCode close(const RoundPlace& at, const CloseCall& call) { return may_close(at, call).code(); }
 
 }  // namespace
@@ -89,12 +97,24 @@ BOOST_AUTO_TEST_CASE(an_asynchronous_round_is_taken_once_and_one_at_a_time) {
 }
 
 BOOST_AUTO_TEST_CASE(a_sum_of_other_slots_than_those_that_count_is_dropped_whole) {
-  const std::set<Slot> two{Slot(1), Slot(2)}, three{Slot(1), Slot(2), Slot(3)};
-  BOOST_TEST(too_much(two, true, two) == "");
+  const BroughtBy two{{Slot(1), Attempt(4)}, {Slot(2), Attempt(5)}},
+      three{{Slot(1), Attempt(4)}, {Slot(2), Attempt(5)}, {Slot(3), Attempt(6)}};
+  BOOST_TEST(too_much(two, true, counted(two)) == "");
   BOOST_TEST(too_much({}, true, {}) == "");
-  BOOST_TEST(too_much(three, true, two) == "held 3 slots, counted 2");
-  BOOST_TEST(too_much(two, true, three) == "held 2 slots, counted 3");
-  BOOST_TEST(too_much(two, false, two) == "a slot that counts was still being computed");
+  BOOST_TEST(too_much(three, true, counted(two)) == "held 3 slots, counted 2");
+  BOOST_TEST(too_much(two, true, counted(three)) == "held 2 slots, counted 3");
+  BOOST_TEST(too_much(two, false, counted(two)) == "a slot that counts was still being computed");
+}
+
+// A late report of an attempt whose sum was dropped counted, and the audit named it.
+BOOST_AUTO_TEST_CASE(so_is_a_sum_that_holds_a_slot_by_another_attempt) {
+  const BroughtBy now{{Slot(1), Attempt(4)}, {Slot(2), Attempt(7)}},
+      late{{Slot(1), Attempt(4)}, {Slot(2), Attempt(5)}},
+      turned{{Slot(1), Attempt(7)}, {Slot(2), Attempt(4)}};
+  const std::string why = "held a slot by another attempt than counted";
+  BOOST_TEST(too_much(now, true, counted(late)) == why);
+  BOOST_TEST(too_much(now, false, counted(late)) == why);
+  BOOST_TEST(too_much(now, true, counted(turned)) == why);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
