@@ -102,22 +102,22 @@ void Averager::start_round(const AverageRound& spec) {
   round_->start = self_->clock().now();
   const auto limit = pace_->limit(spec.n * sizeof(float));
   round_->deadline = round_->start + limit;
-  later(limit, [this, round = spec.round, limit] {
-    if (!running(round)) return;
-    missed_deadline(limit);
+  later(limit, [this, round = spec.round] {
+    if (running(round)) missed_deadline();
   });
 }
 
 /// Means may be late because of anybody. Who has sent nothing is named, without a link that failed: he may
 /// hang, and then it is for the coordinator to miss his answer.
-void Averager::missed_deadline(milliseconds limit) {
+void Averager::missed_deadline() {
   pace_->missed();
+  const Seconds limit = round_->deadline - round_->start;
   const auto& members = round_->work->spec().members;
   std::vector<uint32_t> silent;
   for (uint32_t i = 0; i < members.size(); ++i)
     if (!members[i].via && round_->work->nothing_from(i)) silent.push_back(i);
-  fail({ErrorCode::kPeerTimeout, fmt::format("averaging: not done after {} ms; waiting for {}",
-                                             limit.count(), round_->work->waiting_for())},
+  fail({ErrorCode::kPeerTimeout, fmt::format("averaging: not done after {:.0f} ms; waiting for {}",
+                                             1e3 * limit.count(), round_->work->waiting_for())},
        std::move(silent), /*link=*/false);
 }
 
@@ -218,6 +218,8 @@ void Averager::answered(uint32_t member, size_t number, const Result<Mail>& repl
     taken = round_->work->take_answer(member, number,
                                       {reply->as<proto::AveragePartReply>().chunk(), reply->body});
   }
+  // A part has as long as the round: whichever of the two is noticed first, the round needs longer.
+  if (reply.code() == ErrorCode::kPeerTimeout) return missed_deadline();
   if (!taken.ok()) {
     const bool lost = taken.code() == ErrorCode::kLinkLost;
     return fail(

@@ -61,7 +61,7 @@ class Averager {
   void fail(const Error& error, std::vector<uint32_t> unreached = {}, bool link = true);
   bool refuse(const std::set<uint32_t>& not_finite);
   void end(const Error& error, AverageResult named);
-  void missed_deadline(std::chrono::milliseconds limit);
+  void missed_deadline();
   uint32_t asked_for(uint32_t member) const;
   void abandon(Round round);
 

@@ -124,6 +124,19 @@ BOOST_AUTO_TEST_CASE(where_rounds_are_longer_than_the_filling_it_gets_into_one) 
   BOOST_TEST(becomes_equal());
 }
 
+// The parts' time was over before the round's, by less than a millisecond, so no round ever learned that it
+// takes longer: each was given up after 0.75 s, for ever.
+BOOST_AUTO_TEST_CASE(where_links_become_slow_rounds_get_the_time_that_they_need) {
+  begin(10ms);
+  const double filling_s = step_s();
+  for (const double fillings : {3.0, 10.0, 30.0}) {
+    for (const char* name : {"s0a", "s0b"})
+      set_rates(name, {mean_bytes / (fillings * filling_s), mean_bytes / (fillings * filling_s)});
+    const uint64_t from = step();
+    BOOST_TEST(system.advance_until([&] { return step() >= from + 2; }, 200s, 10ms), fillings);
+  }
+}
+
 // Means were kept only once somebody had asked: who missed an update had to fetch its whole state.
 BOOST_AUTO_TEST_CASE(who_was_away_for_a_step_needs_its_mean_only) {
   std::optional<records::Restored> restored;
