@@ -11,9 +11,9 @@ namespace {
 /// Microbatches that meet others wait: the flow is the capacity and in flight / latency, joined
 /// in this power (docs/planner.md).
 constexpr double kKnee = 3;
-/// What trainers keep under way, in parts of what an orderly pipeline needs: three fifths of the time
+/// What trainers keep under way, in parts of what an orderly pipeline needs: seven tenths of the time
 /// are waiting (docs/wiring.md).
-constexpr double kAutoInFlight = 2.5;
+constexpr double kAutoInFlight = 10.0 / 3;
 /// A step ends by five mails one after another.
 constexpr double kClosingRoundTrips = 2.5;
 

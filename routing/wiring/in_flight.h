@@ -9,7 +9,7 @@ namespace swarm::routing {
 /// Little's law: n under way at x per second take n / x each. What of that is neither work nor
 /// travel was spent in queues, so the part of their time that microbatches wait says how many more
 /// are under way than are needed: with too few nobody waits and somebody idles; with too many they
-/// only wait. The limit follows that part: with kWaiting there are one and a half times as many in
+/// only wait. The limit follows that part: with kWaiting there are more than twice as many in
 /// queues as at work, enough that the narrowest stage does not run dry, however unevenly the work comes.
 ///
 /// Looked at once in a round: a round is as many as the limit, half as many where they did little
@@ -23,7 +23,7 @@ namespace swarm::routing {
 class InFlight {
  public:
   /// The part of its time that a microbatch is to wait.
-  static constexpr double kWaiting = 0.6;
+  static constexpr double kWaiting = 0.7;
   /// What a swarm of unknown length begins with.
   static constexpr uint32_t kFirst = 6;
   /// No more, whatever is seen: a lease is work that nobody else does.

@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(few_microbatches_under_way_are_bound_by_the_way) {
 BOOST_AUTO_TEST_CASE(trainers_left_alone_lose_little_if_memory_allows) {
   SwarmModel swarm = even(4, 2, 0.1);
   swarm.in_flight = 0;
-  BOOST_TEST(flow(swarm).in_flight == 2.5 * 0.4 * 20, kClose);
+  BOOST_TEST(flow(swarm).in_flight == 10.0 / 3 * 0.4 * 20, kClose);
   BOOST_TEST(flow(swarm).step_s < 1.03 * 64 * 0.1 / 2);
   each(swarm, [](Peers& peers) { peers.most_resident = 2; });
   BOOST_TEST(most_in_flight(swarm) == 4, kClose);

@@ -130,7 +130,7 @@ void check_line(Line line) {
   const double busy = static_cast<double>(line.done) / 1'000 / line.capacity();
   const double waiting = line.waited_s / line.took_s;
   BOOST_TEST(busy >= 0.95, "busy " << busy << ", waiting " << waiting);
-  BOOST_TEST(waiting <= 0.7, "waiting " << waiting << ", busy " << busy);
+  BOOST_TEST(waiting <= InFlight::kWaiting + 0.1, "waiting " << waiting << ", busy " << busy);
 }
 
 }  // namespace
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(as_much_waiting_as_is_wanted_changes_nothing) {
   const uint32_t first = limit.limit();
   for (int i = 0; i < 10; ++i) round(limit, 1, InFlight::kWaiting);
   BOOST_TEST(limit.limit() == first);
-  BOOST_TEST(limit.waiting() == InFlight::kWaiting);
+  BOOST_TEST(limit.waiting() == InFlight::kWaiting, boost::test_tools::tolerance(1e-12));
 }
 
 // At the end of a step there is nothing to lease: few are under way, and none of them waits.
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(what_is_under_way_counts_as_long_as_nothing_changes) {
   const uint32_t first = limit.limit();
   const uint64_t slow = limit.sent(first);
   for (int i = 0; i < 5; ++i) round(limit, 1, InFlight::kWaiting);
-  for (uint32_t i = 0; i < first; ++i) limit.came_back(slow, 10, 7);
+  for (uint32_t i = 0; i < first; ++i) limit.came_back(slow, 10, 8);
   BOOST_TEST(limit.limit() < first);
 }
 
@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(a_swarm_that_lost_most_of_its_peers_gets_out_of_its_queues)
   BOOST_TEST(collapsed(/*tells_late=*/false).done == 0u);
   const Line line = collapsed(/*tells_late=*/true);
   BOOST_TEST(line.done >= 950u, line.done);
-  BOOST_TEST(line.waited_s / line.took_s <= 0.65, line.waited_s / line.took_s);
+  BOOST_TEST(line.waited_s / line.took_s <= InFlight::kWaiting + 0.05, line.waited_s / line.took_s);
 }
 
 // The part waiting was taken of the whole time: whoever is far away thinks that nobody waits.
