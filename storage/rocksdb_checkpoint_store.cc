@@ -11,8 +11,11 @@
 #include <optional>
 #include <set>
 #include <shared_mutex>
+#include <system_error>
+#include <utility>
 
 #include "storage/checkpoint_store.h"
+#include "storage/rocksdb_chunk_table.h"
 #include "storage/rocksdb_options.h"
 #include "storage/set_aside.h"
 #include "storage/snapshot_manifest.h"
@@ -20,9 +23,8 @@
 
 // Layout and order of writes: docs/checkpoint_format.md.
 //
-// Chunks bypass the write-ahead log: they go through a memtable straight into blob files, past the
-// page cache, which halves the bytes written. They are flushed (fsynced) before the manifest, the only record in the
-// log, makes them visible.
+// Chunks bypass the write-ahead log and the memtable: each put writes a table of its own, past the page cache, which
+// the database takes in. It is durable before the manifest, the only record in the log, makes it visible.
 
 namespace swarm::storage {
 namespace {
@@ -66,25 +68,22 @@ class RocksdbCheckpointStore final : public CheckpointStore {
 
   /// Removes what torn puts left behind and finds the first free put id.
   Status recover() {
-    std::set<uint64_t> visible;
-    Iterator it(db_->NewIterator({}));
-    for (it->Seek({&kManifestTag, 1}); it->Valid() && it->key()[0] == kManifestTag; it->Next()) {
-      auto manifest = SnapshotManifest::decode(it->value().ToStringView());
-      if (manifest.ok()) visible.insert(manifest->put_id);
-      // Chunks of a damaged manifest cannot be told from orphans and could not be loaded either.
-    }
-    if (!it->status().ok()) return to_error(it->status(), "reading the manifests");
+    std::error_code nothing_to_do;
+    std::filesystem::remove(directory_ + kTableInTheMaking, nothing_to_do);
+    auto visible = visible_puts();
+    if (!visible) return visible.error();
+    uint64_t last = visible->empty() ? 0 : *visible->rbegin();
+    last = std::max(last, last_put_in_tables(*db_));
     rocksdb::WriteBatch batch;
-    uint64_t last = visible.empty() ? 0 : *visible.rbegin();
+    Iterator it(db_->NewIterator({}));
     for (it->Seek({&kMarkerTag, 1}); it->Valid() && it->key()[0] == kMarkerTag; it->Next()) {
       uint64_t put_id = from_big_endian(it->key().ToStringView().substr(1));
       last = std::max(last, put_id);
-      if (visible.count(put_id) == 0) remove_chunks(batch, put_id);
+      if (visible->count(put_id) == 0) remove_old_chunks(batch, put_id);
     }
     if (!it->status().ok()) return to_error(it->status(), "reading the markers");
     next_put_id_ = last + 1;
-    if (batch.Count() == 0) return {};
-    Status status = commit(batch, "removing unfinished snapshots");
+    Status status = batch.Count() == 0 ? Status() : commit(batch, "removing unfinished snapshots");
     if (status.ok()) reclaim();
     return status;
   }
@@ -194,9 +193,11 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     bool removes = batch.Count() > 0;
     if ((!old.ok() || differs) && shown) {
       auto manifest = SnapshotManifest::describe(value, next_put_id_++, chunk_bytes_);
-      Status written = write_chunks(manifest, value);
-      failed_ |= !written.ok();
-      if (!written.ok()) return written;
+      if (!manifest.chunk_digests.empty()) {
+        rocksdb::Status written = take_in_chunks(*db_, options_, directory_, manifest, value);
+        failed_ |= !written.ok();
+        if (!written.ok()) return Error{ErrorCode::kIo, "writing chunks: " + written.ToString()};
+      }
       batch.Put(manifest_key(key), manifest.encode());
     }
     if (batch.Count() == 0) return {};
@@ -205,19 +206,17 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     return status;
   }
 
-  Status write_chunks(const SnapshotManifest& manifest, const Buffer& value) {
-    rocksdb::WriteOptions options;
-    options.disableWAL = true;
-    // The marker precedes the chunks, so whatever part of them survives a crash can be found.
-    rocksdb::Status status = db_->Put(options, marker_key(manifest.put_id), "");
-    for (size_t i = 0; status.ok() && i < manifest.chunk_digests.size(); ++i) {
-      const uint8_t* first = value.data() + uint64_t{manifest.chunk_bytes} * i;
-      status = db_->Put(options, chunk_key(manifest.put_id, i),
-                        {reinterpret_cast<const char*>(first), manifest.chunk_size(i)});
+  /// The puts whose manifests are there and right. Chunks of a damaged one cannot be told from those of a torn
+  /// put, and could not be loaded either.
+  Result<std::set<uint64_t>> visible_puts() const {
+    std::set<uint64_t> visible;
+    Iterator it(db_->NewIterator({}));
+    for (it->Seek({&kManifestTag, 1}); it->Valid() && it->key()[0] == kManifestTag; it->Next()) {
+      auto manifest = SnapshotManifest::decode(it->value().ToStringView());
+      if (manifest.ok()) visible.insert(manifest->put_id);
     }
-    if (status.ok()) status = db_->Flush(rocksdb::FlushOptions());
-    if (!status.ok()) return Error{ErrorCode::kIo, "writing chunks: " + status.ToString()};
-    return {};
+    if (!it->status().ok()) return to_error(it->status(), "reading the manifests");
+    return visible;
   }
 
   Result<Buffer> read_chunks(const rocksdb::ReadOptions& options, const SnapshotManifest& manifest,
@@ -228,10 +227,11 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     const uint64_t chunks = std::min<uint64_t>(most, manifest.chunk_digests.size());
     MutableBuffer value =
         MutableBuffer::allocate(std::min(manifest.total_bytes, chunks * manifest.chunk_bytes));
+    const auto key_of = is_old(manifest.put_id) ? old_chunk_key : chunk_key;
     for (size_t i = 0; i < chunks; ++i) {
       rocksdb::PinnableSlice chunk;
       rocksdb::Status read =
-          db_->Get(options, db_->DefaultColumnFamily(), chunk_key(manifest.put_id, i), &chunk);
+          db_->Get(options, db_->DefaultColumnFamily(), key_of(manifest.put_id, i), &chunk);
       if (read.IsNotFound())
         return Error{ErrorCode::kCorruptCheckpoint,
                      fmt::format("{}: chunk {} is missing", text(key), i)};
@@ -255,16 +255,23 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     return total;
   }
 
-  void remove_chunks(rocksdb::WriteBatch& batch, uint64_t put_id) const {
-    batch.DeleteRange(chunk_key(put_id, 0), chunk_key(put_id + 1, 0));
-    batch.Delete(marker_key(put_id));
+  /// A put of before the tables.
+  bool is_old(uint64_t put_id) const {
+    std::string marker;
+    return db_->Get({}, marker_key(put_id), &marker).ok();
   }
 
-  void remove_snapshot(rocksdb::WriteBatch& batch, const CheckpointKey& key) const {
+  void remove_old_chunks(rocksdb::WriteBatch& batch, uint64_t put_id) {
+    batch.DeleteRange(old_chunk_key(put_id, 0), old_chunk_key(put_id + 1, 0));
+    batch.Delete(marker_key(put_id));
+    compacts_ = true;
+  }
+
+  void remove_snapshot(rocksdb::WriteBatch& batch, const CheckpointKey& key) {
     std::string bytes;
     if (!db_->Get({}, manifest_key(key), &bytes).ok()) return;
     auto manifest = SnapshotManifest::decode(bytes);
-    if (manifest.ok()) remove_chunks(batch, manifest->put_id);
+    if (manifest.ok() && is_old(manifest->put_id)) remove_old_chunks(batch, manifest->put_id);
     batch.Delete(manifest_key(key));
   }
 
@@ -318,12 +325,18 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     return recovered;
   }
 
-  /// Deletes the blob files of removed snapshots: a compaction of keys only, as values stay in
-  /// their files. Disk space may come back later when it fails.
+  /// Deletes the tables of removed snapshots, once nobody reads. Disk space may come back later when it
+  /// fails.
   void reclaim() {
-    std::string first(1, kChunkTag), last(1, kChunkTag + 1);
-    rocksdb::Slice begin(first), end(last);
-    (void)db_->CompactRange(rocksdb::CompactRangeOptions(), &begin, &end);
+    const auto visible = visible_puts();
+    if (!visible) return;
+    if (std::exchange(compacts_, false)) {
+      std::string first(1, kOldChunkTag), last(1, kOldChunkTag + 1);
+      rocksdb::Slice begin(first), end(last);
+      (void)db_->CompactRange(rocksdb::CompactRangeOptions(), &begin, &end);
+    }
+    std::unique_lock<std::shared_mutex> lock(db_mutex_);
+    (void)drop_tables_but(*db_, *visible);
   }
 
   std::unique_ptr<rocksdb::DB> db_;
@@ -334,6 +347,7 @@ class RocksdbCheckpointStore final : public CheckpointStore {
   std::mutex write_mutex_;    // puts, pins and drops, one at a time
   uint64_t next_put_id_ = 1;  // under write_mutex_, as what follows
   bool failed_ = false;       // a write has, since the database was opened
+  bool compacts_ = false;     // old chunks were removed
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace swarm::storage {
 namespace {
 
-constexpr size_t kWriteBufferBytes = 16u << 20;
+constexpr size_t kWriteBufferBytes = 4u << 20;  // of manifests
 
 /// RocksDB's own log says nothing that its errors do not, and on a full disk its writer ends the process
 /// (an assert of Debian's 7.8).
@@ -43,13 +43,9 @@ bool takes_direct_writes(const std::string& directory) {
 rocksdb::Options rocksdb_options(const std::string& directory) {
   rocksdb::Options options;
   options.create_if_missing = true;
-  options.write_buffer_size = kWriteBufferBytes;  // flushing overlaps with hashing and copying
-  options.max_write_buffer_number = 4;
-  options.enable_blob_files = true;
-  options.min_blob_size = 4096;
-  options.enable_blob_garbage_collection = false;  // files die whole: each holds one snapshot only
-  options.compression = rocksdb::kNoCompression;   // floats do not compress
-  options.bytes_per_sync = 4u << 20;               // so that the final fsync has little left to do
+  options.write_buffer_size = kWriteBufferBytes;
+  options.compression = rocksdb::kNoCompression;  // floats do not compress
+  options.bytes_per_sync = 4u << 20;              // so that the final fsync has little left to do
   options.use_direct_io_for_flush_and_compaction = takes_direct_writes(directory);
   options.max_background_jobs = 2;
   options.max_open_files = 128;

@@ -9,7 +9,11 @@
 
 namespace swarm::storage {
 
-constexpr char kManifestTag = 'm', kMarkerTag = 'p', kChunkTag = 'c', kPinTag = 'k';
+/// Chunks come before all other keys: no file but their tables reaches over them, and who looks for another
+/// key does not come by them.
+constexpr char kChunkTag = 'b', kPinTag = 'k', kManifestTag = 'm';
+/// Of puts of before the tables.
+constexpr char kMarkerTag = 'p', kOldChunkTag = 'c';
 
 inline std::string big_endian(uint64_t word, int bytes = 8) {
   std::string out;
@@ -31,6 +35,9 @@ inline std::string pin_key(const std::string& stream) { return kPinTag + stream;
 inline std::string marker_key(uint64_t put_id) { return kMarkerTag + big_endian(put_id); }
 inline std::string chunk_key(uint64_t put_id, uint64_t index) {
   return kChunkTag + big_endian(put_id) + big_endian(index, 4);
+}
+inline std::string old_chunk_key(uint64_t put_id, uint64_t index) {
+  return kOldChunkTag + big_endian(put_id) + big_endian(index, 4);
 }
 
 }  // namespace swarm::storage

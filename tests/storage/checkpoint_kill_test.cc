@@ -22,8 +22,7 @@ using swarm::testing::open_store;
 namespace {
 
 constexpr uint32_t kKeep = 3;
-// Every fifth does not fit into one memtable, so that a part of it may be on disk when the end
-// comes.
+// Every fifth takes long enough to be written that a part of it may be on disk when the end comes.
 size_t size_of(uint64_t step) { return step % 5 == 0 ? 20'000'000 : 500'000 + step % 7 * 400'000; }
 
 /// What an even step holds until its content replaces it.

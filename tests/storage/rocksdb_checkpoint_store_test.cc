@@ -1,9 +1,17 @@
 // What only the store on disk can get wrong: other processes, closing, damage, space.
+#include <rocksdb/db.h>
+
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <fstream>
+#include <iterator>
+#include <memory>
+#include <set>
 
+#include "storage/rocksdb_chunk_table.h"
+#include "storage/rocksdb_options.h"
 #include "storage/snapshot_manifest.h"
+#include "storage/store_keys.h"
 #include "tests/storage/storage_fixtures.h"
 
 using namespace swarm;
@@ -107,6 +115,94 @@ BOOST_AUTO_TEST_CASE(space_of_deleted_snapshots_comes_back) {
   BOOST_TEST((store->get({"stage/0", 10})->view() == content(10, kLarge).view()));
 }
 
+// A put is a table of its own: what is in it is neither copied nor read again, and goes with its file.
+BOOST_AUTO_TEST_CASE(a_snapshot_is_a_file_that_stays_as_it_is_until_it_goes) {
+  TemporaryDirectory directory;
+  const auto tables = [&] {
+    std::set<std::string> names;
+    for (const auto& file : fs::directory_iterator(directory.path()))
+      if (testing::holds_chunks(file)) names.insert(file.path().filename());
+    return names;
+  };
+  auto store = open_store(directory.path());
+  std::set<std::string> before;
+  for (uint64_t step = 1; step <= 6; ++step) {
+    BOOST_TEST(store->put({"stage/0", step}, content(step, kSize), 2).ok());
+    const auto now = tables();
+    BOOST_TEST(now.size() == std::min<size_t>(step, 2));
+    std::set<std::string> same;
+    std::set_intersection(now.begin(), now.end(), before.begin(), before.end(),
+                          std::inserter(same, same.end()));
+    BOOST_TEST(same.size() == now.size() - 1);
+    before = now;
+  }
+  BOOST_TEST(store->put_or_replace({"stage/0", 6}, content(60, kSize), 2).ok());
+  BOOST_TEST(store->drop_newer("stage/0", 5).ok());
+  BOOST_TEST(tables().size() == 1u);
+  BOOST_TEST((store->get({"stage/0", 5})->view() == content(5, kSize).view()));
+}
+
+BOOST_AUTO_TEST_CASE(a_table_that_was_not_finished_and_one_that_nobody_names_are_gone) {
+  TemporaryDirectory directory;
+  fill(directory.path());
+  const uint64_t before = directory_bytes(directory.path());
+  {  // ended between taking a table in and naming it
+    rocksdb::DB* raw = nullptr;
+    const rocksdb::Options options = rocksdb_options(directory.path());
+    BOOST_REQUIRE(rocksdb::DB::Open(options, directory.path(), &raw).ok());
+    std::unique_ptr<rocksdb::DB> db(raw);
+    const auto manifest = SnapshotManifest::describe(content(9, kSize), 77, 64u << 10);
+    BOOST_REQUIRE(take_in_chunks(*db, options, directory.path(), manifest, content(9, kSize)).ok());
+    std::ofstream(directory.path() + kTableInTheMaking) << content(9, kSize).view();
+  }
+  BOOST_TEST(directory_bytes(directory.path()) > before + 2 * kSize);
+  auto store = open_store(directory.path());
+  BOOST_TEST(directory_bytes(directory.path()) < before + kSize / 2);
+  for (uint64_t step = 4; step <= 6; ++step)  // none of them is put 77
+    BOOST_TEST(store->put({"stage/0", step}, content(step, kSize), 9).ok());
+  for (uint64_t step = 1; step <= 6; ++step)
+    BOOST_TEST((store->get({"stage/0", step})->view() == content(step, kSize).view()));
+}
+
+// Before, chunks went through the memtable into blob files, with a marker for each put.
+BOOST_AUTO_TEST_CASE(a_database_from_before_the_tables_is_read_and_pruned) {
+  TemporaryDirectory directory;
+  {
+    rocksdb::Options options = rocksdb_options(directory.path());
+    options.enable_blob_files = true;
+    options.min_blob_size = 4096;
+    rocksdb::DB* raw = nullptr;
+    BOOST_REQUIRE(rocksdb::DB::Open(options, directory.path(), &raw).ok());
+    std::unique_ptr<rocksdb::DB> db(raw);
+    for (uint64_t step = 1; step <= 4; ++step) {  // the fourth was not finished
+      const Buffer value = content(step, kSize);
+      const auto manifest = SnapshotManifest::describe(value, step, 64u << 10);
+      BOOST_REQUIRE(db->Put({}, marker_key(step), "").ok());
+      for (size_t i = 0; i < manifest.chunk_digests.size(); ++i)
+        BOOST_REQUIRE(
+            db->Put({}, old_chunk_key(step, i),
+                    rocksdb::Slice(value.view().substr(i * (64u << 10), manifest.chunk_size(i))))
+                .ok());
+      BOOST_REQUIRE(db->Flush({}).ok());
+      if (step < 4)
+        BOOST_REQUIRE(db->Put({}, manifest_key({"stage/0", step}), manifest.encode()).ok());
+    }
+  }
+  auto store = open_store(directory.path());
+  for (uint64_t step = 1; step <= 3; ++step)
+    BOOST_TEST((store->get({"stage/0", step})->view() == content(step, kSize).view()));
+  for (uint64_t step = 5; step <= 7; ++step) {
+    BOOST_TEST(store->put({"stage/0", step}, content(step, kSize), 2).ok());
+    BOOST_TEST((store->get({"stage/0", step})->view() == content(step, kSize).view()));
+  }
+  BOOST_TEST(store->get({"stage/0", 3}).code() == ErrorCode::kNotFound);
+  store.reset();
+  store = open_store(directory.path());
+  BOOST_TEST(directory_bytes(directory.path()) < 2.5 * kSize);
+  for (uint64_t step = 6; step <= 7; ++step)
+    BOOST_TEST((store->get({"stage/0", step})->view() == content(step, kSize).view()));
+}
+
 BOOST_AUTO_TEST_CASE(a_flipped_byte_anywhere_never_yields_wrong_bytes) {
   TemporaryDirectory directory;
   fill(directory.path());
@@ -144,7 +240,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_snapshot_is_replaced_by_a_new_put) {
   TemporaryDirectory directory;
   fill(directory.path());
   for (const auto& file : fs::directory_iterator(directory.path()))
-    if (file.path().extension() == ".blob") flip_byte(file.path(), file.file_size() / 2);
+    if (testing::holds_chunks(file)) flip_byte(file.path(), file.file_size() / 2);
   auto store = open_store(directory.path());
   BOOST_TEST(store->get({"stage/0", 2}).code() == ErrorCode::kCorruptCheckpoint);
   BOOST_TEST(store->put({"stage/0", 2}, content(2, kSize), 3).ok());

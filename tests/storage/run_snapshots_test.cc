@@ -30,7 +30,7 @@ struct RunFolder {
   }
   void damage(const std::string& node) {
     for (const auto& file : fs::recursive_directory_iterator(node_folder(node))) {
-      if (file.path().extension() != ".blob") continue;
+      if (!testing::holds_chunks(file)) continue;
       std::fstream bytes(file.path(), std::ios::in | std::ios::out | std::ios::binary);
       bytes.seekp(static_cast<std::streamoff>(file.file_size() / 2));
       bytes.write("damaged", 7);

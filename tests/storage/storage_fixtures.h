@@ -31,6 +31,11 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
+/// A table of a snapshot's chunks: the others, of manifests, are small.
+inline bool holds_chunks(const std::filesystem::directory_entry& file) {
+  return file.path().extension() == ".sst" && file.file_size() > 20'000;
+}
+
 /// Incompressible bytes determined by (step, size).
 inline Buffer content(uint64_t step, size_t size_bytes) {
   std::string bytes(size_bytes, '\0');
