@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/options.h>
 #include <rocksdb/write_batch.h>
 
@@ -16,6 +17,8 @@
 
 #include "storage/checkpoint_store.h"
 #include "storage/rocksdb_chunk_table.h"
+#include "storage/rocksdb_errors.h"
+#include "storage/rocksdb_files.h"
 #include "storage/rocksdb_options.h"
 #include "storage/set_aside.h"
 #include "storage/snapshot_manifest.h"
@@ -33,35 +36,15 @@ std::string text(const CheckpointKey& key) {
   return fmt::format("snapshot {} at step {}", key.stream, key.step);
 }
 
-Error to_error(const rocksdb::Status& status, const std::string& what) {
-  if (status.IsCorruption())
-    return {ErrorCode::kCorruptCheckpoint, what + ": " + status.ToString()};
-  return {ErrorCode::kIo, what + ": " + status.ToString()};
-}
-
-Error open_error(const rocksdb::Status& status, const std::string& directory) {
-  std::string reason = status.ToString();
-  if (!status.IsCorruption() && (reason.find("lock file") != std::string::npos ||
-                                 reason.find("lock hold") != std::string::npos))
-    return {ErrorCode::kNotReady,
-            "the checkpoint store '" + directory +
-                "' is in use by another process (or open twice in this one): stop "
-                "that process or use another directory (" +
-                reason + ")"};
-  // A file that another one names is not there, or does not say what it must.
-  const bool damaged = status.IsCorruption() || status.IsPathNotFound() ||
-                       status.IsNotSupported() || status.IsInvalidArgument();
-  return {damaged ? ErrorCode::kCorruptCheckpoint : ErrorCode::kIo,
-          "cannot open the checkpoint store '" + directory + "': " + reason};
-}
-
 using Iterator = std::unique_ptr<rocksdb::Iterator>;
 
 class RocksdbCheckpointStore final : public CheckpointStore {
  public:
-  RocksdbCheckpointStore(std::unique_ptr<rocksdb::DB> db, rocksdb::Options options,
-                         const CheckpointStoreOptions& store)
-      : db_(std::move(db)),
+  /// `env`: of `options`.
+  RocksdbCheckpointStore(std::unique_ptr<rocksdb::Env> env, std::unique_ptr<rocksdb::DB> db,
+                         rocksdb::Options options, const CheckpointStoreOptions& store)
+      : env_(std::move(env)),
+        db_(std::move(db)),
         options_(std::move(options)),
         directory_(store.directory),
         chunk_bytes_(store.chunk_bytes) {}
@@ -113,18 +96,25 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     Status valid = check_stream(key.stream);
     if (!valid.ok()) return valid.error();
     std::shared_lock<std::shared_mutex> lock(db_mutex_);
-    // A snapshot of the database: retention may delete the chunks while they are being read.
+    // The database as it is now: retention may drop the chunks while they are being read. The snapshot keeps their
+    // keys and the iterator their files; no table goes between the two.
     auto release = [this](const rocksdb::Snapshot* s) { db_->ReleaseSnapshot(s); };
-    std::unique_ptr<const rocksdb::Snapshot, decltype(release)> view(db_->GetSnapshot(), release);
+    std::unique_ptr<const rocksdb::Snapshot, decltype(release)> view(nullptr, release);
     rocksdb::ReadOptions options;
-    options.snapshot = view.get();
+    Iterator chunks;
+    {
+      std::shared_lock<std::shared_mutex> no_drop(drop_mutex_);
+      view.reset(db_->GetSnapshot());
+      options.snapshot = view.get();
+      chunks.reset(db_->NewIterator(options));
+    }
     std::string bytes;
     rocksdb::Status read = db_->Get(options, manifest_key(key), &bytes);
     if (read.IsNotFound()) return Error{ErrorCode::kNotFound, "no " + text(key)};
     if (!read.ok()) return to_error(read, "reading the manifest of " + text(key));
     auto manifest = SnapshotManifest::decode(bytes);
     if (!manifest.ok()) return Error{manifest.code(), text(key) + ": " + manifest.error().detail};
-    return read_chunks(options, *manifest, key, bytes_wanted);
+    return read_chunks(options, *chunks, *manifest, key, bytes_wanted);
   }
 
   Result<std::vector<uint64_t>> steps(const std::string& stream) const override {
@@ -203,6 +193,7 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     if (batch.Count() == 0) return {};
     Status status = commit(batch, "storing " + text(key));
     if (status.ok() && removes) reclaim();
+    if (status.ok() && !removes) settle();
     return status;
   }
 
@@ -219,23 +210,24 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     return visible;
   }
 
-  Result<Buffer> read_chunks(const rocksdb::ReadOptions& options, const SnapshotManifest& manifest,
-                             const CheckpointKey& key, uint64_t bytes) const {
+  Result<Buffer> read_chunks(const rocksdb::ReadOptions& options, rocksdb::Iterator& all,
+                             const SnapshotManifest& manifest, const CheckpointKey& key,
+                             uint64_t bytes) const {
     if (manifest.total_bytes > stored_bytes())
       return Error{ErrorCode::kCorruptCheckpoint, text(key) + ": larger than the whole store"};
     const uint64_t most = bytes / manifest.chunk_bytes + 1;  // chunks
     const uint64_t chunks = std::min<uint64_t>(most, manifest.chunk_digests.size());
     MutableBuffer value =
         MutableBuffer::allocate(std::min(manifest.total_bytes, chunks * manifest.chunk_bytes));
-    const auto key_of = is_old(manifest.put_id) ? old_chunk_key : chunk_key;
+    const auto key_of = is_old(options, manifest.put_id) ? old_chunk_key : chunk_key;
     for (size_t i = 0; i < chunks; ++i) {
-      rocksdb::PinnableSlice chunk;
-      rocksdb::Status read =
-          db_->Get(options, db_->DefaultColumnFamily(), key_of(manifest.put_id, i), &chunk);
-      if (read.IsNotFound())
+      const std::string wanted = key_of(manifest.put_id, i);
+      all.Seek(wanted);
+      if (!all.status().ok()) return to_error(all.status(), "reading " + text(key));
+      if (!all.Valid() || all.key() != wanted)
         return Error{ErrorCode::kCorruptCheckpoint,
                      fmt::format("{}: chunk {} is missing", text(key), i)};
-      if (!read.ok()) return to_error(read, "reading " + text(key));
+      const rocksdb::Slice chunk = all.value();
       Status same = manifest.verify_chunk(i, chunk.ToStringView());
       if (!same.ok()) return Error{same.code(), text(key) + ": " + same.error().detail};
       std::memcpy(value.data() + uint64_t{manifest.chunk_bytes} * i, chunk.data(), chunk.size());
@@ -256,9 +248,9 @@ class RocksdbCheckpointStore final : public CheckpointStore {
   }
 
   /// A put of before the tables.
-  bool is_old(uint64_t put_id) const {
+  bool is_old(const rocksdb::ReadOptions& at, uint64_t put_id) const {
     std::string marker;
-    return db_->Get({}, marker_key(put_id), &marker).ok();
+    return db_->Get(at, marker_key(put_id), &marker).ok();
   }
 
   void remove_old_chunks(rocksdb::WriteBatch& batch, uint64_t put_id) {
@@ -271,7 +263,7 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     std::string bytes;
     if (!db_->Get({}, manifest_key(key), &bytes).ok()) return;
     auto manifest = SnapshotManifest::decode(bytes);
-    if (manifest.ok() && is_old(manifest->put_id)) remove_old_chunks(batch, manifest->put_id);
+    if (manifest.ok() && is_old({}, manifest->put_id)) remove_old_chunks(batch, manifest->put_id);
     batch.Delete(manifest_key(key));
   }
 
@@ -325,9 +317,16 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     return recovered;
   }
 
-  /// Deletes the tables of removed snapshots, once nobody reads. Disk space may come back later when it
-  /// fails.
+  /// What was committed leaves the log, of which no more than the newest commit can be damaged then.
+  bool settle() {
+    const bool settled = db_->Flush(rocksdb::FlushOptions()).ok();
+    failed_ |= !settled;
+    return settled;
+  }
+
+  /// Drops the tables of removed snapshots. Disk space may come back later when it fails.
   void reclaim() {
+    if (!settle()) return;  // no table goes before what says so is as durable
     const auto visible = visible_puts();
     if (!visible) return;
     if (std::exchange(compacts_, false)) {
@@ -335,12 +334,15 @@ class RocksdbCheckpointStore final : public CheckpointStore {
       rocksdb::Slice begin(first), end(last);
       (void)db_->CompactRange(rocksdb::CompactRangeOptions(), &begin, &end);
     }
-    std::unique_lock<std::shared_mutex> lock(db_mutex_);
+    std::unique_lock<std::shared_mutex> lock(drop_mutex_);
     (void)drop_tables_but(*db_, *visible);
   }
 
+  const std::unique_ptr<rocksdb::Env> env_;
   std::unique_ptr<rocksdb::DB> db_;
   mutable std::shared_mutex db_mutex_;  // who reads shares it; it is another database afterwards
+  mutable std::shared_mutex
+      drop_mutex_;  // who begins to read shares it; tables are gone afterwards
   const rocksdb::Options options_;
   const std::string directory_;
   const uint32_t chunk_bytes_;
@@ -368,11 +370,13 @@ Result<std::shared_ptr<CheckpointStore>> open_rocksdb_checkpoint_store(
                  "the checkpoint store '" + options.directory + "' has files, but no CURRENT"};
   rocksdb::DB* raw = nullptr;
   rocksdb::Options settings = rocksdb_options(options.directory);
-  if (options.env != nullptr) settings.env = options.env;
+  const auto* base = options.env != nullptr ? options.env : rocksdb::Env::Default();
+  auto env = rocksdb::NewCompositeEnv(table_keeping_files(base->GetFileSystem()));
+  settings.env = env.get();
   rocksdb::Status status = rocksdb::DB::Open(settings, options.directory, &raw);
   if (!status.ok()) return open_error(status, options.directory);
-  auto store = std::make_shared<RocksdbCheckpointStore>(std::unique_ptr<rocksdb::DB>(raw), settings,
-                                                        options);
+  auto store = std::make_shared<RocksdbCheckpointStore>(
+      std::move(env), std::unique_ptr<rocksdb::DB>(raw), settings, options);
   Status recovered = store->recover();
   if (!recovered.ok())
     return Error{recovered.code(), "the checkpoint store '" + options.directory +

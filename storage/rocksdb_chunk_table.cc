@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "storage/rocksdb_files.h"
 #include "storage/store_keys.h"
 
 namespace swarm::storage {
@@ -42,6 +43,7 @@ rocksdb::Status take_in_chunks(rocksdb::DB& db, const rocksdb::Options& options,
     how.move_files = true;
     how.snapshot_consistency = false;  // no reader knows these keys before the manifest
     how.write_global_seqno = false;    // the file stays as it was written
+    const IngestGuard guard;
     status = db.IngestExternalFile({path}, how);
   }
   std::error_code nothing_to_do;

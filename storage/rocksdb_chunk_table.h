@@ -18,13 +18,13 @@ namespace swarm::storage {
 inline constexpr char kTableInTheMaking[] = "/incoming.part";
 
 /// Writes the chunks of `value` into a new table in the database's `directory` and has the database take
-/// it in. Then they are durable, and found by their keys. `options`: of the database. Leaves no file
-/// behind where it fails. `value` is not empty.
+/// it in. Then they are durable, and found by their keys. `options`: of the database, whose files are
+/// table_keeping_files(). Where it fails the next opening deletes what is left of it. `value` is not empty.
 rocksdb::Status take_in_chunks(rocksdb::DB& db, const rocksdb::Options& options,
                                const std::string& directory, const SnapshotManifest& manifest,
                                const Buffer& value);
 
-/// Deletes the tables of all puts but `kept`. Nobody reads those.
+/// Takes the tables of all puts but `kept` out; each is deleted when no iterator is left that could read it.
 rocksdb::Status drop_tables_but(rocksdb::DB& db, const std::set<uint64_t>& kept);
 
 /// The highest put of which there is a table, or was when tables were joined; 0: there is none.
