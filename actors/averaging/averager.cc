@@ -110,15 +110,17 @@ void Averager::start_round(const AverageRound& spec) {
 /// Means may be late because of anybody. Who has sent nothing is named, without a link that failed: he may
 /// hang, and then it is for the coordinator to miss his answer.
 void Averager::missed_deadline() {
-  pace_->missed();
   const Seconds limit = round_->deadline - round_->start;
   const auto& members = round_->work->spec().members;
   std::vector<uint32_t> silent;
   for (uint32_t i = 0; i < members.size(); ++i)
     if (!members[i].via && round_->work->nothing_from(i)) silent.push_back(i);
-  fail({ErrorCode::kPeerTimeout, fmt::format("averaging: not done after {:.0f} ms; waiting for {}",
-                                             1e3 * limit.count(), round_->work->waiting_for())},
-       std::move(silent), /*link=*/false);
+  AverageResult named;
+  named.late = true;
+  named.unreached = std::move(silent);
+  end({ErrorCode::kPeerTimeout, fmt::format("averaging: not done after {:.0f} ms; waiting for {}",
+                                            1e3 * limit.count(), round_->work->waiting_for())},
+      std::move(named));
 }
 
 /// Where parts for a member go.
@@ -267,6 +269,10 @@ void Averager::end(const Error& error, AverageResult named) {
   log_info(fmt::format("event=round_failed stage={} round={} error=\"{}\"", deps_.stage, id(),
                        to_string(error)));
   last_round_ = fmt::format("round {} failed: {}", id(), to_string(error));
+  const auto& spec = round_->work->spec();
+  const bool too_long = named.late || error.code == ErrorCode::kCancelled;
+  if (too_long && spec.members.size() > 1)
+    pace_->missed(Seconds(self_->clock().now() - round_->start).count(), spec.n * sizeof(float));
   auto failed = std::move(round_);
   named.why = error;
   if (named.failed())

@@ -55,6 +55,9 @@ struct AverageResult {
   double seconds = 0;
   /// For the next round, if this one counts; none: the round had none.
   std::optional<tensor::Residuals> residuals{};
+  /// The round was not done by its deadline: others may have longer. `why` says what it waits for, and all
+  /// else says nothing but `unreached`.
+  bool late = false;
   /// Not empty: the round failed because these members, by their places, could not be reached from
   /// here; `why` says how, and all else says nothing.
   std::vector<uint32_t> unreached{};
@@ -62,7 +65,7 @@ struct AverageResult {
   /// Likewise: their numbers were not finite; this member's own among them if they were.
   std::vector<uint32_t> not_finite{};
   Error why{};
-  bool failed() const { return !unreached.empty() || !not_finite.empty(); }
+  bool failed() const { return late || !unreached.empty() || !not_finite.empty(); }
 };
 
 struct AveragerDeps {

@@ -59,7 +59,8 @@ routing::RoundFailure read_failure(const proto::RoundFailure& message) {
   return {{message.unreached().begin(), message.unreached().end()},
           {ErrorCode::kCancelled, printable(message.reason(), kMaxReason)},
           message.link(),
-          {message.not_finite().begin(), message.not_finite().end()}};
+          {message.not_finite().begin(), message.not_finite().end()},
+          message.late()};
 }
 
 routing::DeviceReport read_device(const proto::RegisterPeer& message) {

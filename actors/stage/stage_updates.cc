@@ -54,6 +54,7 @@ proto::RoundFailure failure_of(const AverageResult& result) {
   for (uint32_t place : result.not_finite) failure.add_not_finite(place);
   failure.set_reason(to_string(result.why));
   failure.set_link(result.link_failed);
+  failure.set_late(result.late);
   return failure;
 }
 

@@ -16,12 +16,14 @@ constexpr int kTrustedRounds = 3;
 constexpr int kTrustedShare = 4;
 constexpr Seconds kMost(3'600);
 constexpr double kFallWeight = 0.3;
+constexpr double kBackOff = 2;
 
 }  // namespace
 
+double RoundPace::patience() const { return rounds_ == 0 ? kFirstPatience : kPatience; }
+
 RoundPace::Millis RoundPace::limit(uint64_t bytes) const {
-  const double patience = rounds_ == 0 ? kFirstPatience : kPatience;
-  const Seconds expected(seconds_per_byte_ * static_cast<double>(bytes) * patience);
+  const Seconds expected(seconds_per_byte_ * static_cast<double>(bytes) * patience());
   const Millis least = rounds_ >= kTrustedRounds ? least_ / kTrustedShare : least_;
   return std::max(least, std::chrono::duration_cast<Millis>(std::min(expected, kMost)));
 }
@@ -31,6 +33,12 @@ void RoundPace::done(double seconds, uint64_t bytes) {
   const bool first = ++rounds_ == 1;
   const double weight = first || seen > seconds_per_byte_ ? 1.0 : kFallWeight;
   seconds_per_byte_ += weight * (seen - seconds_per_byte_);
+}
+
+void RoundPace::missed(double seconds, uint64_t bytes) {
+  const double next_s = std::min(kBackOff * seconds, kMost.count());
+  seconds_per_byte_ =
+      std::max(seconds_per_byte_, next_s / (patience() * static_cast<double>(bytes)));
 }
 
 }  // namespace swarm::routing

@@ -24,10 +24,14 @@ class RoundPace {
   Millis limit(uint64_t bytes) const;
   /// A round among several members was done.
   void done(double seconds, uint64_t bytes);
-  /// A round was not done by its limit: all that is known is that it takes longer.
-  void missed() { seconds_per_byte_ *= 2; }
+  /// A round was given up after so long, and not because somebody was gone: all that is known is that it takes
+  /// longer. The next one of as many bytes has twice as long. So members that gave up one round have about the same
+  /// limit for the next, whatever theirs were.
+  void missed(double seconds, uint64_t bytes);
 
  private:
+  double patience() const;
+
   Millis least_;
   double seconds_per_byte_ = 1.0 / 12.5e6;
   int rounds_ = 0;  ///< Known.

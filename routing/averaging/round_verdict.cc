@@ -24,7 +24,7 @@ RoundVerdict judge_round(const std::vector<MemberAnswer>& members, bool grace_ov
     if (member.kind == Answer::kHoldsMore) verdict.dropped.push_back(member.peer);
     if (member.kind == Answer::kNotFinite) verdict.not_finite.push_back(member.peer);
     // Members that are merely still averaging when the cause is known are not at fault.
-    bool silent = member.kind == Answer::kPending && !certain;
+    bool silent = member.kind == Answer::kPending && !certain && !member.excused;
     if (member.kind == Answer::kLost || silent) verdict.lost.push_back(member.peer);
   }
   return verdict;

@@ -19,6 +19,7 @@ struct MemberAnswer {
   };
   PeerId peer;
   Kind kind = Kind::kPending;
+  bool excused = false;  ///< Its silence is no fault of its: it has longer than those that failed.
 };
 
 struct RoundVerdict {

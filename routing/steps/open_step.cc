@@ -13,6 +13,8 @@ namespace {
 
 /// After the first failed answer of a round: members that live have answered by then.
 constexpr Time kRoundGrace = std::chrono::milliseconds(500);
+/// Deadlines of members differ by their own measurements: by this part of how long the first had.
+constexpr int kLateGrace = 4;
 
 template <class Answers, class Kind>
 bool any(const Answers& answers, Kind kind) {
@@ -86,6 +88,7 @@ void StageRound::take(const PeerId& member, const Result<CloseAnswer>& answer, T
     kind = Kind::kAveraged;
   }
   if (kind != Kind::kAveraged && !first_failure) first_failure = now;
+  late |= answer && answer->failed && answer->failed->late;
   const bool link = answer && answer->failed && answer->failed->link;
   if (link && !answer->failed->unreached.empty() && links_failed < 2) {
     ++links_failed;
@@ -132,13 +135,24 @@ RoundVerdict StageRound::compare_averages() {
   return verdict;
 }
 
+Time StageRound::grace() const {
+  // The other end of a link that failed may notice later, and third members hear of it from there only.
+  if (links_failed > 0) return 2 * kRoundGrace;
+  return late ? std::max(kRoundGrace, (*first_failure - began) / kLateGrace) : kRoundGrace;
+}
+
+bool StageRound::excuses(const PeerId& id) const {
+  return late && links_failed == 0 && missed.count(id) == 0 && excused.count(id) == 0;
+}
+
 RoundVerdict StageRound::judge(Time now) {
   std::vector<MemberAnswer> all;
-  for (const auto& [id, answer] : answers) all.push_back({id, answer});
-  // The other end of a link that failed may notice later, and third members hear of it from there only.
-  const Time grace = links_failed > 0 ? 2 * kRoundGrace : kRoundGrace;
-  RoundVerdict verdict = judge_round(all, first_failure && now - *first_failure > grace);
+  for (const auto& [id, answer] : answers) all.push_back({id, answer, excuses(id)});
+  RoundVerdict verdict = judge_round(all, first_failure && now - *first_failure > grace());
   if (verdict.kind == RoundVerdict::Kind::kAveraged) return compare_averages();
+  if (verdict.kind == RoundVerdict::Kind::kAbandon)
+    for (const MemberAnswer& one : all)
+      if (one.kind == Kind::kPending && one.excused) excused.insert(one.peer);
   return verdict;
 }
 

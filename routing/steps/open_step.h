@@ -44,7 +44,12 @@ struct StageRound {
   std::map<PeerId, PeerId> not_finite;  ///< Whose numbers were not, and who said so first.
   std::set<PeerId>
       missed;  ///< Members of whom others say that nothing came, though their links live.
-  std::optional<uint64_t> digest;     ///< Of the average, once all members have the same.
+  std::optional<uint64_t> digest;  ///< Of the average, once all members have the same.
+  /// A member gave up at its own deadline, and no link failed: others may have longer.
+  bool late = false;
+  /// Whose silence was excused by that: of the tries of this step. Once each.
+  std::set<PeerId> excused;
+  Time began{};
   std::optional<Time> first_failure;  ///< Or the last that began the grace again.
   int links_failed = 0;               ///< Failures that began it: a link has two ends.
   double squared_norm = 0;
@@ -68,6 +73,10 @@ struct StageRound {
   RoundVerdict judge(Time now);
 
  private:
+  /// For the others, after a failure.
+  Time grace() const;
+  /// Deadlines are the members' own. Nobody says that nothing came from it, so it may just have longer.
+  bool excuses(const PeerId& id) const;
   RoundVerdict compare_averages();
   void blame(const PeerId& by, const std::vector<uint32_t>& places);
   /// A member says that its link to this one failed, which then may not know that the round has: it is not

@@ -312,6 +312,7 @@ struct RoundFailure {
   Error error;
   bool link = false;  ///< No link to them; else nothing came in time: they may hang.
   std::vector<uint32_t> not_finite{};  ///< Members, by their places, whose numbers were not finite.
+  bool late = false;                   ///< It gave up at its own deadline; others' may be later.
 };
 /// A member's answer to CloseStep.
 struct CloseAnswer {

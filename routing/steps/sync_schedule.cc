@@ -88,7 +88,10 @@ void SyncSchedule::send_close(Stage stage, bool go_on, const orders::CommitStep*
   close.go_on = go_on;
   if (commit != nullptr) close.commit = *commit;
   StageRound& round = open.stages[stage.value()];
+  auto excused = std::move(round.excused);
   round = StageRound{};
+  round.excused = std::move(excused);
+  round.began = frame_.now;
   round.at = At::kAveraging;
   round.round = close.round;
   round.overlapped = go_on || commit != nullptr;

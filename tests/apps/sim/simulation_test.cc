@@ -223,6 +223,19 @@ BOOST_AUTO_TEST_CASE(an_older_word_on_what_may_not_be_pruned_is_not_heeded) {
   }
 }
 
+// Members' deadlines had drifted apart, and who had a longer one was lost with its sum, though nobody hung.
+BOOST_AUTO_TEST_CASE(who_waits_longer_for_a_round_is_not_taken_for_silent) {
+  for (const uint64_t seed : {88, 108, 163}) {
+    SimulationOptions options;
+    options.seed = seed;
+    options.profile = FaultProfile::kLasting;
+    const auto report = simulate(options);
+    BOOST_TEST(!report.violation.has_value(), seed);
+    for (const std::string& event : report.events)
+      BOOST_TEST(event.find("silent in a round") == std::string::npos, seed << ": " << event);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(undisturbed_swarms_end_exactly) {
   check_seeds(FaultProfile::kNone, 101, 100 + kSeeds / 2);
 }

@@ -29,9 +29,41 @@ CloseAnswer failed(std::vector<uint32_t> unreached, bool link) {
   return answer;
 }
 
+/// By its own deadline.
+CloseAnswer late(std::vector<uint32_t> nothing_from = {}) {
+  CloseAnswer answer = failed(std::move(nothing_from), false);
+  answer.failed->late = true;
+  return answer;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(RoundOfAStage)
+
+// It was lost with its sum, though it waited for the same third member with a longer deadline.
+BOOST_AUTO_TEST_CASE(who_has_longer_than_the_one_that_gave_up_is_excused_once_a_step) {
+  StageRound round = round_of_three();
+  round.began = kStart - 10s;
+  round.take(peer(1), late(), kStart);
+  BOOST_TEST((round.judge(kStart + 2'400ms).kind == RoundVerdict::Kind::kWait));
+  auto verdict = round.judge(kStart + 2'600ms);
+  BOOST_TEST((verdict.kind == RoundVerdict::Kind::kAbandon));
+  BOOST_TEST(verdict.lost.empty());
+  StageRound next = round_of_three();
+  next.excused = round.excused;
+  next.began = kStart;
+  next.take(peer(1), late(), kStart + 1s);
+  verdict = next.judge(kStart + 1'600ms);
+  BOOST_TEST((verdict.lost == std::vector<PeerId>{peer(2), peer(3)}));
+}
+
+BOOST_AUTO_TEST_CASE(who_sent_nothing_is_not_excused_by_the_others_deadline) {
+  StageRound round = round_of_three();
+  round.began = kStart - 1s;
+  round.take(peer(1), late({2}), kStart);
+  const auto verdict = round.judge(kStart + 600ms);
+  BOOST_TEST((verdict.lost == std::vector<PeerId>{peer(3)}));
+}
 
 BOOST_AUTO_TEST_CASE(who_hangs_is_lost_though_the_others_name_it) {
   StageRound round = round_of_three();
