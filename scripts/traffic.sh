@@ -49,6 +49,7 @@ activations = "$kind"
 gradients = "$kind"
 [checkpoint]
 every_steps = 0
+copies = 0
 [stage_server]
 resident_bytes = 4294967296
 [[nodes]]
