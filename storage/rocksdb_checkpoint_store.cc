@@ -67,7 +67,7 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     if (!it->status().ok()) return to_error(it->status(), "reading the markers");
     next_put_id_ = last + 1;
     Status status = batch.Count() == 0 ? Status() : commit(batch, "removing unfinished snapshots");
-    if (status.ok()) reclaim();
+    if (status.ok() && settle()) drop_all_but(*visible);
     return status;
   }
 
@@ -328,14 +328,17 @@ class RocksdbCheckpointStore final : public CheckpointStore {
   void reclaim() {
     if (!settle()) return;  // no table goes before what says so is as durable
     const auto visible = visible_puts();
-    if (!visible) return;
+    if (visible) drop_all_but(*visible);
+  }
+
+  void drop_all_but(const std::set<uint64_t>& visible) {
     if (std::exchange(compacts_, false)) {
       std::string first(1, kOldChunkTag), last(1, kOldChunkTag + 1);
       rocksdb::Slice begin(first), end(last);
       (void)db_->CompactRange(rocksdb::CompactRangeOptions(), &begin, &end);
     }
     std::unique_lock<std::shared_mutex> lock(drop_mutex_);
-    (void)drop_tables_but(*db_, *visible);
+    (void)drop_tables_but(*db_, visible);
   }
 
   const std::unique_ptr<rocksdb::Env> env_;

@@ -5,10 +5,8 @@
 #include <rocksdb/sst_file_writer.h>
 
 #include <algorithm>
-#include <deque>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "storage/rocksdb_files.h"
@@ -52,19 +50,20 @@ rocksdb::Status take_in_chunks(rocksdb::DB& db, const rocksdb::Options& options,
 }
 
 rocksdb::Status drop_tables_but(rocksdb::DB& db, const std::set<uint64_t>& kept) {
-  std::vector<std::pair<std::string, std::string>> between;
+  rocksdb::Status status;
+  const auto drop = [&](const std::string& first, const std::string& last) {  // not `last` itself
+    const rocksdb::Slice begin(first), end(last);
+    if (status.ok())
+      status = rocksdb::DeleteFilesInRange(&db, db.DefaultColumnFamily(), &begin, &end,
+                                           /*include_end=*/false);
+  };
   uint64_t from = 0;
   for (const uint64_t put_id : kept) {
-    between.emplace_back(chunk_key(from, 0), chunk_key(put_id, 0));
+    drop(chunk_key(from, 0), chunk_key(put_id, 0));
     from = put_id + 1;
   }
-  between.emplace_back(chunk_key(from, 0), std::string(1, kChunkTag + 1));
-  std::deque<rocksdb::Slice> ends;  // whose addresses stay
-  std::vector<rocksdb::RangePtr> ranges;
-  for (const auto& [first, last] : between)
-    ranges.emplace_back(&ends.emplace_back(first), &ends.emplace_back(last));
-  return rocksdb::DeleteFilesInRanges(&db, db.DefaultColumnFamily(), ranges.data(), ranges.size(),
-                                      /*include_end=*/false);
+  drop(chunk_key(from, 0), std::string(1, kChunkTag + 1));
+  return status;
 }
 
 uint64_t last_put_in_tables(rocksdb::DB& db) {

@@ -257,10 +257,10 @@ void Averager::check_complete() {
   });
 }
 
-void Averager::fail(const Error& error, std::vector<uint32_t> unreached, bool link) {
+void Averager::fail(const Error& error, std::vector<uint32_t> unreached) {
   AverageResult named;
   named.unreached = std::move(unreached);
-  named.link_failed = link;
+  named.link_failed = true;
   end(error, std::move(named));
 }
 

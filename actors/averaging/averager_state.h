@@ -58,7 +58,7 @@ class Averager {
   void ask(uint32_t member, size_t number);
   void answered(uint32_t member, size_t number, const Result<Mail>& reply);
   void check_complete();
-  void fail(const Error& error, std::vector<uint32_t> unreached = {}, bool link = true);
+  void fail(const Error& error, std::vector<uint32_t> unreached = {});
   bool refuse(const std::set<uint32_t>& not_finite);
   void end(const Error& error, AverageResult named);
   void missed_deadline();
