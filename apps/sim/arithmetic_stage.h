@@ -181,7 +181,8 @@ inline Result<std::vector<float>> activations_of(const tensor::StageInput& input
 
 class ArithmeticStage : public tensor::Stage {
  public:
-  /// Called whenever the parameters have changed: "initialized", "loaded" or "updated".
+  /// Called whenever the parameters have changed: "initialized", "loaded", "settled" (learned in ranges, and
+  /// not yet compared with what the replicas have) or "updated".
   using Changed = std::function<void(const ArithmeticStage&, const char* how)>;
 
   /// Whether this stage finds the microbatch's gradient not finite; null: none.
@@ -355,7 +356,7 @@ class ArithmeticStage : public tensor::Stage {
   Status settle(uint64_t step, const tensor::OptimizerCounters&) override {
     step_ = step;
     clear_gradients();
-    if (changed_) changed_(*this, "loaded");
+    if (changed_) changed_(*this, "settled");
     return {};
   }
 

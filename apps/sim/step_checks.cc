@@ -23,6 +23,12 @@ Histories& StepChecks::histories() {
 
 void StepChecks::parameters(const std::string& node, const ArithmeticStage& stage,
                             const char* how) {
+  // A bit of what it began with may have turned: its learner may refuse it.
+  if (std::string(how) == "settled") {
+    settled_.insert(node);
+    return;
+  }
+  settled_.erase(node);
   const Stage number(static_cast<uint32_t>(swarm_.nodes.at(node).stage));
   const Step step(stage.step());
   const std::string where = fmt::format("{} stage {} step {} ({})", node, number, step, how);
@@ -37,7 +43,10 @@ void StepChecks::parameters(const std::string& node, const ArithmeticStage& stag
                               histories().first(number, step.value())));
 }
 
-void StepChecks::bit_turned(const std::string& node) { turned_[node] = true; }
+void StepChecks::bit_turned(const std::string& node) {
+  turned_[node] = true;
+  settled_.erase(node);
+}
 
 bool StepChecks::is_turned(const std::string& node) const {
   const auto turned = turned_.find(node);
@@ -114,6 +123,7 @@ void StepChecks::committed(const std::string& node, const records::CommittedStep
 void StepChecks::loaded(const std::string& node, const records::LoadedState& state) {
   audit_.loaded.push_back({state, seconds_of(swarm_), ++audit_.lines, node});
   states_[state.peer] = {Step(state.step), state.history};
+  if (settled_.count(node) > 0) parameters(node, *swarm_.nodes.at(node).arithmetic, "loaded");
   if (state.history == 0 && state.step > 0)
     report_("I7", fmt::format("{} loaded stage {} step {} from {}, without its history", node,
                               state.stage, state.step, state.source));

@@ -66,6 +66,7 @@ class StepChecks : public ModeChecks {
   launch::AuditContext context_;
   /// In whose memory a bit has turned; true: nobody knows what it has, as it has not fetched yet.
   std::map<std::string, bool> turned_;
+  std::set<std::string> settled_;  ///< Have learned a state that they have not yet taken for right.
   std::optional<Step> last_committed_;
   Term highest_term_;
 };

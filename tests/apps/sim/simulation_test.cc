@@ -236,6 +236,22 @@ BOOST_AUTO_TEST_CASE(who_waits_longer_for_a_round_is_not_taken_for_silent) {
   }
 }
 
+// A bit of a peer's parameters had turned before it brought them up to its neighbours' step by the means. Its learner
+// refused what came of it, as nobody else has that; the simulator had taken it for a state that serves.
+BOOST_AUTO_TEST_CASE(a_learner_whose_own_state_had_a_turned_bit_refuses_what_it_has_learned) {
+  SimulationOptions options;
+  options.seed = 9'010'442;
+  options.profile = FaultProfile::kBits;
+  options.delayed_updates = true;
+  options.max_faults = 3;
+  const auto report = simulate(options);
+  BOOST_TEST(!report.violation.has_value());
+  bool refused = false;
+  for (const std::string& event : report.events)
+    refused |= event.find("the ranges make no state") != std::string::npos;
+  BOOST_TEST(refused);
+}
+
 BOOST_AUTO_TEST_CASE(undisturbed_swarms_end_exactly) {
   check_seeds(FaultProfile::kNone, 101, 100 + kSeeds / 2);
 }
@@ -274,8 +290,9 @@ BOOST_AUTO_TEST_CASE(everything_and_slow_links_at_once_cost_time_only) {
   check_seeds(FaultProfile::kAll, 1'000'000, 1'000'000 + kSeeds / 2);
 }
 
-/// With four times the nodes a node says at most as much more as the logarithm of their number grows.
-BOOST_AUTO_TEST_CASE(what_a_node_says_and_its_links_grow_at_most_as_the_logarithm_of_the_swarm) {
+/// With four times the nodes a node says at most as much more as the logarithm of their number grows; links are no
+/// full mesh, but grow more than that (docs/performance.md).
+BOOST_AUTO_TEST_CASE(what_a_node_says_grows_at_most_as_the_logarithm_of_the_swarm) {
   auto traffic = [](uint32_t nodes) {
     SimulationOptions options;
     options.seed = 5;
@@ -286,12 +303,15 @@ BOOST_AUTO_TEST_CASE(what_a_node_says_and_its_links_grow_at_most_as_the_logarith
     options.traffic = true;
     const auto report = simulate(options);
     if (report.violation) BOOST_ERROR(explain(report));
-    return report.training.value_or(NodeTraffic{});
+    BOOST_REQUIRE(report.training.has_value());
+    return *report.training;
   };
   const NodeTraffic few = traffic(16), many = traffic(64);
   constexpr double kLogarithms = 6.0 / 4;  // of 64 and 16
   BOOST_TEST(many.messages_per_s <= few.messages_per_s * kLogarithms);
   BOOST_TEST(many.bytes_per_s <= few.bytes_per_s * kLogarithms);
+  BOOST_TEST(few.messages_per_s > 0);
+  BOOST_TEST(many.links < 0.75 * 63);
 }
 
 BOOST_AUTO_TEST_CASE(a_large_swarm_trains_and_its_traffic_is_told) {
