@@ -2,11 +2,13 @@
 /// is lost, so its successor must never be taken for it. People see node *names*, which persist.
 #pragma once
 
+#include <endian.h>
+
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <string>
-#include <tuple>
 
 #include "common/result.h"
 
@@ -30,9 +32,23 @@ struct NodeId {
   static Result<NodeId> from_bytes(const std::string& raw);
   std::string raw() const { return {bytes.begin(), bytes.end()}; }
 
-  friend bool operator==(const NodeId& a, const NodeId& b) { return a.bytes == b.bytes; }
+  friend bool operator==(const NodeId& a, const NodeId& b) {
+    return a.half(0) == b.half(0) && a.half(8) == b.half(8);
+  }
   friend bool operator!=(const NodeId& a, const NodeId& b) { return !(a == b); }
-  friend bool operator<(const NodeId& a, const NodeId& b) { return a.bytes < b.bytes; }
+  /// As the bytes, the first one first.
+  friend bool operator<(const NodeId& a, const NodeId& b) {
+    const uint64_t first = a.half(0), other = b.half(0);
+    return first != other ? first < other : a.half(8) < b.half(8);
+  }
+
+ private:
+  /// Eight bytes from `at` on as a number, big-endian: maps by id look them up all the time.
+  uint64_t half(size_t at) const {
+    uint64_t half = 0;
+    std::memcpy(&half, bytes.data() + at, sizeof half);
+    return be64toh(half);
+  }
 };
 
 /// One named actor of one node, e.g. {id, "stage.0"}: what mail is addressed to.
@@ -48,7 +64,7 @@ struct ActorId {
   }
   friend bool operator!=(const ActorId& a, const ActorId& b) { return !(a == b); }
   friend bool operator<(const ActorId& a, const ActorId& b) {
-    return std::tie(a.node, a.actor) < std::tie(b.node, b.actor);
+    return a.node == b.node ? a.actor < b.actor : a.node < b.node;
   }
 };
 

@@ -9,6 +9,7 @@
 #include <new>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "common/buffer.h"
 #include "common/ids.h"
@@ -17,6 +18,21 @@
 using namespace swarm;
 
 BOOST_AUTO_TEST_SUITE(NodeIdTest)
+
+BOOST_AUTO_TEST_CASE(ids_are_ordered_as_their_bytes) {
+  std::vector<NodeId> ids(64);
+  for (NodeId& id : ids) id = NodeId::random();
+  for (size_t at = 0; at < 16; ++at) {  // neighbours that differ in one byte
+    ids.push_back(ids[at]);
+    ids.back().bytes[at] ^= 0x80;
+  }
+  ids.push_back(ids[0]);
+  for (const NodeId& a : ids)
+    for (const NodeId& b : ids) {
+      BOOST_TEST((a < b) == (a.bytes < b.bytes), a.hex() << " " << b.hex());
+      BOOST_TEST((a == b) == (a.bytes == b.bytes), a.hex() << " " << b.hex());
+    }
+}
 
 BOOST_AUTO_TEST_CASE(hex_and_raw_bytes_lead_back_to_the_id) {
   NodeId id = NodeId::random();
