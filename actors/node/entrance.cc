@@ -37,6 +37,7 @@ constexpr size_t kTried = 4;    // addresses that are tried and named
 constexpr size_t kClaims = 16;  // of the name, that are knocked at
 constexpr int kDialBackTries = 10;
 constexpr size_t kMaxReason = 600;
+constexpr const char* kNoAnswer = "no answer yet";
 
 class Entrance {
  public:
@@ -103,7 +104,8 @@ class Entrance {
               if (at_ != At::kJoining) return;
               tell_alive();
               failures_ = status.join_failures;
-              if (status.joined) find_name();
+              if (status.joined) return find_name();
+              say_late_reasons();
             },
             [](const caf::error&) {});
   }
@@ -120,15 +122,25 @@ class Entrance {
     for (size_t i = 0; i < std::min(kTried, deps_.join.size()); ++i) try_out(deps_.join[i]);
     if (self_->clock().now() < next_word_) return;
     next_word_ = self_->clock().now() + kNextWord;
+    for (size_t i = 0; i < std::min(kTried, deps_.join.size()); ++i)
+      say_waits(deps_.join[i].text());
+  }
+
+  /// Who looks why it does not come in is not made to wait for the next word.
+  void say_late_reasons() {
+    if (at_ != At::kJoining) return;
+    for (const auto& [to, said] : std::map(said_))
+      if (said == kNoAnswer && reason(to) != kNoAnswer) say_waits(to);
+  }
+
+  void say_waits(const std::string& to) {
     const auto waited =
         std::chrono::duration_cast<std::chrono::seconds>(self_->clock().now() - started_at_);
-    for (size_t i = 0; i < std::min(kTried, deps_.join.size()); ++i) {
-      const std::string to = deps_.join[i].text();
-      const std::string why = reason(to);
-      deps_.say(fmt::format("waits to join {}, {} s so far: {}", to, waited.count(), why));
-      log_info(fmt::format("event=waits_to_join endpoint={} reason=\"{}\"", to, why));
-      deps_.events->record(-1, -1, records::WaitsToJoin{to, why});
-    }
+    const std::string why = reason(to);
+    said_[to] = why;
+    deps_.say(fmt::format("waits to join {}, {} s so far: {}", to, waited.count(), why));
+    log_info(fmt::format("event=waits_to_join endpoint={} reason=\"{}\"", to, why));
+    deps_.events->record(-1, -1, records::WaitsToJoin{to, why});
   }
 
   /// CAF keeps to itself why a dial fails; the same dial outside of the table of links does not.
@@ -138,6 +150,7 @@ class Entrance {
     knock_in_background(self_, deps_.knock, at, deps_.detached,
                         [this, to](const Result<NodeInfo>& found) {
                           found_[to] = found ? "" : found.error().detail;
+                          say_late_reasons();
                           self_->delayed_send(self_, milliseconds(2'000), run_later_atom::value,
                                               LocalTask([this, to] { trying_.erase(to); }));
                         });
@@ -148,7 +161,7 @@ class Entrance {
     if (const auto it = found_.find(to); it != found_.end()) why = it->second;
     for (const auto& [endpoint, error] : failures_)
       if (why.empty() && endpoint.text() == to) why = error.detail;
-    return why.empty() ? "no answer yet" : printable(why, kMaxReason);
+    return why.empty() ? kNoAnswer : printable(why, kMaxReason);
   }
 
   // -- the name
@@ -284,6 +297,7 @@ class Entrance {
               request_mail(self_, proxy, mail, [this, by](const Result<Mail>& reply) {
                 if (reply && reply->kind == proto::KIND_DIAL_BACK_REPLY)
                   dialled_back(by, reply->as<proto::DialBackReply>());
+                if (reply.code() == ErrorCode::kRefused) not_dialled_back(by, reply.error());
                 const bool busy = !reply && reply.code() == ErrorCode::kOverloaded;
                 if (!busy || ++dial_back_tries_ > kDialBackTries) return;
                 self_->delayed_send(self_, milliseconds(reply.error().retry_after_ms),
@@ -306,6 +320,14 @@ class Entrance {
     deps_.hard_to_reach();
   }
 
+  void not_dialled_back(const std::string& by, const Error& error) {
+    const std::string why = printable(error.detail, kMaxReason);
+    const std::string own = deps_.endpoint.text();
+    log_warn(fmt::format("event=announce_untried {} has not tried to dial this node back at {}: {}",
+                         by, own, why));
+    deps_.events->record(-1, -1, records::AnnounceUntried{own, by, why});
+  }
+
   std::string describe() const {
     static constexpr const char* kNames[] = {"joining", "naming", "in", "out"};
     return fmt::format("entrance of {}: {}\n", deps_.node_name, kNames[static_cast<int>(at_)]);
@@ -320,6 +342,7 @@ class Entrance {
   std::vector<JoinFailure> failures_;
   std::set<std::string> trying_;              // addresses that are tried, or were just now
   std::map<std::string, std::string> found_;  // by address; empty: somebody answers there
+  std::map<std::string, std::string> said_;   // by address: why it waits, as it said last
   uint64_t version_ = 0;
   int dial_back_tries_ = 0;
 };

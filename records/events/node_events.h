@@ -172,6 +172,19 @@ struct AnnounceUnreachable {
   }
 };
 
+struct AnnounceUntried {
+  static constexpr EventInfo kInfo{"announce_untried", Level::kWarn, Place::kTrouble, kNeedsReason,
+                                   "The node that this one joined through has not tried whether it "
+                                   "can dial it at the address that it announces."};
+  std::string endpoint, by, reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("endpoint", endpoint, "HOST:PORT that this node announces");
+    v("by", by, "HOST:PORT of the node that was asked");
+    v("reason", reason, "why it has not");
+  }
+};
+
 struct StoreSetAside {
   static constexpr EventInfo kInfo{
       "store_set_aside", Level::kError, Place::kTrouble, kRemarkable | kNeedsReason,
@@ -240,7 +253,7 @@ struct Repeated {
 
 using NodeEvents = EventList<NodeStarted, NodeLeaving, NodeLeft, Preempted, PreemptionUnseen,
                              StopAsked, ActorFailed, LinksShaped, LinksFileRefused, WaitsToJoin,
-                             Refused, MailRefused, NameTaken, AnnounceUnreachable, StoreSetAside,
-                             VoterSetAside, LinesLost, AuditFoldRefused, Repeated>;
+                             Refused, MailRefused, NameTaken, AnnounceUnreachable, AnnounceUntried,
+                             StoreSetAside, VoterSetAside, LinesLost, AuditFoldRefused, Repeated>;
 
 }  // namespace swarm::records

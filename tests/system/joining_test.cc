@@ -1,8 +1,13 @@
 /// Nodes started by hand, and what is said of each mistake that people make with them.
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
 #include <chrono>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <random>
@@ -58,6 +63,32 @@ class Machine {
   std::unique_ptr<Process> process_;
 };
 
+/// As systemd listens to a service: what processes say that are started while it is there.
+class ServiceManager {
+ public:
+  explicit ServiceManager(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+    fd_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    BOOST_REQUIRE(::bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+    ::setenv("NOTIFY_SOCKET", path.c_str(), 1);
+  }
+  ~ServiceManager() { ::close(fd_); }
+  void look_away() { ::unsetenv("NOTIFY_SOCKET"); }  ///< From who is started now.
+  /// All that was said until now.
+  std::string heard() {
+    char bytes[256];
+    for (ssize_t size; (size = ::recv(fd_, bytes, sizeof bytes, 0)) > 0;)
+      heard_.append(bytes, static_cast<size_t>(size)) += '\n';
+    return heard_;
+  }
+
+ private:
+  int fd_ = -1;
+  std::string heard_;
+};
+
 std::string write_other_text(const std::string& path) {
   std::mt19937 random(1);
   std::ofstream file(path);
@@ -71,7 +102,14 @@ BOOST_AUTO_TEST_CASE(each_mistake_is_named_on_the_node_at_fault) {
   TemporaryFolder folder;
   const auto at = [&](const char* name) { return folder.path() + "/" + name; };
   const std::string other_text = write_other_text(at("text"));
+  Process no_text({"config", "check", tiny_config(), "--set", "data.train=" + at("none")},
+                  at("check.txt"));
+  BOOST_TEST(no_text.wait() == 2);
+  BOOST_TEST(no_text.output().find(at("none")) != std::string::npos, no_text.output());
+
+  ServiceManager manager(at("manager"));
   Machine trainer(at("m1"), "trainer-a", {});
+  manager.look_away();
   const std::string join = trainer.address();
   Machine first(at("m2"), "s0-a", {"--join", join}), last(at("m3"), "s1-a", {"--join", join});
 
@@ -107,7 +145,10 @@ BOOST_AUTO_TEST_CASE(each_mistake_is_named_on_the_node_at_fault) {
     BOOST_TEST(dead.log().find(words) == std::string::npos, words);
   trainer.check_says("event=refused");  // the other side says it, too
   for (Machine* node : {&other, &hidden, &width, &dead, &nowhere}) BOOST_TEST(node->end() == 0);
+  BOOST_TEST(manager.heard().find("READY=1") != std::string::npos, manager.heard());
+  BOOST_TEST(manager.heard().find("STOPPING=1") == std::string::npos);
   for (Machine* node : {&last, &first, &trainer}) BOOST_TEST(node->end() == 0);
+  BOOST_TEST(manager.heard().find("STOPPING=1") != std::string::npos, manager.heard());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -228,6 +228,10 @@ BOOST_AUTO_TEST_CASE(resumes_from_the_newest_common_step_after_everything_was_ki
       return std::none_of(all.begin(), all.end(), [](const auto& p) { return is_alive(p.second); });
     }));
   }
+  Process other({"run", "--resume", path, "--set", "model.width=64"}, folder.path() + "/other.txt");
+  BOOST_TEST(other.wait() == 2);
+  BOOST_TEST(other.output().find("model.width") != std::string::npos, other.output());
+
   const double resumed_at = unix_now_s();
   Process second({"run", "--resume", path}, folder.path() + "/second.txt");
   const int code = second.wait();

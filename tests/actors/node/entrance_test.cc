@@ -153,6 +153,23 @@ BOOST_FIXTURE_TEST_CASE(who_meets_nobody_is_not_let_in_and_says_why, Machines) {
   BOOST_TEST(!node.admitted);
 }
 
+// A host that loses packets is found out after the first word; the reason came with the second, 6 s after the start.
+BOOST_FIXTURE_TEST_CASE(a_reason_that_comes_after_the_first_word_is_said_at_once, Machines) {
+  net.set_model({}, 1);
+  const Node& dead = start(2, "b", {});
+  system.advance(100ms);
+  net.kill(dead.id, /*silently=*/true);
+  const Node& node = start(1, "a", {dead.endpoint});
+  system.advance(2s);
+  BOOST_REQUIRE_EQUAL(node.lines.size(), 1u);
+  BOOST_TEST(node.lines[0].find("no answer yet") != std::string::npos, node.lines[0]);
+  system.advance(2500ms);
+  BOOST_REQUIRE_EQUAL(node.lines.size(), 2u);
+  BOOST_TEST(node.lines[1].find("no answer yet") == std::string::npos, node.lines[1]);
+  system.advance(2s);
+  BOOST_TEST(node.lines.size() == 3u);
+}
+
 BOOST_FIXTURE_TEST_CASE(it_is_let_in_as_soon_as_somebody_comes, Machines) {
   const Node& node = start(1, "a", {{"127.0.0.1", 7002}});
   system.advance(20s);
@@ -232,6 +249,24 @@ BOOST_FIXTURE_TEST_CASE(who_cannot_be_dialled_back_is_told, Machines) {
   BOOST_REQUIRE_EQUAL(hidden.events->count("announce_unreachable"), 1u);
   BOOST_TEST(hidden.events->events.back().reason().find("Connection refused") != std::string::npos);
   BOOST_TEST(plain.events->count("announce_unreachable") == 0u);
+}
+
+// Without the run's key only the address that a link comes from is dialled back: it said nothing then.
+BOOST_FIXTURE_TEST_CASE(who_is_not_dialled_back_is_told_why, Machines) {
+  Node& seed = start(1, "seed", {});
+  caf::anon_send_exit(seed.dial_back, caf::exit_reason::user_shutdown);
+  seed.dial_back = system->spawn([](caf::event_based_actor*) -> caf::behavior {
+    return {[](const Mail&) -> caf::result<Mail> {
+      return to_caf(Error{ErrorCode::kRefused, "only the address that it comes from"});
+    }};
+  });
+  caf::anon_send(seed.links, register_atom::value, std::string(kDialBackName), seed.dial_back);
+  system.run();
+  const Node& other = start(2, "a", {seed.endpoint});
+  system.advance(2s);
+  BOOST_TEST(other.admitted);
+  BOOST_REQUIRE_EQUAL(other.events->count("announce_untried"), 1u);
+  BOOST_TEST(other.events->count("announce_unreachable") == 0u);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_node_of_swarm_run_does_not_ask_for_its_name, Machines) {
