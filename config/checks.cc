@@ -137,16 +137,16 @@ class Checker {
       error("links.max_body_bytes",
             fmt::format("expected at least {}, for the activations of a microbatch; found {}", body,
                         e_.base.links.max_body_bytes));
-    if (e_.base.num_stages > 1) check_memory();
+    if (usable("averager") && usable("state_transfer")) name(too_small_bodies(e_.base));
+    const auto& split = model.layers_per_stage;
+    const auto stages = static_cast<size_t>(e_.base.num_stages);
+    if (stages > 1 && model.validate().empty() && stages <= static_cast<size_t>(model.layers) &&
+        (split.empty() || split.size() == stages))
+      name(too_little_memory(e_.base));
   }
 
-  void check_memory() {
-    const auto& split = e_.base.model.layers_per_stage;
-    const auto stages = static_cast<size_t>(e_.base.num_stages);
-    if (!e_.base.model.validate().empty() || stages > static_cast<size_t>(e_.base.model.layers) ||
-        (!split.empty() && split.size() != stages))
-      return;
-    for (const TooSmall& item : too_little_memory(e_.base))
+  void name(const std::vector<TooSmall>& items) {
+    for (const TooSmall& item : items)
       if (usable(item.key.substr(0, item.key.find('.')).c_str())) error(item.key, item.message);
   }
 

@@ -52,4 +52,19 @@ std::vector<TooSmall> too_little_memory(const actors::NodeOptions& options) {
   return found;
 }
 
+std::vector<TooSmall> too_small_bodies(const actors::NodeOptions& options) {
+  const uint64_t most = options.links.max_body_bytes;
+  const uint64_t values = uint64_t{options.averager.chunk_elements} * sizeof(float);
+  const uint64_t state = std::min(options.state_transfer.chunk_bytes, actors::kMaxStateChunkBytes);
+  std::vector<TooSmall> found;
+  const auto at_least = [&](uint64_t bytes, const char* what) {
+    if (most < bytes && found.empty())
+      found.push_back({"links.max_body_bytes",
+                       fmt::format("expected at least {}, for {}; found {}", bytes, what, most)});
+  };
+  at_least(values, "averager.chunk_elements values of an average");
+  at_least(state, "state_transfer.chunk_bytes of a state");
+  return found;
+}
+
 }  // namespace swarm::config

@@ -17,4 +17,8 @@ struct TooSmall {
 /// more than one stage, a valid model, as many entries of layers_per_stage as stages or none.
 std::vector<TooSmall> too_little_memory(const actors::NodeOptions& options);
 
+/// What is sent in pieces, a piece a message: averages and states, whose pieces no link would take. A codec that would
+/// make them smaller is not counted on.
+std::vector<TooSmall> too_small_bodies(const actors::NodeOptions& options);
+
 }  // namespace swarm::config

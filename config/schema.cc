@@ -339,10 +339,8 @@ void add_roles(ExperimentBuilder& b) {
   b.add("chunks_in_flight", AT(base.state_transfer.chunks_in_flight), in(1, 4096),
         "Requests under way to each source of a download.");
   b.add("state_bytes_per_s", AT(base.state_transfer.state_bytes_per_s), in(0, 1e12),
-        "Rate of a state that is learned while the others train, without the updates that they "
-        "make; 0: "
-        "no "
-        "limit. Lower: others notice less, and the peer serves later.");
+        "Rate of a state that is learned or fetched while the others train, without the updates "
+        "that they make; 0: no limit. Lower: others notice less, and the peer serves later.");
   b.add("keep_bytes_per_s", AT(base.state_transfer.keep_bytes_per_s), in(0, 1e12),
         "Rate at which a state that is learned is written to the peer's own disk, so that the "
         "download goes on after a "

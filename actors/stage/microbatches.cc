@@ -47,6 +47,7 @@ Microbatches::Microbatches(StageContext& context, StageUpdates& updates)
         &context.rates});
     next_stage_->steps_wait(updates.updater() == nullptr);
   }
+  update_admission();
   context.self->send(deps.links, admission_atom::value, deps.id.actor, AdmissionPtr(admission_));
 }
 
@@ -110,8 +111,10 @@ uint32_t Microbatches::retry_after_ms() const {
 }
 
 void Microbatches::update_admission() {
-  if (desk_.full(resident_bytes(came_bytes_, came_samples_)))
-    admission_->close(retry_after_ms());
+  if (!context_.phase.serves())
+    admission_->close(context_.phase.refusal().code, context_.phase.refusal().retry_after_ms);
+  else if (desk_.full(resident_bytes(came_bytes_, came_samples_)))
+    admission_->close(ErrorCode::kOverloaded, retry_after_ms());
   else
     admission_->open();
 }

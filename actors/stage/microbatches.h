@@ -48,6 +48,8 @@ class Microbatches {
   bool any() const { return desk_.size() > 0; }
   void describe_to(proto::RegisterPeer& message);
   std::string describe() const;
+  /// Tells the links whether one more like the last would be taken: as the phase, or what is resident, changes.
+  void update_admission();
 
  private:
   using Key = MicrobatchKey;
@@ -75,8 +77,6 @@ class Microbatches {
   uint32_t retry_after_ms() const;
   /// Of one of `samples` that brings `body_bytes`.
   uint64_t resident_bytes(uint64_t body_bytes, uint32_t samples) const;
-  /// Tells the links whether one more like the last would be taken.
-  void update_admission();
   void run_forward(const Key& key, Work& work);
   void run_last_stage(const Key& key, Work& work);
   void run_backward(const Key& key, Work& work);

@@ -174,6 +174,7 @@ void StageServerState::left(At from, const std::string& reason) {
   log_info(fmt::format("event=phase stage={} step={} from={} to={} reason={}", context_->deps.stage,
                        context_->at.open_step, routing::PeerPhase::name(from), phase.name(),
                        reason));
+  microbatches_->update_admission();
   if (from == At::kLearning) keeper_->stop_learning();
   if (phase.leaves() || phase.at() == At::kLoading || phase.learns()) mover_->stop();
   if (from != At::kServing) return;

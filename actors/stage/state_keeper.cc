@@ -146,7 +146,9 @@ bool StateKeeper::fetch(const proto::RegisterPeerReply& verdict) {
   if (verdict.exact()) fetch.exact_step = Step(verdict.step());
   fetch.sources = holders(verdict);
   if (fetch.sources.empty()) return false;
-  const routing::BytePace slowest(kSlowestLink, context_.deps.options.transfer_limit);
+  const double cap = context_.deps.state_transfer_options.state_bytes_per_s;
+  const double least = cap > 0 ? std::min(kSlowestLink, cap / 2) : kSlowestLink;
+  const routing::BytePace slowest(least, context_.deps.options.transfer_limit);
   const auto limit = std::chrono::duration_cast<milliseconds>(slowest.limit(fetch.max_bytes));
   context_.self->request(context_.deps.state_transfer, limit, fetch_atom::value, std::move(fetch))
       .then(

@@ -58,6 +58,8 @@ class StateDownload : public std::enable_shared_from_this<StateDownload> {
         plan_(make_plan(fetch, options)),
         keeper_(std::make_shared<ChunkKeeper>(self, std::move(keeper), options)),
         fetch_(std::move(fetch)),
+        // For an exact step the whole swarm waits.
+        cap_bytes_per_s_(fetch_.exact_step ? 0 : options.state_bytes_per_s),
         done_(std::move(done)),
         start_(self->clock().now()),
         sources_(fetch_.sources.size()) {}
@@ -94,6 +96,7 @@ class StateDownload : public std::enable_shared_from_this<StateDownload> {
   void keep(const routing::StateOffer& offer);
   void found(const KeptChunks& chunks);
   void read(size_t i, const DownloadRead& read);
+  void send_read(size_t i, const DownloadRead& read);
   void read_answered(size_t i, const DownloadRead& read, const Result<Mail>& reply);
   void verify();
   FetchedState fetched() const;
@@ -105,6 +108,8 @@ class StateDownload : public std::enable_shared_from_this<StateDownload> {
   uint64_t kept_bytes_ = 0;   ///< Taken from the disk.
   bool disk_is_good_ = true;  ///< No whole has been other than its digest says.
   FetchState fetch_;
+  double cap_bytes_per_s_;  ///< 0: none.
+  caf::actor_clock::time_point next_read_{};
   Done done_;
   caf::actor_clock::time_point start_;
   std::vector<Source> sources_;
@@ -212,7 +217,24 @@ milliseconds StateDownload::chunk_budget() const {
   return budget_of(static_cast<double>(plan_.bytes_in_flight()), std::max(rate, kSlowestLink));
 }
 
+/// As soon as the cap allows.
 void StateDownload::read(size_t i, const DownloadRead& read) {
+  const auto now = self_->clock().now();
+  const auto at = std::max(next_read_, now);
+  if (cap_bytes_per_s_ > 0) {
+    const std::chrono::duration<double> takes(static_cast<double>(read.size_bytes) /
+                                              cap_bytes_per_s_);
+    next_read_ = at + std::chrono::duration_cast<caf::actor_clock::duration_type>(
+                          std::min<std::chrono::duration<double>>(takes, std::chrono::hours(1)));
+  }
+  if (at <= now) return send_read(i, read);
+  self_->delayed_send(self_, std::chrono::duration_cast<std::chrono::nanoseconds>(at - now),
+                      run_later_atom::value, LocalTask([me = shared_from_this(), i, read] {
+                        if (!me->over_ && me->plan_.awaits(read)) me->send_read(i, read);
+                      }));
+}
+
+void StateDownload::send_read(size_t i, const DownloadRead& read) {
   proto::StateChunk request;
   request.set_handle(sources_[i].handle);
   request.set_offset(read.offset);

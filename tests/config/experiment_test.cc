@@ -138,6 +138,19 @@ BOOST_AUTO_TEST_CASE(a_microbatch_must_fit_into_tensors_and_frames) {
                  .key == "links.max_body_bytes");
 }
 
+// No link would have taken them: rounds failed for ever, and states never came.
+BOOST_AUTO_TEST_CASE(pieces_of_averages_and_states_must_fit_into_messages) {
+  const auto values =
+      only("[averager]\nchunk_elements = 300000\n[links]\nmax_body_bytes = 1100000\n");
+  BOOST_TEST(values.key == "links.max_body_bytes");
+  BOOST_TEST(contains(values.message, "expected at least 1200000, for averager.chunk_elements"));
+  const auto state =
+      only("[state_transfer]\nchunk_bytes = 100000000\n[links]\nmax_body_bytes = 4194303\n");
+  BOOST_TEST(state.key == "links.max_body_bytes");
+  BOOST_TEST(contains(state.message, "expected at least 4194304, for state_transfer.chunk_bytes"));
+  good(kMinimal + "[state_transfer]\nchunk_bytes = 100000000\n[links]\nmax_body_bytes = 4194304\n");
+}
+
 BOOST_AUTO_TEST_CASE(a_bit_that_turns_is_named_by_node_part_and_step) {
   good(kMinimal + "[faults]\nflip_bit = \"s1-a:gradient_sum:12\"\n");
   const auto error = only("[faults]\nflip_bit = \"s1-a:weights:12\"\n");

@@ -10,13 +10,13 @@
 namespace swarm::actors::links {
 
 /// The reply to an own request always passes: it is what frees memory here, and what was asked for
-/// bounds it. What nobody waits for and what its actor has no room for is not received at all.
+/// bounds it. What nobody waits for and what its actor does not take is not received at all.
 /// `requests`: own ones of this link. `admissions` null: all are let in.
 inline BodyRule body_rule(const FrameHeader& header, const std::string& actor,
                           const RequestTable& requests, const Admissions* admissions) {
   if (header.flags != kReply) {
-    const bool full = admissions != nullptr && admissions->retry_after_ms(actor) != 0;
-    return full ? BodyRule::kSkip : BodyRule::kWait;
+    const bool closed = admissions != nullptr && admissions->refusal(actor).has_value();
+    return closed ? BodyRule::kSkip : BodyRule::kWait;
   }
   const auto* request = requests.find(header.request_id);
   if (request == nullptr) return BodyRule::kSkip;

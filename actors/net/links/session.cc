@@ -214,8 +214,9 @@ void Session::on_mail(InFrame frame) {
   if (known && (!right.empty() || frame.skipped)) {
     if (!right.empty()) tell_refused(*options_, {remote_, dialled_, right, peer_.name});
     if (id == 0) return;
-    const Error why = right.empty() ? Error{ErrorCode::kOverloaded, "all places are taken",
-                                            std::max(1u, admissions_->retry_after_ms(frame.actor))}
+    // It may take mail again by now.
+    const Error again{ErrorCode::kOverloaded, "all places were taken", 1};
+    const Error why = right.empty() ? admissions_->refusal(frame.actor).value_or(again)
                                     : Error{ErrorCode::kRefused, std::move(right), 0};
     return output_.push(
         make_frame(proto::KIND_ERROR, kReply, id, milliseconds(0), {}, short_error(why), {}));

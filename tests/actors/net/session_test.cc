@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(a_request_that_its_actor_has_no_room_for_is_refused_before_
   const auto budget = std::make_shared<ReceiveBudget>(1 << 20, nullptr);
   Pair pair(options(1), options(2), budget, &admissions);
   pair.up();
-  admission->close(/*retry_after_ms=*/70);
+  admission->close(ErrorCode::kOverloaded, /*retry_after_ms=*/70);
   const uint64_t before = pair.a.stats(kStart).bytes_sent[0];
   BOOST_REQUIRE(pair.a.request("stage", echo_mail(1, 500'000), kStart).ok());
   BOOST_REQUIRE(pair.a.request("echo", echo_mail(2, 500), kStart).ok());  // not asked of it
@@ -238,6 +238,18 @@ BOOST_AUTO_TEST_CASE(a_request_that_its_actor_has_no_room_for_is_refused_before_
   const auto events = pair.b.take_events();
   BOOST_REQUIRE_EQUAL(events.size(), 1u);
   BOOST_TEST(events[0].actor == "echo");
+  admission->close(ErrorCode::kNotReady, /*retry_after_ms=*/100);  // nor one that does not serve
+  BOOST_REQUIRE(pair.a.request("stage", echo_mail(4, 500'000), kStart).ok());
+  std::vector<LinkEvent> refused;
+  while (refused.empty()) {
+    BOOST_REQUIRE(testing::carry(pair.a, pair.b, kStart, 1000));
+    testing::carry(pair.b, pair.a, kStart, 1000);
+    refused = pair.a.take_events();
+  }
+  BOOST_TEST((refused[0].error.code == ErrorCode::kNotReady));
+  BOOST_TEST(refused[0].error.retry_after_ms == 100u);
+  pair.exchange();
+  BOOST_TEST(pair.b.take_events().empty());
   admission->open();
   BOOST_REQUIRE(pair.a.request("stage", echo_mail(3, 500'000), kStart).ok());
   pair.exchange();

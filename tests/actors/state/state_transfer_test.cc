@@ -96,7 +96,8 @@ struct StateWorld {
   std::vector<caf::actor> transfers, others;
   std::shared_ptr<sim::Disk> disk;  ///< Of node 0, if it keeps what it fetches.
   std::vector<std::shared_ptr<FrozenState>> states;
-  Spoiled spoiled;  ///< Copies that could not be read.
+  Spoiled spoiled;             ///< Copies that could not be read.
+  double cap_bytes_per_s = 0;  ///< Of nodes that are added from now on.
 
   ~StateWorld() {
     for (auto* list : {&transfers, &others}) {
@@ -126,6 +127,7 @@ struct StateWorld {
     deps.links = links;
     deps.options.chunk_bytes = 100;
     deps.options.chunks_in_flight = 2;
+    deps.options.state_bytes_per_s = cap_bytes_per_s;
     deps.store = std::move(store);
     deps.detached = false;
     if (disk && transfers.empty()) {
@@ -177,6 +179,25 @@ BOOST_AUTO_TEST_CASE(equal_states_are_read_from_all_sources) {
   BOOST_TEST(outcome.value->step == Step(12));
   BOOST_TEST(outcome.value->source == "node-1, node-2");
   BOOST_TEST(world.describe(0).find("no fetch") != std::string::npos);
+}
+
+// Only learners kept to it: a state that was fetched while the others trained (asynchronous mode) took all of the link.
+BOOST_AUTO_TEST_CASE(a_live_state_comes_no_faster_than_the_cap_and_an_exact_one_does) {
+  StateWorld world;
+  world.cap_bytes_per_s = 1'000;
+  world.add_peer("", Step(0));
+  const auto bytes = pattern(5'000, 1);
+  for (int i = 0; i < 2; ++i) world.add_peer(bytes, Step(3));
+  auto exact = world.fetch({1, 2}, Step(3));
+  world.system.advance(100ms);
+  BOOST_TEST(exact->answered());
+  auto live = world.fetch({1, 2});
+  world.system.advance(4'800ms);
+  BOOST_TEST(!live->answered());
+  world.system.advance(300ms);
+  auto outcome = live->answer();
+  BOOST_REQUIRE(outcome.value);
+  BOOST_TEST((outcome.value->state.view() == bytes));
 }
 
 BOOST_AUTO_TEST_CASE(a_source_that_dies_is_replaced_by_the_others) {
