@@ -5,7 +5,8 @@
 #   scripts/learners.sh [CASE]...     slow_twin, capped, killed, too_slow; all of them without one
 #
 # BUILD: the build folder (build/release). RUNS: where runs go (a new temporary folder). Exit code 1 if a
-# run fails.
+# run fails, or a case is worse than is asked of it (each has its bars at its end). Beside other work all of them
+# take longer: the bars are for a quiet machine.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
@@ -53,20 +54,20 @@ train() {
   run=
 }
 
-# NODE EVENT [NTH]: when it was, unix seconds; the NTH (1), or "last". Empty: never.
+# NODE EVENT [NTH]: when it was, unix seconds; the NTH (1), or "last". "none": never.
 when() {
   awk -v node="\"node\": *\"$1\"" -v event="\"event\": *\"$2\"" -v nth="${3:-1}" '
     $0 ~ node && $0 ~ event && match($0, /"time": *[0-9.]+/) {
       at = substr($0, RSTART, RLENGTH); sub(/[^0-9]*/, "", at)
       if (nth != "last" && ++found == nth) { print at; done = 1; exit }
     }
-    END { if (nth == "last" && at != "") print at }' "$folder/events.jsonl"
+    END { if (!done) print (nth == "last" && at != "" ? at : "none") }' "$folder/events.jsonl"
 }
 # NODE EVENT KEY: of the last such event.
 field() {
   awk -v node="\"node\": *\"$1\"" -v event="\"event\": *\"$2\"" -v key="\"$3\": *[0-9.e+-]+" '
     $0 ~ node && $0 ~ event && match($0, key) { value = substr($0, RSTART, RLENGTH); sub(/.*: */, "", value) }
-    END { print value }' "$folder/events.jsonl"
+    END { print (value == "" ? "none" : value) }' "$folder/events.jsonl"
 }
 count() { grep -c "\"event\": *\"$1\"" "$folder/events.jsonl" || true; }
 # FROM TO: steps/s of the whole swarm between two moments, from commit to commit.
@@ -74,14 +75,21 @@ pace() {
   awk -v from="$1" -v to="$2" 'match($0, /"time": *[0-9.]+/) {
       at = substr($0, RSTART, RLENGTH); sub(/[^0-9]*/, "", at)
       if (at >= from && at <= to) { if (!n++) first = at; last = at }
-    } END { if (n > 1) printf "%.3f", (n - 1) / (last - first) }' "$folder/metrics.jsonl"
+    } END { if (n > 1) printf "%.3f", (n - 1) / (last - first); else print "none" }' "$folder/metrics.jsonl"
 }
 # NODE FROM TO: the most that it had resident [MB].
 resident() {
   awk -v node="$1" -v from="$2" -v to="$3" '$2 == node && $1 >= from && $1 <= to && $3 > most { most = $3 }
     END { printf "%.0f", most / 1024 }' "$folder/resident"
 }
-minus() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f", a - b }'; }
+# CASE WHAT CONDITION: an arithmetic condition that must hold, and of which nothing is "none".
+failed=0
+must() {
+  [[ $3 == *none* ]] || ! awk "BEGIN { exit !($3) }" || return 0
+  echo "$1: NOT MET: $2 ($3)"
+  failed=1
+}
+minus() { awk -v a="$1" -v b="$2" 'BEGIN { if (a b ~ /none/) print "none"; else printf "%.1f", a - b }'; }
 
 # Larger, so that its memory can be told from noise: 23 MB of state, 7.6 MB of means.
 large=(--set model.width=384 --set model.ffn=1536)
@@ -96,26 +104,36 @@ slow_twin() {
   echo "slow_twin: in service $(minus "$joined" "$start") s after its process listened," \
     "$(field stage0-b restored bytes) bytes came; $(pace "$(when stage0-b timeline 1)" "$start") and" \
     "$(pace "$start" "$joined") steps/s without it and while it learned; $(count round_failed) rounds failed"
+  must slow_twin "in service within 30 s" "$joined - $start <= 30"
 }
 
 # Links that carry the means twice over, a state that takes 50 steps.
 links=(--set 'nodes.stage0-a.send_bytes_per_s=11e6' --set 'nodes.stage0-a.receive_bytes_per_s=11e6'
   --set 'nodes.stage0-b.send_bytes_per_s=11e6' --set 'nodes.stage0-b.receive_bytes_per_s=11e6'
   --set 'nodes.stage0-c.send_bytes_per_s=11e6' --set 'nodes.stage0-c.receive_bytes_per_s=11e6')
-cap=${CAP:-3.3e5}
+cap=${CAP:-2.4e5}
 capped() {
   train capped "$(timeline 5 kill 25 start)" "${large[@]}" "${links[@]}" \
-    --set training.steps=100 --set state_transfer.state_bytes_per_s="$cap"
+    --set training.steps=120 --set state_transfer.state_bytes_per_s="$cap"
   local killed start learns joined
   killed=$(when stage0-c timeline 1)
   start=$(when stage0-c process_started last)
   learns=$(when stage0-c learns last)
   joined=$(when stage0-c joined last)
-  echo "capped: in service $(minus "$joined" "$learns") s after it began;" \
-    "$(field stage0-c learns bytes) bytes at $cap bytes/s;" \
-    "$(pace "$(minus "$killed" -8)" "$start") steps/s before, $(pace "$learns" "$joined") while it learned;" \
-    "resident $(resident stage0-c "$learns" "$joined") MB, its twin $(resident stage0-a "$killed" "$start") MB before," \
+  local bytes before during empty most
+  bytes=$(field stage0-c learns bytes)
+  before=$(pace "$(minus "$killed" -8)" "$start")
+  during=$(pace "$learns" "$joined")
+  empty=$(resident stage0-c "$(minus "$learns" 2)" "$(minus "$learns" -1)")
+  most=$(resident stage0-c "$learns" "$joined")
+  echo "capped: in service $(minus "$joined" "$learns") s after it began; $bytes bytes at $cap bytes/s;" \
+    "$before steps/s before, $during while it learned: $(awk "BEGIN { printf \"%.0f\", ($joined - $learns) * $during }") steps;" \
+    "resident $empty MB as it began, $most at most, its twin $(resident stage0-a "$killed" "$start") MB before," \
     "$(resident stage0-a "$learns" "$joined") MB while; $(count round_failed) rounds failed"
+  must capped "in service within 1.2 x bytes / cap" "$joined - $learns <= 1.2 * $bytes / $cap"
+  must capped "the others' throughput falls by at most a tenth" "$during >= 0.9 * $before"
+  must capped "one state and two means more than as it began" "$most - $empty <= $bytes * 5 / 3 / 1048576"
+  must capped "no round fails" "$(count round_failed) == 0"
 }
 
 # The same, killed half-way and started at once.
@@ -127,6 +145,7 @@ killed() {
   echo "killed: of $(field stage0-c learns bytes) bytes $(field stage0-c download_resumed kept_bytes) were on its disk," \
     "$(field stage0-c download_resumed too_old_bytes) too old; in service" \
     "$(minus "$joined" "$(when stage0-c process_started last)") s after its process listened"
+  must killed "something was on its disk" "$(field stage0-c download_resumed kept_bytes) > 0"
 }
 
 # Links that carry 0.4 of the means.
@@ -137,9 +156,12 @@ too_slow() {
   killed=$(when stage0-c timeline 1)
   start=$(when stage0-c process_started last)
   told=$(when stage0-c learner_too_slow 1)
-  echo "too_slow: told $(minus "${told:-0}" "$start") s after its process listened (needs" \
+  echo "too_slow: told $(minus "$told" "$start") s after its process listened (needs" \
     "$(field stage0-c learner_too_slow needs_bytes_per_s), has $(field stage0-c learner_too_slow has_bytes_per_s) bytes/s);" \
     "$(pace "$(minus "$killed" -8)" "$start") steps/s before, $(pace "$start" 9e9) with it; $(count round_failed) rounds failed"
+  must too_slow "told" "$told > $start"
+  must too_slow "nobody waits for it" "$(pace "$start" 9e9) >= 0.9 * $(pace "$(minus "$killed" -8)" "$start")"
+  must too_slow "no round fails" "$(count round_failed) == 0"
 }
 
 (($# > 0)) || set -- slow_twin capped killed too_slow
@@ -148,3 +170,4 @@ for case in "$@"; do
   "$case"
 done
 say "run folders in $runs"
+exit "$failed"

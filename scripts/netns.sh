@@ -10,7 +10,10 @@
 #   scripts/netns.sh block I J                      what swarm-I sends to swarm-J is lost; `block J I` too: both ways
 #   scripts/netns.sh undial I [J]                   nobody, or not swarm-J, can make a connection to swarm-I
 #   scripts/netns.sh open I                         ends what `block` and `undial` did at swarm-I
-#   scripts/netns.sh measure [MEGABYTES]            a node in swarm-1, seen from swarm-2
+#   scripts/netns.sh tcp CONTROL [long]             congestion control (cubic, bbr); long: buffers of up to 32 MiB, and
+#                                                   no slow start after silence (docs/bad_network.md)
+#   scripts/netns.sh measure [MEGABYTES [SILENCE]]  a node in swarm-1, seen from swarm-2; the same again at once and
+#                                                   after SILENCE seconds
 #   scripts/netns.sh down                           removes everything
 #
 # RATE: of each node's link in each direction, as `tc` takes it (100mbit); 0: no limit. DELAY: one way
@@ -24,7 +27,7 @@ hub=$name-hub
 state=/run/$name-netns
 prefix=${NETNS_PREFIX:-10.201.0}
 
-usage() { sed -n '5,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+usage() { sed -n '5,20s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 say() { echo "netns: $*" >&2; }
 
 # Why it cannot run here; nothing if it can.
@@ -145,11 +148,21 @@ measure() {
     --run-folder "$folder" >"$folder/output.txt" 2>&1 &
   node=$!
   for ((i = 0; i < 100; ++i)); do grep -q listens "$folder/output.txt" 2>/dev/null && break; sleep 0.1; done
-  ip netns exec "$name-2" "$build/apps/swarm" bench links --at "$endpoint" --megabytes "${1:-8}" ||
+  ip netns exec "$name-2" "$build/apps/swarm" bench links --at "$endpoint" --megabytes "${1:-8}" --silence "${2:-0}" ||
     cat "$folder/output.txt" >&2
   kill "$node"
   wait "$node" 2>/dev/null || true
   rm -rf "$folder"
+}
+
+# Of all nodes, for connections made from now on.
+tcp() {
+  local space
+  for space in $(ip netns list | awk -v own="^$name-[0-9]+( |\$)" '$0 ~ own { print $1 }'); do
+    ip netns exec "$space" sysctl -qw "net.ipv4.tcp_congestion_control=$1"
+    [[ ${2:-} != long ]] || ip netns exec "$space" sysctl -qw net.ipv4.tcp_slow_start_after_idle=0 \
+      net.ipv4.tcp_wmem="4096 65536 33554432" net.ipv4.tcp_rmem="4096 131072 33554432"
+  done
 }
 
 (($# > 0)) || usage
@@ -159,6 +172,7 @@ case $command in
   check) may_run ;;
   up) (($# >= 1 && $# <= 4)) || usage; up "$@" ;;
   down) down ;;
+  tcp) (($# == 1 || $# == 2)) || usage; tcp "$@" ;;
   measure) measure "$@" ;;
   exec) (($# >= 2)) || usage; space=$name-$1; shift; exec ip netns exec "$space" "$@" ;;
   rate) (($# == 2)) || usage; set_rate "$@" ;;

@@ -9,7 +9,7 @@ net=scripts/netns.sh
 folder=
 key=()
 pids=()
-declare -A machine address
+declare -A machine address pid_of
 
 say() { echo "$NETNS: $*"; }
 since() { awk "BEGIN { printf \"%.1f\", $(date +%s.%N) - $1 }"; }
@@ -32,6 +32,13 @@ start() {
   "$net" exec "$2" "$build/apps/swarm" node "$folder/config.toml" --name "$1" --listen "${address[$1]}" \
     --run-folder "$folder/run" "${key[@]}" "${join[@]}" >"$folder/$1.txt" 2>&1 &
   pids+=($!)
+  pid_of[$1]=$!
+}
+
+# kill -9 of node $1 and of the program that it has become.
+kill_node() {
+  kill -9 "${pid_of[$1]}" 2>/dev/null || true
+  wait "${pid_of[$1]}" 2>/dev/null || true
 }
 
 stop_all() {

@@ -7,7 +7,8 @@
 #
 #   pair        the machines of two replicas lose their packets to each other
 #   oneway      the same in one direction only
-#   undialled   nobody can make a connection to the third machine, whose own arrive
+#   undialled   nobody can make a connection any more to the third machine, whose own arrive; its two nodes are
+#               killed and started again, as links of before would hide it
 #   stageless   the coordinator's machine and that of the last stage lose each other
 #
 # BUILD: the build folder (build/release), with apps/swarm and apps/swarm-compute. Exit code 1 if a case
@@ -52,14 +53,20 @@ close_ways() {
   esac
 }
 
+# Each of the nodes $* has joined the training twice.
+serves_again() {
+  local name
+  for name in "$@"; do
+    (($(grep -c '"event": *"joined"' "$folder/run/nodes/$name/events.jsonl") >= 2)) || return 1
+  done
+}
+
 run_case() {
   local began step_then passed=true
   folder=$(mktemp -d)
   mkdir "$folder/run"
   write_config >"$folder/config.toml"
   "$net" up 3
-  # A case that closes the dials of a machine does so first: its links of before would hide it.
-  [[ $1 != undialled ]] || close_ways "$1"
   start t1 1
   sleep 2  # it leads
   start t2 2
@@ -72,9 +79,12 @@ run_case() {
     say "$1: training did not begin"
     passed=false
   fi
-  [[ $1 == undialled ]] || close_ways "$1"
-  step_then=$(newest_step)
+  close_ways "$1"
   began=$(date +%s.%N)
+  if [[ $1 == undialled ]]; then
+    kill_node s2b; kill_node s0b
+    start s2b 3; start s0b 3
+  fi
   sleep 1  # what was under way is over
   step_then=$(newest_step)
   if $passed && wait_for_step $((step_then + more_steps)) "$limit_s"; then
@@ -82,6 +92,10 @@ run_case() {
     sleep 20  # later tries, and whatever else comes of it
   elif $passed; then
     say "$1: stands still at step $step_then for $limit_s s"
+    passed=false
+  fi
+  if $passed && [[ $1 == undialled ]] && ! serves_again s0b s2b; then
+    say "$1: the machine that nobody can dial does not serve again"
     passed=false
   fi
   say "$1: at step $(newest_step) in the end; $(count_events 'set_aside|parts_relayed|stepped_down|coordinator|recovered')"

@@ -36,6 +36,7 @@ sequence = 2048
 [pipeline]
 stages = 4
 backward = "recompute"
+compute = "bf16"
 [data]
 train = ["/usr/share/common-licenses"]
 [training]

@@ -19,6 +19,8 @@ struct LinksBenchOptions {
   std::vector<double> delays_s{0.05, 0.2};
   std::string at;        ///< HOST:PORT of a node; empty: nodes of its own.
   double megabytes = 8;  ///< Sent there and back with `at`.
+  double silence_s =
+      0;  ///< With `at`: sent once more at once, and again after so much silence; 0: once only.
 };
 int bench_links(const LinksBenchOptions& options);
 

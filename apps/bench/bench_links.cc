@@ -42,12 +42,18 @@ Status measure_all(const LinksBenchOptions& options) {
 }
 
 /// A node that is there already: what its link is like.
-Status measure_at(const Endpoint& node, double megabytes) {
+Status measure_at(const Endpoint& node, double megabytes, double silence_s) {
   const Buffer body = echo_body(megabytes * 1e6);
-  const auto measured = measure_echo(node, body);
+  const auto measured = measure_echo(node, body, silence_s);
   if (!measured) return measured.error();
-  std::printf("round trip %.1f ms; %.1f MB there and back %.2f s\n", measured->round_trip_s * 1e3,
-              static_cast<double>(body.size()) * 1e-6, measured->echo_s);
+  const double size = static_cast<double>(body.size()) * 1e-6;
+  const auto rate = [&](double seconds) { return 2 * size / (seconds - measured->round_trip_s); };
+  std::printf("round trip %.1f ms; %.1f MB there and back %.2f s, %.2f MB/s each way\n",
+              measured->round_trip_s * 1e3, size, measured->echo_s, rate(measured->echo_s));
+  if (silence_s > 0)
+    std::printf("at once again %.2f s, %.2f MB/s; after %g s of silence %.2f s, %.2f MB/s\n",
+                measured->again_s, rate(measured->again_s), silence_s, measured->later_s,
+                rate(measured->later_s));
   return {};
 }
 
@@ -59,7 +65,7 @@ int bench_links(const LinksBenchOptions& options) {
     done = measure_all(options);
   } else {
     const auto node = Endpoint::parse(options.at);
-    done = node ? measure_at(*node, options.megabytes) : Status(node.error());
+    done = node ? measure_at(*node, options.megabytes, options.silence_s) : Status(node.error());
   }
   if (done) return 0;
   std::fprintf(stderr, "swarm bench: %s\n", to_string(done.error()).c_str());

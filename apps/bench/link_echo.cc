@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 #include <vector>
 
 #include "apps/commands/tool_link.h"
@@ -33,7 +34,7 @@ Buffer echo_body(double bytes) {
   return memory.freeze();
 }
 
-Result<EchoTimes> measure_echo(const Endpoint& node, const Buffer& body) {
+Result<EchoTimes> measure_echo(const Endpoint& node, const Buffer& body, double silence_s) {
   ToolLink link;
   if (auto opened = link.open(); !opened) return opened.error();
   auto echo = link.resolve(node, kEchoName);
@@ -44,9 +45,17 @@ Result<EchoTimes> measure_echo(const Endpoint& node, const Buffer& body) {
     if (!ping) return ping.error();
     pings.push_back(*ping);
   }
-  const auto whole = seconds_of(link, *echo, body);
-  if (!whole) return whole.error();
-  return EchoTimes{quantile(pings, 0.5), *whole};
+  EchoTimes times;
+  times.round_trip_s = quantile(pings, 0.5);
+  for (double* seconds : {&times.echo_s, &times.again_s, &times.later_s}) {
+    if (seconds == &times.later_s)
+      std::this_thread::sleep_for(std::chrono::duration<double>(silence_s));
+    const auto whole = seconds_of(link, *echo, body);
+    if (!whole) return whole.error();
+    *seconds = *whole;
+    if (silence_s <= 0) break;
+  }
+  return times;
 }
 
 }  // namespace swarm::apps

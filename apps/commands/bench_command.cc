@@ -115,6 +115,11 @@ void add_links(CLI::App& bench, int& exit_code) {
   command->add_option("--megabytes", options->megabytes, "With --at: sent there and back")
       ->check(CLI::Range(0.001, 256.0))
       ->capture_default_str();
+  command
+      ->add_option("--silence", options->silence_s,
+                   "With --at: sent again at once, and once more after so many seconds")
+      ->check(CLI::Range(0.0, 600.0))
+      ->capture_default_str();
   command->callback([&exit_code, options] { exit_code = bench_links(*options); });
 }
 
