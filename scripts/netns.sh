@@ -10,8 +10,7 @@
 #   scripts/netns.sh block I J                      what swarm-I sends to swarm-J is lost; `block J I` too: both ways
 #   scripts/netns.sh undial I [J]                   nobody, or not swarm-J, can make a connection to swarm-I
 #   scripts/netns.sh open I                         ends what `block` and `undial` did at swarm-I
-#   scripts/netns.sh tcp CONTROL [long]             congestion control (cubic, bbr); long: buffers of up to 32 MiB, and
-#                                                   no slow start after silence (docs/bad_network.md)
+#   scripts/netns.sh long                           all nodes get what config/90-swarm-long-ways.conf says
 #   scripts/netns.sh measure [MEGABYTES [SILENCE]]  a node in swarm-1, seen from swarm-2; the same again at once and
 #                                                   after SILENCE seconds
 #   scripts/netns.sh down                           removes everything
@@ -27,7 +26,7 @@ hub=$name-hub
 state=/run/$name-netns
 prefix=${NETNS_PREFIX:-10.201.0}
 
-usage() { sed -n '5,20s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+usage() { sed -n '5,19s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 say() { echo "netns: $*" >&2; }
 
 # Why it cannot run here; nothing if it can.
@@ -155,13 +154,11 @@ measure() {
   rm -rf "$folder"
 }
 
-# Of all nodes, for connections made from now on.
-tcp() {
+# Of all nodes, for connections made from now on. The congestion control is that of the machine when they were made.
+long() {
   local space
   for space in $(ip netns list | awk -v own="^$name-[0-9]+( |\$)" '$0 ~ own { print $1 }'); do
-    ip netns exec "$space" sysctl -qw "net.ipv4.tcp_congestion_control=$1"
-    [[ ${2:-} != long ]] || ip netns exec "$space" sysctl -qw net.ipv4.tcp_slow_start_after_idle=0 \
-      net.ipv4.tcp_wmem="4096 65536 33554432" net.ipv4.tcp_rmem="4096 131072 33554432"
+    grep '^net.ipv4' config/90-swarm-long-ways.conf | ip netns exec "$space" sysctl -q -p -
   done
 }
 
@@ -172,7 +169,7 @@ case $command in
   check) may_run ;;
   up) (($# >= 1 && $# <= 4)) || usage; up "$@" ;;
   down) down ;;
-  tcp) (($# == 1 || $# == 2)) || usage; tcp "$@" ;;
+  long) (($# == 0)) || usage; long ;;
   measure) measure "$@" ;;
   exec) (($# >= 2)) || usage; space=$name-$1; shift; exec ip netns exec "$space" "$@" ;;
   rate) (($# == 2)) || usage; set_rate "$@" ;;
