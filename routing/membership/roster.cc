@@ -147,7 +147,10 @@ std::optional<Step> Roster::newest_everywhere() const {
   for (const auto& [id, peer] : peers_) {
     if (!peer.serving) continue;
     for (Step step : peer.snapshots) stages[step].insert(peer.stage);
+    for (const StoredCopy& copy : peer.copies)
+      if (copy.stage.value() < num_stages_) stages[copy.step].insert(copy.stage);
     stored.push_back({id, peer.stage, false, {}, peer.snapshots, peer.snapshot_histories});
+    stored.back().copies = peer.copies;
   }
   for (auto it = stages.rbegin(); it != stages.rend(); ++it)
     if (it->second.size() == num_stages_ && common_history(stored, num_stages_, it->first))

@@ -149,8 +149,8 @@ class Roster {
   uint32_t reported() const;
   /// Every stage has a serving peer with a durable snapshot of this step or a later one.
   bool everywhere(Step step) const;
-  /// The newest step of which every stage has a serving peer with a durable snapshot, all of one
-  /// history.
+  /// The newest step of whose every stage a serving peer has a durable snapshot, its own or a copy for another stage:
+  /// after going back to copies there is nothing else yet. All are of one history.
   std::optional<Step> newest_everywhere() const;
   /// So many of a peer's snapshots have failed in a row that people should hear of it: true once,
   /// until one succeeds.

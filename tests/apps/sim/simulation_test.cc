@@ -223,6 +223,16 @@ BOOST_AUTO_TEST_CASE(an_older_word_on_what_may_not_be_pruned_is_not_heeded) {
   }
 }
 
+// After going back to copies nothing was pinned: -> a_copy_is_as_durable_as_what_it_is_a_copy_of
+BOOST_AUTO_TEST_CASE(the_step_that_copies_led_back_to_is_not_pruned) {
+  SimulationOptions options;
+  options.seed = 9'010'343;
+  options.profile = FaultProfile::kElastic;
+  options.delayed_updates = true;
+  options.max_faults = 2;
+  BOOST_TEST(!simulate(options).violation);
+}
+
 // Members' deadlines had drifted apart, and who had a longer one was lost with its sum, though nobody hung.
 BOOST_AUTO_TEST_CASE(who_waits_longer_for_a_round_is_not_taken_for_silent) {
   for (const uint64_t seed : {88, 108, 163}) {

@@ -58,6 +58,20 @@ BOOST_AUTO_TEST_CASE(a_step_is_durable_everywhere_when_some_peer_of_each_stage_h
   BOOST_TEST(!roster.newest_everywhere().has_value());
 }
 
+// A swarm had gone back to a step of which two stages had copies only. It was pinned nowhere, and the third stage pruned
+// it when it had the next one, which the others did not have yet.
+BOOST_AUTO_TEST_CASE(a_copy_is_as_durable_as_what_it_is_a_copy_of) {
+  Roster roster(2);
+  serve(roster, 1, 0, at(9)).snapshots = {Step(8), Step(4)};
+  auto& other = serve(roster, 2, 1, at(9));
+  other.copies = {{Stage(0), Step(9), History(1)}};
+  BOOST_TEST(!roster.newest_everywhere().has_value());
+  roster.find(peer(1))->copies = {{Stage(1), Step(8), History(2)}, {Stage(2), Step(9), History(1)}};
+  BOOST_TEST((roster.newest_everywhere() == Step(8)));
+  roster.find(peer(1))->snapshot_histories[Step(8)] = History(1);
+  BOOST_TEST(!roster.newest_everywhere().has_value());
+}
+
 BOOST_AUTO_TEST_CASE(snapshots_of_two_histories_are_no_step_that_is_durable_everywhere) {
   Roster roster(2);
   auto& one = serve(roster, 1, 0, at(9));
