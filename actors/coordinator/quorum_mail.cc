@@ -18,15 +18,17 @@ using What = routing::VoterAsk::What;
 /// A disk that takes longer counts as one that does not answer.
 constexpr milliseconds kVoterBudget{5'000};
 
-Mail write_ask(const routing::VoterAsk& ask) {
+Mail write_ask(const routing::VoterAsk& ask, uint64_t knows) {
   switch (ask.what) {
     case What::kPromise: {
       proto::VoterPromise message;
+      message.set_knows(knows);
       *message.mutable_ballot() = to_proto(ask.ballot);
       return make_mail(std::move(message), {}, kVoterBudget);
     }
     case What::kStore: {
       proto::VoterStore message;
+      message.set_knows(knows);
       *message.mutable_ballot() = to_proto(ask.ballot);
       *message.mutable_decided() = to_proto(ask.decided);
       *message.mutable_next() = to_proto(ask.next);
@@ -35,6 +37,7 @@ Mail write_ask(const routing::VoterAsk& ask) {
     case What::kLearn:
     case What::kGiveUp: {
       proto::VoterLearn message;
+      message.set_knows(knows);
       *message.mutable_decided() = to_proto(ask.decided);
       message.set_gives_up(ask.voter);
       return make_mail(std::move(message), {}, kVoterBudget);
@@ -43,16 +46,18 @@ Mail write_ask(const routing::VoterAsk& ask) {
       break;
   }
   proto::VoterVote message;
+  message.set_knows(knows);
   *message.mutable_ballot() = to_proto(ask.ballot);
   message.set_number(ask.number.value());
   *message.mutable_place() = to_proto(ask.place);
   return make_mail(std::move(message), {}, kVoterBudget);
 }
 
-Result<routing::VoterReply> read_reply(const Result<Mail>& mail) {
+Result<routing::VoterReply> read_reply(const Result<Mail>& mail,
+                                       const routing::Configuration& known) {
   if (!mail) return mail.error();
   const auto& message = mail->as<proto::VoterReply>();
-  auto voter = read_voter(message);
+  auto voter = read_voter(message, known);
   if (!voter) return voter.error();
   return routing::VoterReply{message.taken(), std::move(*voter)};
 }
@@ -130,8 +135,18 @@ void QuorumMail::ask(const routing::VoterAsk& one) {
 }
 
 void QuorumMail::ask(const caf::actor& voter, const routing::VoterAsk& one) {
-  request_mail(self_, voter, write_ask(one),
-               [this, one](Result<Mail> reply) { answered(one, read_reply(reply)); });
+  const auto known = this->known();
+  request_mail(self_, voter, write_ask(one, known->digest),
+               [this, one, known](const Result<Mail>& reply) {
+                 answered(one, read_reply(reply, known->configuration));
+               });
+}
+
+std::shared_ptr<const QuorumMail::Known> QuorumMail::known() {
+  const auto& holds = consent_.configuration();
+  if (!known_ || known_->configuration != holds)
+    known_ = std::make_shared<Known>(Known{holds, digest_of(holds)});
+  return known_;
 }
 
 void QuorumMail::answered(const routing::VoterAsk& one, const Result<routing::VoterReply>& reply) {

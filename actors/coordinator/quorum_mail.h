@@ -6,6 +6,7 @@
 #include <caf/response_promise.hpp>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "actors/net/mail.h"
@@ -34,6 +35,12 @@ class QuorumMail {
   void ask(const routing::VoterAsk& ask);
   void ask(const caf::actor& voter, const routing::VoterAsk& ask);
   void answered(const routing::VoterAsk& ask, const Result<routing::VoterReply>& reply);
+  /// The configuration that holds, as far as this node knows, with its digest.
+  struct Known {
+    routing::Configuration configuration;
+    uint64_t digest = 0;
+  };
+  std::shared_ptr<const Known> known();
   void let_go();
   routing::Time now() const { return self_->clock().now().time_since_epoch(); }
 
@@ -50,6 +57,7 @@ class QuorumMail {
   std::map<NodeId, Endpoint> endpoints_;  ///< By process, as are
   std::map<NodeId, caf::actor> voters_;
   std::map<NodeId, Leaver> leavers_;
+  std::shared_ptr<const Known> known_;
 };
 
 }  // namespace swarm::actors

@@ -101,7 +101,8 @@ class VoterState {
   caf::result<Mail> on_promise(const Mail& mail) {
     const auto ballot = ballot_of(mail, mail.as<proto::VoterPromise>().ballot());
     if (!ballot) return to_caf(ballot.error());
-    return carry_out([&](routing::Voter& voter) { return voter.promise(*ballot); }, true);
+    return carry_out([&](routing::Voter& voter) { return voter.promise(*ballot); }, true,
+                     mail.as<proto::VoterPromise>().knows());
   }
 
   caf::result<Mail> on_store(const Mail& mail) {
@@ -113,7 +114,7 @@ class VoterState {
     const auto next = from_proto(message.next());
     if (!next) return to_caf(next.error());
     return carry_out([&](routing::Voter& voter) { return voter.store(*ballot, *decided, *next); },
-                     true);
+                     true, message.knows());
   }
 
   caf::result<Mail> on_learn(const Mail& mail) {
@@ -125,7 +126,7 @@ class VoterState {
       voter.learn(*decided);
       return Status();
     };
-    return carry_out(learn, true);
+    return carry_out(learn, true, message.knows());
   }
 
   caf::result<Mail> on_vote(const Mail& mail) {
@@ -140,11 +141,11 @@ class VoterState {
       if (auto there = voter.apply(*ballot, number, place); !there) return there;
       return voter.vote(*ballot, number, place.step);
     };
-    return carry_out(vote, false);
+    return carry_out(vote, false, message.knows());
   }
 
   /// What cannot be stored has not happened: the rule is asked on a copy.
-  caf::result<Mail> carry_out(const Ask& ask, bool to_disk) {
+  caf::result<Mail> carry_out(const Ask& ask, bool to_disk, uint64_t knows) {
     routing::Voter after = *voter();
     const Status taken = ask(after);
     if (taken.code() == ErrorCode::kInvalidArgument) return to_caf(taken.error());
@@ -156,7 +157,7 @@ class VoterState {
                              after.record().decided.number));
       voter() = std::move(after);
     }
-    return make_mail(write_voter(voter()->answer(), taken));
+    return make_mail(write_voter(voter()->answer(), taken, knows));
   }
 
   /// Errors: kIo.

@@ -9,6 +9,7 @@
 
 #include "common/names.h"
 #include "routing/membership/term.h"
+#include "tensor/core/flat.h"
 
 namespace swarm::actors {
 namespace {
@@ -25,10 +26,10 @@ bool is_voter(const std::string& text) {
 
 /// VoterReply and VoterRecord have the same fields of it. Errors: kInvalidArgument.
 template <class Message>
-Result<routing::VoterRecord> read_fields(const Message& message) {
+Result<routing::VoterRecord> read_fields(const Message& message,
+                                         const Result<routing::Configuration>& decided) {
   auto promised = from_proto(message.promised());
   if (!promised) return promised.error();
-  auto decided = from_proto(message.decided());
   if (!decided) return decided.error();
   routing::VoterRecord record{*promised, *decided, std::nullopt};
   record.forsaken = message.forsaken();
@@ -47,7 +48,6 @@ Result<routing::VoterRecord> read_fields(const Message& message) {
 template <class Message>
 void write_fields(const routing::VoterRecord& record, Message& message) {
   *message.mutable_promised() = to_proto(record.promised);
-  *message.mutable_decided() = to_proto(record.decided);
   message.set_forsaken(record.forsaken);
   if (!record.proposal) return;
   *message.mutable_proposal_ballot() = to_proto(record.proposal->ballot);
@@ -139,9 +139,16 @@ Result<routing::Configuration> from_proto(const proto::Configuration& message) {
   return configuration;
 }
 
-Result<routing::VoterAnswer> read_voter(const proto::VoterReply& message) {
+uint64_t digest_of(const routing::Configuration& configuration) {
+  const std::string bytes = to_proto(configuration).SerializeAsString();
+  return tensor::digest(bytes.data(), bytes.size());
+}
+
+Result<routing::VoterAnswer> read_voter(const proto::VoterReply& message,
+                                        const routing::Configuration& known) {
   if (!is_voter(message.voter())) return invalid("the voter's name is none");
-  auto record = read_fields(message);
+  auto record =
+      read_fields(message, message.decided_as_known() ? known : from_proto(message.decided()));
   if (!record) return record.error();
   routing::VoterAnswer answer;
   answer.voter = message.voter();
@@ -153,12 +160,17 @@ Result<routing::VoterAnswer> read_voter(const proto::VoterReply& message) {
   return answer;
 }
 
-proto::VoterReply write_voter(const routing::VoterAnswer& answer, const Status& taken) {
+proto::VoterReply write_voter(const routing::VoterAnswer& answer, const Status& taken,
+                              uint64_t knows) {
   proto::VoterReply message;
   message.set_taken(taken.ok());
   if (!taken) message.set_reason(taken.error().detail);
   message.set_voter(answer.voter);
   write_fields(answer.record, message);
+  if (knows != 0 && digest_of(answer.record.decided) == knows)
+    message.set_decided_as_known(true);
+  else
+    *message.mutable_decided() = to_proto(answer.record.decided);
   message.set_remembers(answer.remembers);
   if (!answer.mark) return message;
   message.set_mark_number(answer.mark->number.value());
@@ -173,6 +185,7 @@ std::string write_voter_record(const routing::VoterRecord& record) {
   message.set_disk(record.disk);
   message.set_given_up(record.given_up);
   write_fields(record, message);
+  *message.mutable_decided() = to_proto(record.decided);
   return message.SerializeAsString();
 }
 
@@ -183,7 +196,7 @@ Result<routing::VoterRecord> read_voter_record(const std::string& bytes) {
     return invalid(fmt::format("the voter's record is of version {}; this program reads version {}",
                                message.format_version(), kFormatVersion));
   if (!is_name(message.disk())) return invalid("the voter's record names no disk");
-  auto record = read_fields(message);
+  auto record = read_fields(message, from_proto(message.decided()));
   if (!record) return record;
   record->disk = message.disk();
   record->given_up = message.given_up();

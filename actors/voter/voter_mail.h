@@ -24,10 +24,16 @@ routing::Place from_proto(const proto::Place& message);
 /// nothing can follow; forks that cannot be).
 Result<routing::Configuration> from_proto(const proto::Configuration& message);
 
-/// What the voter has. Errors: kInvalidArgument (also a proposal that does not follow on what holds).
-Result<routing::VoterAnswer> read_voter(const proto::VoterReply& message);
-/// `taken`: what became of what it was asked.
-proto::VoterReply write_voter(const routing::VoterAnswer& answer, const Status& taken);
+/// Of all its fields; tells a configuration from any other.
+uint64_t digest_of(const routing::Configuration& configuration);
+
+/// What the voter has. `known`: the configuration whose digest was told with the question. Errors:
+/// kInvalidArgument (also a proposal that does not follow on what holds).
+Result<routing::VoterAnswer> read_voter(const proto::VoterReply& message,
+                                        const routing::Configuration& known = {});
+/// `taken`: what became of what it was asked. `knows`: the digest that came with the question; 0: none.
+proto::VoterReply write_voter(const routing::VoterAnswer& answer, const Status& taken,
+                              uint64_t knows = 0);
 
 /// For its disk; equal records give equal bytes.
 std::string write_voter_record(const routing::VoterRecord& record);
