@@ -319,7 +319,8 @@ BOOST_AUTO_TEST_CASE(what_a_node_says_grows_at_most_as_the_logarithm_of_the_swar
   const NodeTraffic few = traffic(16), many = traffic(64);
   constexpr double kLogarithms = 6.0 / 4;  // of 64 and 16
   BOOST_TEST(many.messages_per_s <= few.messages_per_s * kLogarithms);
-  BOOST_TEST(many.bytes_per_s <= few.bytes_per_s * kLogarithms);
+  // Well below: 1.33 it was when each voter answered with the names of all.
+  BOOST_TEST(many.bytes_per_s <= few.bytes_per_s * 1.1);
   BOOST_TEST(few.messages_per_s > 0);
   BOOST_TEST(many.links < 0.75 * 63);
 }
