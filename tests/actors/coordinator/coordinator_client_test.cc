@@ -62,6 +62,13 @@ struct Reader {
     caf::anon_send(owner, run_later_atom::value, LocalTask([=] { client->node_down(link_to); }));
     system.run();
   }
+  ErrorCode accepts(Term term, uint32_t from) {
+    auto code = ErrorCode::kInternal;
+    caf::anon_send(owner, run_later_atom::value,
+                   LocalTask([&] { code = client->accept(term, node(from)).code(); }));
+    system.run();
+    return code;
+  }
   NodeId followed() {
     caf::anon_send(owner, tick_atom::value);
     system.advance(2s);
@@ -99,6 +106,22 @@ BOOST_FIXTURE_TEST_CASE(a_record_that_gives_a_name_hides_nobody, Reader) {
   says(1, 1, "10.0.0.1:100");
   says(2, 2, "far.example:100");
   BOOST_TEST(followed() == node(1));
+}
+
+// What it tells the one it follows, which takes a higher term then: else two raise theirs in turn, or an old one
+// goes on unheard.
+BOOST_FIXTURE_TEST_CASE(who_had_an_order_of_another_coordinator_reports_its_term, Reader) {
+  says(1, 1, "10.0.0.1:100");
+  BOOST_TEST(followed() == node(1));
+  const Term own = routing::next_term(Term(), node(1));
+  const Term other = routing::next_term(routing::next_term(Term(), node(2)), node(2));
+  BOOST_TEST((accepts(own, 1) == ErrorCode::kNone));
+  BOOST_TEST(client->foreign_term() == Term());
+  BOOST_TEST((accepts(other, 3) == ErrorCode::kRefused));  // it is node 2's
+  BOOST_TEST(client->foreign_term() == Term());
+  BOOST_TEST((accepts(other, 2) == ErrorCode::kNone));
+  BOOST_TEST(client->foreign_term() == other);
+  BOOST_TEST((accepts(own, 1) == ErrorCode::kStaleTerm));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
