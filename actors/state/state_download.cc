@@ -34,13 +34,30 @@ milliseconds budget_of(double bytes, double bytes_per_s) {
   return kLeastBudget + milliseconds(static_cast<int64_t>(1'000 * kPatience * bytes / bytes_per_s));
 }
 
+/// For an exact step the whole swarm waits.
+double cap_of(const FetchState& fetch, const StateTransferOptions& options) {
+  return fetch.exact_step ? 0 : options.state_bytes_per_s;
+}
+
+/// Under a cap each source hears of this download several times before it drops what it has frozen for it.
+uint32_t chunk_bytes_of(const FetchState& fetch, const StateTransferOptions& options) {
+  const uint32_t most = std::min(std::max(options.chunk_bytes, 1u), kMaxStateChunkBytes);
+  const double cap = cap_of(fetch, options);
+  if (cap <= 0) return most;
+  const std::chrono::duration<double> ttl = options.ttl;
+  const auto reads =
+      static_cast<double>(fetch.sources.size()) * std::max(1u, options.chunks_in_flight);
+  return static_cast<uint32_t>(
+      std::clamp(cap * ttl.count() / (4 * reads), 64.0, std::max(64.0, double{most})));
+}
+
 routing::DownloadPlan make_plan(const FetchState& fetch, const StateTransferOptions& options) {
   std::vector<std::string> names;
   for (const auto& source : fetch.sources) names.push_back(source.actor.brief());
   routing::DownloadPlanOptions out;
   out.exact_step = fetch.exact_step;
   out.max_bytes = fetch.max_bytes;
-  out.chunk_bytes = std::min(std::max(options.chunk_bytes, 1u), kMaxStateChunkBytes);
+  out.chunk_bytes = chunk_bytes_of(fetch, options);
   out.chunks_in_flight = std::max(1u, options.chunks_in_flight);
   return {names, out};
 }
@@ -58,8 +75,7 @@ class StateDownload : public std::enable_shared_from_this<StateDownload> {
         plan_(make_plan(fetch, options)),
         keeper_(std::make_shared<ChunkKeeper>(self, std::move(keeper), options)),
         fetch_(std::move(fetch)),
-        // For an exact step the whole swarm waits.
-        cap_bytes_per_s_(fetch_.exact_step ? 0 : options.state_bytes_per_s),
+        cap_bytes_per_s_(cap_of(fetch_, options)),
         done_(std::move(done)),
         start_(self->clock().now()),
         sources_(fetch_.sources.size()) {}

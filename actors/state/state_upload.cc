@@ -147,8 +147,10 @@ StateUpload::Copy* StateUpload::find(Stage stage, Step step) {
 
 StateUpload::Copy& StateUpload::keep(const Buffer& state, Stage stage, Step step) {
   if (copies_.size() >= kMaxCopies)
-    copies_.erase(std::min_element(copies_.begin(), copies_.end(),
-                                   [](auto& a, auto& b) { return a.used < b.used; }));
+    copies_.erase(
+        std::min_element(copies_.begin(), copies_.end(), [](const auto& a, const auto& b) {
+          return std::pair(a.in_use(), a.used) < std::pair(b.in_use(), b.used);
+        }));
   Copy copy;
   copy.handle = next_handle_++;
   copy.stage = stage;
@@ -200,6 +202,7 @@ void StateUpload::chunk(const proto::StateChunk& request, Promise promise) {
     return;
   }
   copy->used = self_->clock().now();
+  copy->read += request.size_bytes();
   promise.deliver(make_mail(proto::StateChunkReply{},
                             copy->state.slice(request.offset(), request.size_bytes())));
 }

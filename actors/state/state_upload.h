@@ -47,6 +47,8 @@ class StateUpload {
     /// `frozen`: when the stage server gave it; never, if it came from the store.
     caf::actor_clock::time_point frozen = caf::actor_clock::time_point::min();
     caf::actor_clock::time_point used;
+    uint64_t read = 0;  ///< Bytes that were handed out.
+    bool in_use() const { return read > 0 && read < state.size(); }
   };
   struct Waiting {
     Promise promise;

@@ -97,7 +97,8 @@ struct StateWorld {
   std::shared_ptr<sim::Disk> disk;  ///< Of node 0, if it keeps what it fetches.
   std::vector<std::shared_ptr<FrozenState>> states;
   Spoiled spoiled;             ///< Copies that could not be read.
-  double cap_bytes_per_s = 0;  ///< Of nodes that are added from now on.
+  double cap_bytes_per_s = 0;  ///< Of nodes that are added from now on, as is
+  std::chrono::milliseconds ttl = StateTransferOptions().ttl;
 
   ~StateWorld() {
     for (auto* list : {&transfers, &others}) {
@@ -128,6 +129,7 @@ struct StateWorld {
     deps.options.chunk_bytes = 100;
     deps.options.chunks_in_flight = 2;
     deps.options.state_bytes_per_s = cap_bytes_per_s;
+    deps.options.ttl = ttl;
     deps.store = std::move(store);
     deps.detached = false;
     if (disk && transfers.empty()) {
@@ -196,6 +198,21 @@ BOOST_AUTO_TEST_CASE(a_live_state_comes_no_faster_than_the_cap_and_an_exact_one_
   BOOST_TEST(!live->answered());
   world.system.advance(300ms);
   auto outcome = live->answer();
+  BOOST_REQUIRE(outcome.value);
+  BOOST_TEST((outcome.value->state.view() == bytes));
+}
+
+// The source dropped its frozen state between two chunks, and the download began anew for ever.
+BOOST_AUTO_TEST_CASE(a_cap_below_a_chunk_in_the_life_of_a_frozen_state_does_not_stop_a_download) {
+  StateWorld world;
+  world.cap_bytes_per_s = 40;
+  world.ttl = 2s;
+  world.add_peer("", Step(0));
+  const auto bytes = pattern(1'000, 1);
+  world.add_peer(bytes, Step(3));
+  auto ask = world.fetch({1});
+  world.system.advance(30s);
+  auto outcome = ask->answer();
   BOOST_REQUIRE(outcome.value);
   BOOST_TEST((outcome.value->state.view() == bytes));
 }
