@@ -48,7 +48,7 @@ uint32_t chunk_bytes_of(const FetchState& fetch, const StateTransferOptions& opt
   const auto reads =
       static_cast<double>(fetch.sources.size()) * std::max(1u, options.chunks_in_flight);
   return static_cast<uint32_t>(
-      std::clamp(cap * ttl.count() / (4 * reads), 64.0, std::max(64.0, double{most})));
+      std::clamp(cap * ttl.count() / (4 * reads), 64.0, std::max(64.0, static_cast<double>(most))));
 }
 
 routing::DownloadPlan make_plan(const FetchState& fetch, const StateTransferOptions& options) {
