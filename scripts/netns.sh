@@ -26,7 +26,7 @@ hub=$name-hub
 state=/run/$name-netns
 prefix=${NETNS_PREFIX:-10.201.0}
 
-usage() { sed -n '5,19s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+usage() { sed -n '5,20s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 say() { echo "netns: $*" >&2; }
 
 # Why it cannot run here; nothing if it can.

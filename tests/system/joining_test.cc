@@ -1,17 +1,13 @@
 /// Nodes started by hand, and what is said of each mistake that people make with them.
 #include <signal.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <memory>
 #include <random>
 
+#include "tests/support/service_manager.h"
 #include "tests/system/swarm_process.h"
 
 namespace swarm::testing {
@@ -63,31 +59,11 @@ class Machine {
   std::unique_ptr<Process> process_;
 };
 
-/// As systemd listens to a service: what processes say that are started while it is there.
-class ServiceManager {
- public:
-  explicit ServiceManager(const std::string& path) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
-    fd_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    BOOST_REQUIRE(::bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
-    ::setenv("NOTIFY_SOCKET", path.c_str(), 1);
-  }
-  ~ServiceManager() { ::close(fd_); }
-  void look_away() { ::unsetenv("NOTIFY_SOCKET"); }  ///< From who is started now.
-  /// All that was said until now.
-  std::string heard() {
-    char bytes[256];
-    for (ssize_t size; (size = ::recv(fd_, bytes, sizeof bytes, 0)) > 0;)
-      heard_.append(bytes, static_cast<size_t>(size)) += '\n';
-    return heard_;
-  }
-
- private:
-  int fd_ = -1;
-  std::string heard_;
-};
+/// All that `manager` was told until now, after `before`.
+std::string heard(const ServiceManager& manager, std::string before = "") {
+  for (std::string word; !(word = manager.next()).empty();) before += word + "\n";
+  return before;
+}
 
 std::string write_other_text(const std::string& path) {
   std::mt19937 random(1);
@@ -107,7 +83,7 @@ BOOST_AUTO_TEST_CASE(each_mistake_is_named_on_the_node_at_fault) {
   BOOST_TEST(no_text.wait() == 2);
   BOOST_TEST(no_text.output().find(at("none")) != std::string::npos, no_text.output());
 
-  ServiceManager manager(at("manager"));
+  ServiceManager manager(/*abstract=*/true);
   Machine trainer(at("m1"), "trainer-a", {});
   manager.look_away();
   const std::string join = trainer.address();
@@ -145,10 +121,12 @@ BOOST_AUTO_TEST_CASE(each_mistake_is_named_on_the_node_at_fault) {
     BOOST_TEST(dead.log().find(words) == std::string::npos, words);
   trainer.check_says("event=refused");  // the other side says it, too
   for (Machine* node : {&other, &hidden, &width, &dead, &nowhere}) BOOST_TEST(node->end() == 0);
-  BOOST_TEST(manager.heard().find("READY=1") != std::string::npos, manager.heard());
-  BOOST_TEST(manager.heard().find("STOPPING=1") == std::string::npos);
+  const std::string ready = heard(manager);
+  BOOST_TEST(ready.find("READY=1") != std::string::npos, ready);
+  BOOST_TEST(ready.find("STOPPING=1") == std::string::npos, ready);
   for (Machine* node : {&last, &first, &trainer}) BOOST_TEST(node->end() == 0);
-  BOOST_TEST(manager.heard().find("STOPPING=1") != std::string::npos, manager.heard());
+  const std::string left = heard(manager, ready);
+  BOOST_TEST(left.find("STOPPING=1") != std::string::npos, left);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
