@@ -25,7 +25,7 @@ void add_run(ExperimentBuilder& b) {
       "and the fingerprint of what nodes must share; `swarm run` adds the time.");
   b.add("stall_limit_s", AT(run.stall_limit_s), in(1, 1e6),
         "`swarm run` gives up after this many seconds without a finished step or microbatch; after "
-        "ten times as many if bytes of the work still move.");
+        "ten times as many if bytes of the work still move or nodes still begin.");
   b.add("restarts", AT(run.restarts), in(0, 1000000),
         "So often in a row `swarm run` starts a node again whose process has ended unasked, after "
         "1 s, "

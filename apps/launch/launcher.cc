@@ -309,8 +309,10 @@ bool Launcher::judge() {
   } else if (const double now_s = seconds_since_start();
              stall_.stalls(state_.progress_seen(), now_s)) {
     const std::string& trouble = state_.last_trouble();
-    fail(fmt::format("no step was finished for {:.0f} s (run.stall_limit_s is {:g}){}",
+    const size_t missing = nodes_.size() - state_.nodes_begun();
+    fail(fmt::format("no step was finished for {:.0f} s (run.stall_limit_s is {:g}){}{}",
                      stall_.waits_s(now_s), experiment_.run.stall_limit_s,
+                     missing == 0 ? "" : fmt::format("; {} nodes have not begun", missing),
                      trouble.empty() ? "" : "; last trouble: " + trouble));
   }
   return !over_;

@@ -90,8 +90,9 @@ void RunState::take_schedule(const Event& event) {
   if (chaos) chaos_done_ = std::max<size_t>(chaos_done_, *chaos + 1);
 }
 
-/// A step that is done again and again gets no further than it was.
+/// A step that is done again and again gets no further than it was, nor does a node that begins again.
 void RunState::take_progress(const Event& event) {
+  if (event.is<records::ProcessStarted>() && going_.begun.insert(event.node).second) ++going_.moved;
   const auto goes_on = event.as<records::StepGoesOn>();
   if (!goes_on) return;
   ++going_.moved;

@@ -36,6 +36,7 @@ class RunState {
   uint64_t closings() const { return closings_; }
   /// For StallWatch.
   RunProgress progress_seen() const { return {closings_ + going_.done, going_.moved}; }
+  size_t nodes_begun() const { return going_.begun.size(); }
   bool finished() const { return finished_; }
   /// Finished, but the last snapshots are not on a disk in every stage: why; empty: they are.
   const std::string& not_durable() const { return not_durable_; }
@@ -45,6 +46,7 @@ class RunState {
     not_durable_.clear();
     nothing_common_.clear();
     last_trouble_.clear();
+    going_.begun.clear();
   }
   /// No step is common to what the peers can supply, and nothing was trained since: what is missing.
   const std::string& nothing_common() const { return nothing_common_; }
@@ -84,11 +86,12 @@ class RunState {
   void take_schedule(const records::Event& event);
   void take_progress(const records::Event& event);
 
-  /// Of events that say that a step goes on.
+  /// Of events that say that a step goes on, and of nodes that begin.
   struct Going {
     uint64_t done = 0, moved = 0;
-    int64_t step = -1;        ///< The latest that had a microbatch done ...
-    uint64_t slots_done = 0;  ///< ... and the most of it.
+    std::set<std::string> begun;  ///< Nodes that have, since the run began or went on.
+    int64_t step = -1;            ///< The latest that had a microbatch done ...
+    uint64_t slots_done = 0;      ///< ... and the most of it.
   };
 
   struct Seen {

@@ -1,5 +1,5 @@
-/// Whether a run stands still. Steps and microbatches that are done are progress; bytes that move
-/// are for a while only, since what fails again and again moves bytes, too.
+/// Whether a run stands still. Steps and microbatches that are done are progress; bytes that move and
+/// nodes that begin are for a while only, since what fails again and again moves bytes, too.
 ///
 /// Pure: time [s] is an argument. One owner.
 #pragma once
@@ -11,7 +11,7 @@ namespace swarm::launch {
 /// What a run has shown so far; both only grow.
 struct RunProgress {
   uint64_t done = 0;   ///< Steps closed, and steps seen with more of their microbatches done.
-  uint64_t moved = 0;  ///< Times that a step was said to go on, by bytes at least.
+  uint64_t moved = 0;  ///< Times that a step was said to go on, by bytes at least; nodes begun.
 };
 
 class StallWatch {

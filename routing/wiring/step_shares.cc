@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 #include "common/check.h"
@@ -17,8 +19,17 @@ constexpr double kLeastSpan = 0.25;
 /// Costs that differ by less count as equal: a tie that each sender broke in another way would make other
 /// orders of the same step.
 constexpr double kEqual = 0.04;
-/// Orders are turned by parts of a turn that come back to where they were after no number of them.
+/// Who has that many times fewer slots than another is slow.
+constexpr double kQuick = 1.5;
+/// Orders are turned by parts of a turn that come back to where they were after no number of them; a row
+/// of such parts is spread evenly, wherever it ends.
 constexpr double kGolden = 0.6180339887498949;
+constexpr size_t kTries = 4;  // times the slots
+constexpr uint32_t kNobody = std::numeric_limits<uint32_t>::max();
+
+uint64_t lot_of(double turn, uint64_t what) {
+  return mix(what) + static_cast<uint64_t>(turn * 1e9);
+}
 
 double rounded(double cost_s) { return std::exp(kEqual * std::round(std::log(cost_s) / kEqual)); }
 
@@ -67,23 +78,97 @@ void StepShares::deal(const std::vector<double>& costs_s, uint32_t slots, uint32
   put_in_order(turn);
 }
 
-/// Follows from the counts alone: costs that differ by a little make no other order. Each has a slot in
-/// each of its turns, partly by lot: a sender has every third slot or so, and if its order were one slot off
-/// a regular one, all of them would be meant for one peer.
+/// Follows from the counts alone: costs that differ by a little make no other order. The slow ones first,
+/// who are to be in the front; what is left is the quick ones'.
 void StepShares::put_in_order(double turn) {
   const double most = *std::max_element(counts_.begin(), counts_.end());
-  std::vector<std::pair<double, uint32_t>> order;  // when, of the step; who
-  for (uint32_t place = 0; place < counts_.size(); ++place) {
-    const double count = counts_[place];
-    const double span = std::max(kLeastSpan, 1 - kEarly * (1 / count - 1 / most));
-    const double first = std::fmod(turn + place * kGolden, 1.0);
-    SplitMix64 lot(mix(place) + static_cast<uint64_t>(turn * 1e9));
-    for (uint32_t i = 0; i < counts_[place]; ++i)
-      order.emplace_back((i + (first + lot.uniform()) / 2) / count * span, place);
+  const auto slots = std::accumulate(counts_.begin(), counts_.end(), size_t{0});
+  places_.assign(slots, kNobody);
+  std::vector<size_t> quick;
+  for (size_t place = 0; place < counts_.size(); ++place) {
+    if (counts_[place] * kQuick >= most)
+      quick.push_back(place);
+    else
+      place_slow(place, turn);
   }
-  std::sort(order.begin(), order.end());
-  places_.clear();
-  for (const auto& [when, place] : order) places_.push_back(place);
+  place_quick(quick, turn);
+}
+
+/// However many it gets, they are spread evenly: the beginning of a sequence that is even wherever it ends.
+void StepShares::place_slow(size_t place, double turn) {
+  const double count = counts_[place], slots = static_cast<double>(places_.size());
+  const double most = *std::max_element(counts_.begin(), counts_.end());
+  const auto end = std::max(kLeastSpan, 1 - kEarly * (1 / count - 1 / most)) * slots;
+  const double first = SplitMix64(lot_of(turn, place)).uniform();
+  uint32_t left = counts_[place];
+  for (size_t i = 0; left > 0 && i < kTries * places_.size(); ++i) {
+    const double at = std::fmod(first + static_cast<double>(i) * kGolden, 1.0) * slots;
+    uint32_t& slot = places_[static_cast<size_t>(at)];
+    if (at >= end || slot != kNobody) continue;
+    slot = static_cast<uint32_t>(place);
+    --left;
+  }
+  for (size_t i = 0; left > 0; ++i) {  // the front is full
+    if (places_[i] != kNobody) continue;
+    places_[i] = static_cast<uint32_t>(place);
+    --left;
+  }
+}
+
+/// Each slot has a number in [0, 1), and each peer a piece of that as large as its part. In every few slots
+/// the numbers are about even, in an order by lot: a sender has every third slot or so, and if the order
+/// were a regular one, all of them could be meant for one peer.
+void StepShares::place_quick(const std::vector<size_t>& quick, double turn) {
+  const size_t block = quick.size();
+  std::vector<double> numbers;
+  while (numbers.size() < places_.size()) {
+    const size_t begin = numbers.size();
+    SplitMix64 lot(lot_of(turn, begin));
+    for (size_t i = 0; i < block; ++i) {
+      const double sub = std::fmod(
+          static_cast<double>(begin / block) * kGolden + SplitMix64(lot_of(turn, ~i)).uniform(),
+          1.0);
+      numbers.push_back((static_cast<double>(i) + sub) / static_cast<double>(block));
+      std::swap(numbers.back(), numbers[begin + lot.next() % (i + 1)]);
+    }
+  }
+  double all = 0;
+  for (const size_t place : quick) all += counts_[place];
+  for (size_t slot = 0; slot < places_.size(); ++slot) {
+    if (places_[slot] != kNobody) continue;
+    double end = 0;
+    size_t i = 0;
+    for (; i + 1 < quick.size(); ++i)
+      if (end += counts_[quick[i]] / all; numbers[slot] < end) break;
+    places_[slot] = static_cast<uint32_t>(quick[i]);
+  }
+  put_right(quick, numbers);
+}
+
+/// Whoever has one too many gives the slot that is nearest to the piece of one who has too few.
+void StepShares::put_right(const std::vector<size_t>& quick, const std::vector<double>& numbers) {
+  std::vector<int64_t> over(counts_.begin(), counts_.end());
+  for (int64_t& count : over) count = -count;
+  std::vector<double> middle(counts_.size());
+  double all = 0, begin = 0;
+  for (const size_t place : quick) all += counts_[place];
+  for (const size_t place : quick) {
+    middle[place] = begin + counts_[place] / all / 2;
+    begin += counts_[place] / all;
+  }
+  for (const uint32_t place : places_) ++over[place];
+  for (const size_t few : quick) {
+    for (; over[few] < 0; ++over[few]) {
+      size_t nearest = places_.size();
+      for (size_t slot = 0; slot < places_.size(); ++slot) {
+        const auto away = [&](size_t of) { return std::abs(numbers[of] - middle[few]); };
+        if (over[places_[slot]] > 0 && (nearest == places_.size() || away(slot) < away(nearest)))
+          nearest = slot;
+      }
+      --over[places_[nearest]];
+      places_[nearest] = static_cast<uint32_t>(few);
+    }
+  }
 }
 
 }  // namespace swarm::routing

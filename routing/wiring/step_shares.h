@@ -21,6 +21,10 @@ namespace swarm::routing {
 /// not end last. What is slow at one stage is to be quick at the next, and no sender is to have the same
 /// slots for the same peer for ever (it would never hear of the others): stage and step turn the order.
 ///
+/// Costs are measured, by each sender for itself, so deals differ. A peer that is to have a slot more or
+/// less has that one more or less and keeps the others: where senders mean different peers by a few slots,
+/// a peer gets a slot or two beside its part, not what chance makes of it.
+///
 /// Pure. Not thread-safe; one owner.
 class StepShares {
  public:
@@ -40,6 +44,9 @@ class StepShares {
 
  private:
   void put_in_order(double turn);
+  void place_slow(size_t place, double turn);
+  void place_quick(const std::vector<size_t>& quick, double turn);
+  void put_right(const std::vector<size_t>& quick, const std::vector<double>& numbers);
 
   std::vector<uint32_t> counts_;  // by place
   std::vector<uint32_t> places_;  // by slot

@@ -213,6 +213,24 @@ BOOST_AUTO_TEST_CASE(more_microbatches_than_ever_are_progress_and_bytes_are_move
   BOOST_TEST(state.progress_seen().done == 4u);
 }
 
+// Two hundred processes on two cores took longer to begin than a run may stand still.
+BOOST_AUTO_TEST_CASE(a_node_that_begins_is_movement_once) {
+  RunState state(2, 80);
+  uint64_t line = 0;
+  auto begins = [&](const std::string& name) {
+    state.take_event("{\"time\":" + std::to_string(++line) + ",\"node\":\"" + name +
+                     "\",\"event\":\"process_started\",\"pid\":7,\"endpoint\":\"h:1\"}");
+    return state.progress_seen().moved;
+  };
+  BOOST_TEST(begins("a") == 1u);
+  BOOST_TEST(begins("b") == 2u);
+  BOOST_TEST(begins("a") == 2u);  // started again
+  BOOST_TEST(state.nodes_begun() == 2u);
+  state.resumed();
+  BOOST_TEST(begins("a") == 3u);
+  BOOST_TEST(state.progress_seen().done == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(events_that_were_told_as_a_number_count) {
   RunState state(2, 80);
   state.take_event(R"({"time":1,"node":"t","event":"refused"})");
