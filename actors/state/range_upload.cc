@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "actors/net/requests.h"
@@ -12,8 +13,8 @@ namespace swarm::actors {
 namespace {
 
 constexpr size_t kMaxAsked = 256;
-/// A range waits behind the jobs of the device.
-constexpr auto kRangeTimeout = std::chrono::seconds(60);
+/// A range waits behind the jobs of the device, for as long as who asked does; on nobody's word for longer.
+constexpr std::chrono::milliseconds kLongestRange = std::chrono::hours(1);
 
 }  // namespace
 
@@ -43,13 +44,14 @@ Status RangeUpload::check(const proto::StateRange& request) const {
   return {};
 }
 
-void RangeUpload::range(const proto::StateRange& request, Promise promise) {
+void RangeUpload::range(const proto::StateRange& request, std::chrono::milliseconds budget,
+                        Promise promise) {
   if (Stage(request.stage()) == stage_) means_.asked(self_->clock().now().time_since_epoch());
   if (auto valid = check(request); !valid) {
     promise.deliver(to_caf(valid.error()));
     return;
   }
-  if (!request.holds()) return give_state(request, promise);
+  if (!request.holds()) return give_state(request, budget, promise);
   const routing::StateLabel held{Step(request.step()), request.checksum(),
                                  routing::History(request.history())};
   if (held == *newest_ || held.step > newest_->step) {
@@ -58,7 +60,7 @@ void RangeUpload::range(const proto::StateRange& request, Promise promise) {
     return answer(promise, std::move(nothing), {});
   }
   const auto* mean = means_.from(held);
-  if (mean == nullptr) return give_state(request, promise);
+  if (mean == nullptr) return give_state(request, budget, promise);
   const uint64_t elements = mean->mean.size() / sizeof(float);
   if (request.first() >= elements || request.count() > elements - request.first()) {
     promise.deliver(to_caf(ErrorCode::kInvalidArgument,
@@ -80,9 +82,12 @@ void RangeUpload::range(const proto::StateRange& request, Promise promise) {
   answer(promise, std::move(bring), Buffer::from_string(std::string(part)));
 }
 
-void RangeUpload::give_state(const proto::StateRange& request, Promise promise) {
+void RangeUpload::give_state(const proto::StateRange& request, std::chrono::milliseconds budget,
+                             Promise promise) {
   ++asked_;
-  self_->request(stage_server_, kRangeTimeout, range_atom::value, request.first(), request.count())
+  self_
+      ->request(stage_server_, std::min(budget, kLongestRange), range_atom::value, request.first(),
+                request.count())
       .then(
           [this, promise, asked_at = self_->clock().now()](const RangeOfState& range) mutable {
             --asked_;

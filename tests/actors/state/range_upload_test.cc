@@ -3,6 +3,7 @@
 #include <caf/send.hpp>
 #include <numeric>
 
+#include "actors/net/local.h"
 #include "actors/state/state_transfer.h"
 #include "tensor/core/flat.h"
 #include "tests/support/averagers.h"
@@ -24,22 +25,32 @@ Buffer numbers(float first) {
       std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)));
 }
 
-/// The part of a stage server that matters here: a state of `label`, its range spells its place.
-caf::behavior fake_stage(caf::event_based_actor*, std::shared_ptr<StateLabel> label) {
+/// The part of a stage server that matters here: a state of `label`, its range spells its place. Its device
+/// is busy for so long.
+caf::behavior fake_stage(caf::event_based_actor* self, std::shared_ptr<StateLabel> label,
+                         std::shared_ptr<std::chrono::seconds> busy) {
   return {[=](range_atom, uint64_t first, uint64_t count) -> caf::result<RangeOfState> {
-    if (first + count > kElements) return to_caf(ErrorCode::kInvalidArgument, "outside");
-    return RangeOfState{*label, {label->step.value(), 1}, numbers(0).slice(first * 4, count * 4)};
-  }};
+            if (first + count > kElements) return to_caf(ErrorCode::kInvalidArgument, "outside");
+            const RangeOfState range{
+                *label, {label->step.value(), 1}, numbers(0).slice(first * 4, count * 4)};
+            if (busy->count() == 0) return range;
+            auto promise = self->make_response_promise<RangeOfState>();
+            self->delayed_send(self, *busy, run_later_atom::value,
+                               LocalTask([=]() mutable { promise.deliver(range); }));
+            return promise;
+          },
+          [](run_later_atom, const LocalTask& task) { task(); }};
 }
 
 struct Donor {
   sim::DeterministicSystem system;
   sim::FakeNetwork network{*system};
   std::shared_ptr<StateLabel> label = std::make_shared<StateLabel>(StateLabel{Step(7), 70});
+  std::shared_ptr<std::chrono::seconds> busy = std::make_shared<std::chrono::seconds>(0);
   caf::actor stage, transfer;
 
   Donor() {
-    stage = system->spawn(fake_stage, label);
+    stage = system->spawn(fake_stage, label, busy);
     StateTransferDeps deps;
     deps.id = {id_of(0), "state.0"};
     deps.links = network.add(id_of(0));
@@ -123,6 +134,20 @@ BOOST_AUTO_TEST_CASE(a_missing_range_is_given_as_it_is_now) {
   BOOST_TEST(head.checksum() == 70u);
   BOOST_TEST(head.updates() == 7u);
   BOOST_TEST((outcome.value->body.view() == numbers(0).slice(40, 20).view()));
+}
+
+// A minute was all, whatever a microbatch takes the device.
+BOOST_AUTO_TEST_CASE(a_range_may_wait_for_the_device_as_long_as_who_asked_waits) {
+  stands();
+  *busy = std::chrono::seconds(90);
+  proto::StateRange request;
+  request.set_stage(1);
+  request.set_count(5);
+  Ask<Mail> patient(*system, transfer, make_mail(request, {}, std::chrono::minutes(5)));
+  Ask<Mail> hasty(*system, transfer, make_mail(request, {}, std::chrono::seconds(80)));
+  system.advance(std::chrono::seconds(100));
+  BOOST_TEST(patient.answer().value.has_value());
+  BOOST_TEST(!hasty.answer().value.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_range_is_brought_on_by_the_mean_of_the_update_after_its_label) {
