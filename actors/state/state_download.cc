@@ -106,6 +106,7 @@ class StateDownload : public std::enable_shared_from_this<StateDownload> {
     return budget_of(static_cast<double>(fetch_.max_bytes), kSlowestCopy);
   }
   milliseconds chunk_budget() const;
+  uint64_t received() const;
   void ask(size_t i);
   void answered(size_t i, const Result<Mail>& reply);
   void begin(const routing::StateOffer& offer);
@@ -224,10 +225,15 @@ void StateDownload::found(const KeptChunks& chunks) {
   carry_out(orders);
 }
 
+uint64_t StateDownload::received() const {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < sources_.size(); ++i) bytes += plan_.supplied(i);
+  return bytes;
+}
+
 /// All sources may send over one link.
 milliseconds StateDownload::chunk_budget() const {
-  uint64_t got = 0;
-  for (size_t i = 0; i < sources_.size(); ++i) got += plan_.supplied(i);
+  const uint64_t got = received();
   const std::chrono::duration<double> since = self_->clock().now() - start_;
   const double rate = since.count() > 0 ? static_cast<double>(got) / since.count() : 0;
   return budget_of(static_cast<double>(plan_.bytes_in_flight()), std::max(rate, kSlowestLink));
@@ -302,8 +308,10 @@ FetchedState StateDownload::fetched() const {
 
 std::string StateDownload::describe() const {
   if (!plan_.taken()) return "asking who has the state";
-  return fmt::format("fetching step {}, {} chunks missing", plan_.taken()->step,
-                     plan_.chunks_missing());
+  const auto of = static_cast<double>(std::max<uint64_t>(plan_.taken()->size_bytes, 1));
+  const auto has = static_cast<double>(received() + kept_bytes_);
+  return fmt::format("fetching step {}: {:.1f} of {:.1f} MB ({:.0f} %)", plan_.taken()->step,
+                     has / 1e6, of / 1e6, 100 * has / of);
 }
 
 // ---- all of them --------------------------------------------------------------------------

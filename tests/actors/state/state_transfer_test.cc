@@ -196,6 +196,7 @@ BOOST_AUTO_TEST_CASE(a_live_state_comes_no_faster_than_the_cap_and_an_exact_one_
   auto live = world.fetch({1, 2});
   world.system.advance(4'800ms);
   BOOST_TEST(!live->answered());
+  BOOST_TEST(world.describe(0).find("fetching step 3: 0.0 of 0.0 MB (9") != std::string::npos);
   world.system.advance(300ms);
   auto outcome = live->answer();
   BOOST_REQUIRE(outcome.value);
