@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -110,6 +112,10 @@ void print_notes(const config::Experiment& experiment) {
   auto notes = launch::weak_points(experiment);
   const auto& base = experiment.base;
   notes.push_back(launch::slow_precision(base.compute, base.device, cpu_instructions()));
+  const int32_t cores = launch::cores_here();
+  if (const int32_t threads = launch::crowded_threads(experiment, cores); threads > 0)
+    notes.push_back(fmt::format("peers compute with {} threads on {} cores: threads = 1 is quicker",
+                                threads, cores));
   for (const std::string& note : notes)
     if (!note.empty()) std::printf("note: %s\n", note.c_str());
 }

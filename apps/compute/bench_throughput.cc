@@ -89,6 +89,11 @@ Result<ThroughputFigures> measure(const Comparison& what, int rounds) {
     if (!one) return one.error();
     const auto other = swarm(*loaded.experiment);
     if (!other) return other.error();
+    if (figures.threads > 1) {
+      const auto thread = alone(loaded.experiment->base, 1);
+      if (!thread) return thread.error();
+      figures.one_thread.push_back(*thread);
+    }
     figures.alone.push_back(*one);
     figures.swarm.push_back(*other);
   }

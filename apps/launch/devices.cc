@@ -54,6 +54,25 @@ Status check_devices(const config::Experiment& experiment) {
   return {};
 }
 
+int32_t cores_here() { return static_cast<int32_t>(std::thread::hardware_concurrency()); }
+
+int32_t crowded_threads(const config::Experiment& experiment, int32_t cores) {
+  int32_t threads = 0;
+  bool several = false;
+  for (const auto& node : experiment.nodes) {
+    const auto& device = node.device.empty() ? experiment.base.device : node.device;
+    if (node.stages.empty() || device != "cpu") continue;
+    const int32_t own = node.threads > 0 ? node.threads : experiment.base.threads;
+    threads += own;
+    several |= own > 1;
+  }
+  return several && threads > cores ? threads : 0;
+}
+
+void spin_briefly() {
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr) ::setenv("GOMP_SPINCOUNT", "1000", /*replace=*/0);
+}
+
 std::string slow_precision(tensor::ComputeType compute, const std::string& device,
                            const CpuInstructions& cpu) {
   if (compute != tensor::ComputeType::kBf16 || device != "cpu" || cpu.bf16) return "";

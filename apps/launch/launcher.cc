@@ -10,6 +10,7 @@
 
 #include "actors/node/drain_times.h"
 #include "apps/launch/child_process.h"
+#include "apps/launch/devices.h"
 #include "apps/launch/full_disk.h"
 #include "apps/launch/programs.h"
 #include "apps/launch/run_folder.h"
@@ -74,6 +75,7 @@ RunReport Launcher::run() {
     fail("the experiment lists no [[nodes]]");
     return report_;
   }
+  if (crowded_threads(experiment_, cores_here()) > 0) spin_briefly();
   if (options_.resume) load_history();
   stall_.begin(state_.progress_seen(), seconds_since_start());
   while (!over_) {

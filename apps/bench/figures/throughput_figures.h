@@ -14,10 +14,16 @@ struct ThroughputFigures {
   int threads = 1;        ///< Of the one process; a peer computes with one.
   std::vector<double> swarm;
   std::vector<double> alone;
+  /// Of the one process with one thread, where it has more: `threads` times that is what so many cores do
+  /// of this model when nothing waits for another, so no swarm on them reaches more.
+  std::vector<double> one_thread{};
 };
 
 /// By round: what the swarm reaches of the one process.
 std::vector<double> ratios(const ThroughputFigures& figures);
+
+/// By round: what it could reach of that; empty where the one process has one thread.
+std::vector<double> bounds(const ThroughputFigures& figures);
 
 /// A table for people and one JSON object {NAME: [...]}.
 std::string throughput_table(const std::vector<ThroughputFigures>& all);

@@ -7,7 +7,7 @@ using namespace swarm::apps;
 
 namespace {
 
-ThroughputFigures some() { return {4, "bf16", 2, {120, 90, 130}, {100, 100, 100}}; }
+ThroughputFigures some() { return {4, "bf16", 2, {120, 90, 130}, {100, 100, 100}, {}}; }
 
 }  // namespace
 
@@ -25,6 +25,16 @@ BOOST_AUTO_TEST_CASE(a_round_that_only_one_side_has_finished_has_none) {
   BOOST_TEST(ratios(figures).size() == 2u);
   figures.alone.front() = 0;
   BOOST_TEST(ratios(figures).front() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(no_swarm_does_more_than_its_cores_each_for_itself) {
+  ThroughputFigures figures = some();
+  BOOST_TEST(bounds(figures).empty());
+  figures.one_thread = {60, 50, 70};
+  const std::vector<double> expected{1.2, 1.0, 1.4};
+  BOOST_TEST(bounds(figures) == expected, boost::test_tools::tolerance(1e-12)
+                                              << boost::test_tools::per_element());
+  BOOST_TEST(throughput_table({figures}).find("1.20 0.90 1.30  1.20") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(the_median_of_the_ratios_counts) {
