@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "actors/net/requests.h"
@@ -13,7 +12,8 @@ namespace swarm::actors {
 namespace {
 
 constexpr size_t kMaxAsked = 256;
-/// A range waits behind the jobs of the device, for as long as who asked does; on nobody's word for longer.
+/// A range waits behind the jobs of the device, however long those take, and has its place of kMaxAsked until then:
+/// who asked may wait for less, the device has the job all the same.
 constexpr std::chrono::milliseconds kLongestRange = std::chrono::hours(1);
 
 }  // namespace
@@ -44,14 +44,13 @@ Status RangeUpload::check(const proto::StateRange& request) const {
   return {};
 }
 
-void RangeUpload::range(const proto::StateRange& request, std::chrono::milliseconds budget,
-                        Promise promise) {
+void RangeUpload::range(const proto::StateRange& request, Promise promise) {
   if (Stage(request.stage()) == stage_) means_.asked(self_->clock().now().time_since_epoch());
   if (auto valid = check(request); !valid) {
     promise.deliver(to_caf(valid.error()));
     return;
   }
-  if (!request.holds()) return give_state(request, budget, promise);
+  if (!request.holds()) return give_state(request, promise);
   const routing::StateLabel held{Step(request.step()), request.checksum(),
                                  routing::History(request.history())};
   if (held == *newest_ || held.step > newest_->step) {
@@ -60,7 +59,7 @@ void RangeUpload::range(const proto::StateRange& request, std::chrono::milliseco
     return answer(promise, std::move(nothing), {});
   }
   const auto* mean = means_.from(held);
-  if (mean == nullptr) return give_state(request, budget, promise);
+  if (mean == nullptr) return give_state(request, promise);
   const uint64_t elements = mean->mean.size() / sizeof(float);
   if (request.first() >= elements || request.count() > elements - request.first()) {
     promise.deliver(to_caf(ErrorCode::kInvalidArgument,
@@ -82,30 +81,32 @@ void RangeUpload::range(const proto::StateRange& request, std::chrono::milliseco
   answer(promise, std::move(bring), Buffer::from_string(std::string(part)));
 }
 
-void RangeUpload::give_state(const proto::StateRange& request, std::chrono::milliseconds budget,
-                             Promise promise) {
+void RangeUpload::give_state(const proto::StateRange& request, Promise promise) {
   ++asked_;
-  self_
-      ->request(stage_server_, std::min(budget, kLongestRange), range_atom::value, request.first(),
-                request.count())
-      .then(
-          [this, promise, asked_at = self_->clock().now()](const RangeOfState& range) mutable {
-            --asked_;
-            auto state = reply();
-            const std::chrono::duration<double> waited = self_->clock().now() - asked_at;
-            state.set_waited_s(waited.count());
-            state.set_what(proto::StateRangeReply::WHAT_STATE);
-            state.set_step(range.label.step.value());
-            state.set_checksum(range.label.checksum);
-            state.set_history(range.label.history.value());
-            state.set_updates(range.counters.updates);
-            state.set_momentum_product(range.counters.momentum_product);
-            answer(promise, std::move(state), range.range);
-          },
-          [this, promise](const caf::error& error) mutable {
-            --asked_;
-            promise.deliver(error);
-          });
+  const auto asked = self_->request(stage_server_, kLongestRange, range_atom::value,
+                                    request.first(), request.count());
+  const auto over = [this, mid = asked.id()] {
+    --asked_;
+    self_->clock().cancel_request_timeout(self_, mid);  // CAF keeps it until it has passed
+  };
+  asked.then(
+      [this, promise, over, asked_at = self_->clock().now()](const RangeOfState& range) mutable {
+        over();
+        auto state = reply();
+        const std::chrono::duration<double> waited = self_->clock().now() - asked_at;
+        state.set_waited_s(waited.count());
+        state.set_what(proto::StateRangeReply::WHAT_STATE);
+        state.set_step(range.label.step.value());
+        state.set_checksum(range.label.checksum);
+        state.set_history(range.label.history.value());
+        state.set_updates(range.counters.updates);
+        state.set_momentum_product(range.counters.momentum_product);
+        answer(promise, std::move(state), range.range);
+      },
+      [promise, over](const caf::error& error) mutable {
+        over();
+        promise.deliver(error);
+      });
 }
 
 /// What every answer says.

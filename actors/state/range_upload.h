@@ -6,7 +6,6 @@
 #include <caf/actor.hpp>
 #include <caf/event_based_actor.hpp>
 #include <caf/typed_response_promise.hpp>
-#include <chrono>
 #include <optional>
 #include <string>
 
@@ -27,15 +26,13 @@ class RangeUpload {
   void applied(const routing::AppliedMean& mean);
   /// Somebody may soon need the means from now on.
   void expect() { means_.asked(self_->clock().now().time_since_epoch()); }
-  /// `budget`: who asks waits no longer.
-  void range(const proto::StateRange& request, std::chrono::milliseconds budget, Promise promise);
+  void range(const proto::StateRange& request, Promise promise);
   void close();
   std::string describe() const;
 
  private:
   Status check(const proto::StateRange& request) const;
-  void give_state(const proto::StateRange& request, std::chrono::milliseconds budget,
-                  Promise promise);
+  void give_state(const proto::StateRange& request, Promise promise);
   proto::StateRangeReply reply() const;
   void answer(Promise promise, proto::StateRangeReply reply, const Buffer& payload) const;
 

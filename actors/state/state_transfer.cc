@@ -35,7 +35,7 @@ caf::result<Mail> on_mail(Self* self, const Mail& mail) {
       self->state.upload->chunk(mail.as<proto::StateChunk>(), promise);
       break;
     case proto::KIND_STATE_RANGE:
-      self->state.ranges->range(mail.as<proto::StateRange>(), mail.budget, promise);
+      self->state.ranges->range(mail.as<proto::StateRange>(), promise);
       break;
     default:
       promise.deliver(to_caf(ErrorCode::kInvalidArgument,

@@ -114,7 +114,7 @@ void print_notes(const config::Experiment& experiment) {
   notes.push_back(launch::slow_precision(base.compute, base.device, cpu_instructions()));
   const int32_t cores = launch::cores_here();
   if (const int32_t threads = launch::crowded_threads(experiment, cores); threads > 0)
-    notes.push_back(fmt::format("peers compute with {} threads on {} cores: threads = 1 is quicker",
+    notes.push_back(fmt::format("peers compute with {} threads on {} cores: fewer are quicker",
                                 threads, cores));
   for (const std::string& note : notes)
     if (!note.empty()) std::printf("note: %s\n", note.c_str());

@@ -1,6 +1,7 @@
 #include "apps/launch/devices.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -54,7 +55,12 @@ Status check_devices(const config::Experiment& experiment) {
   return {};
 }
 
-int32_t cores_here() { return static_cast<int32_t>(std::thread::hardware_concurrency()); }
+int32_t cores_here() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (::sched_getaffinity(0, sizeof cores, &cores) == 0) return CPU_COUNT(&cores);
+  return static_cast<int32_t>(std::thread::hardware_concurrency());
+}
 
 int32_t crowded_threads(const config::Experiment& experiment, int32_t cores) {
   int32_t threads = 0;
@@ -63,7 +69,7 @@ int32_t crowded_threads(const config::Experiment& experiment, int32_t cores) {
     const auto& device = node.device.empty() ? experiment.base.device : node.device;
     if (node.stages.empty() || device != "cpu") continue;
     const int32_t own = node.threads > 0 ? node.threads : experiment.base.threads;
-    threads += own;
+    threads += own * static_cast<int32_t>(node.stages.size());  // each computes by itself
     several |= own > 1;
   }
   return several && threads > cores ? threads : 0;

@@ -25,7 +25,7 @@ int32_t crowded_threads(const config::Experiment& experiment, int32_t cores);
 
 /// For the processes that this one starts from now on: threads that compute together wait for one another
 /// briefly before they sleep. By default GNU's OpenMP spins 300 times as long, as if it had the CPU alone: four
-/// peers of two threads on two cores got a ninth done. Alone it is quicker by a fifth. GOMP_SPINCOUNT or
+/// peers of two threads on two cores got a ninth done. Alone it is quicker, by up to a third. GOMP_SPINCOUNT or
 /// OMP_WAIT_POLICY of the user stay.
 void spin_briefly();
 

@@ -131,7 +131,11 @@ Admission admit_at_step(const PeerId& id, const Roster& roster, const Whereabout
     return {fetch_verdict(id, roster, where, kOtherHistory)};
   if (!member) {
     const Bits bits = Replicas(roster).compare(id);
-    if (bits == Bits::kOther) return {fetch_verdict(id, roster, where, kOtherBits)};
+    if (bits == Bits::kOther) {
+      const bool same_updates = peer.history != History() && peer.history == where.history;
+      return {fetch_verdict(id, roster, where, kOtherBits),
+              same_updates ? Then::kDiffers : Then::kNothing};
+    }
     if (bits == Bits::kNotKnown)
       return {wait_verdict(milliseconds(50), "its replicas apply an update")};
   }

@@ -69,6 +69,7 @@ struct Admission {
     kIsAhead,  ///< As kLeaves; and since when it is ahead is to be remembered.
     kFetches,  ///< Asynchronous: that it was told to fetch now is to be remembered.
     kGather,   ///< The swarm gathers, for `gather_reason`; kLeaves too.
+    kDiffers,  ///< Its replicas have other bits of the same updates: who is believed is to be decided.
   };
   Verdict verdict;
   Then then = Then::kNothing;

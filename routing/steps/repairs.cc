@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "routing/membership/suspects.h"
 #include "routing/steps/frame.h"
 
@@ -109,6 +111,37 @@ std::vector<Replica> Repairs::replace_odd(Frame& frame, Step step,
     frame.send_back(one.peer, "its replicas have other bits");
   }
   return found.odd;
+}
+
+std::vector<PeerId> Repairs::differs(Frame& frame, const PeerId& id) {
+  auto& peers = frame.roster.peers();
+  PeerFacts& peer = peers.at(id);
+  const Replica own{id, peer.checksum, peer.changed_at_rest};
+  if (peer.wrong_checksum == own.checksum) return {};  // known
+  facts::ReplicasCompared compared;
+  compared.found = {{own.checksum}, 1};
+  std::vector<Replica> others;
+  for (const PeerId& other : frame.roster.serving(peer.stage)) {
+    const PeerFacts& one = peers.at(other);
+    if (one.checksum == 0 || one.checksum_step != peer.step || one.commit_pending) continue;
+    ++compared.found.replicas;
+    compared.found.checksums.insert(one.checksum);
+    if (one.checksum != own.checksum) others.push_back({other, one.checksum, one.changed_at_rest});
+  }
+  if (others.empty()) return {};
+  frame.order(orders::Note{peer.stage, peer.step, compared});
+  const bool believed =
+      !own.changed_at_rest && std::all_of(others.begin(), others.end(),
+                                          [](const Replica& one) { return one.changed_at_rest; });
+  std::vector<PeerId> gone;
+  for (const Replica& one : others) {
+    if (!believed) break;
+    frame.order(disbelieve(peers.at(one.peer), peer.step, one, own.checksum));
+    frame.send_back(one.peer, "its replicas have other bits");
+    gone.push_back(one.peer);
+  }
+  if (!believed) frame.order(disbelieve(peer, peer.step, own, others.front().checksum));
+  return gone;
 }
 
 }  // namespace swarm::routing

@@ -45,6 +45,11 @@ class Repairs {
   /// Those that are not believed are to fetch; which they are.
   std::vector<Replica> replace_odd(Frame& frame, Step step, const std::vector<Replica>& replicas);
 
+  /// `id` does not serve, has the step of those that do, and other bits: nobody has compared them, as it was
+  /// away when the others said what they have. They stay, unless their state changed at rest and its did
+  /// not: then those are returned, who serve no more.
+  std::vector<PeerId> differs(Frame& frame, const PeerId& id);
+
  private:
   Strikes strikes_;
 };

@@ -206,6 +206,9 @@ Verdict Schedule::admit(const PeerId& id, Orders& out, Time now) {
     return *refused;
   }
   Admission admission = judge_admission(id);
+  std::vector<PeerId> gone;
+  if (admission.then == Then::kDiffers) gone = frame_.repairs.differs(frame_, id);
+  if (!gone.empty()) admission = judge_admission(id);
   const Then then = admission.then;
   const bool ahead = then == Then::kIsAhead;
   if (!ahead) peer.ahead_since.reset();
@@ -225,6 +228,10 @@ Verdict Schedule::admit(const PeerId& id, Orders& out, Time now) {
     admission.verdict.keep_held = false;
     if (frame_.open.ledger) frame_.dropped(id);
   }
+  for (const PeerId& other : gone)
+    if (frame_.is_open()) member_lost(other, peer.stage);
+  if (!gone.empty() && frame_.is_open() && frame_.roster.serving(peer.stage).empty())
+    frame_.gather(fmt::format("the replicas of stage {} have other bits", peer.stage));
   if (then == Then::kGather) frame_.gather(admission.gather_reason);
   out = done();
   return admission.verdict;

@@ -24,6 +24,9 @@ constexpr double kQuick = 1.5;
 /// Orders are turned by parts of a turn that come back to where they were after no number of them; a row
 /// of such parts is spread evenly, wherever it ends.
 constexpr double kGolden = 0.6180339887498949;
+/// Each is so many slots later by lot: of 64, every part of the row is nearly a multiple of three slots away from
+/// the others, and one sender of three had all of them.
+constexpr double kLoose = 4;
 constexpr size_t kTries = 4;  // times the slots
 constexpr uint32_t kNobody = std::numeric_limits<uint32_t>::max();
 
@@ -99,10 +102,12 @@ void StepShares::place_slow(size_t place, double turn) {
   const double count = counts_[place], slots = static_cast<double>(places_.size());
   const double most = *std::max_element(counts_.begin(), counts_.end());
   const auto end = std::max(kLeastSpan, 1 - kEarly * (1 / count - 1 / most)) * slots;
-  const double first = SplitMix64(lot_of(turn, place)).uniform();
+  SplitMix64 lot(lot_of(turn, place));
+  const double first = lot.uniform();
   uint32_t left = counts_[place];
   for (size_t i = 0; left > 0 && i < kTries * places_.size(); ++i) {
-    const double at = std::fmod(first + static_cast<double>(i) * kGolden, 1.0) * slots;
+    const double about = first + static_cast<double>(i) * kGolden + lot.uniform() * kLoose / slots;
+    const double at = std::fmod(about, 1.0) * slots;
     uint32_t& slot = places_[static_cast<size_t>(at)];
     if (at >= end || slot != kNobody) continue;
     slot = static_cast<uint32_t>(place);

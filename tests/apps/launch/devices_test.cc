@@ -32,6 +32,8 @@ BOOST_AUTO_TEST_CASE(threads_are_crowded_where_several_of_a_peer_share_cores_wit
   BOOST_TEST(launch::crowded_threads(experiment, 8) == 0);
   experiment.nodes[1].threads = 1;
   BOOST_TEST(launch::crowded_threads(experiment, 2) == 7);
+  experiment.nodes[0].stages = {0, 1};
+  BOOST_TEST(launch::crowded_threads(experiment, 2) == 9);  // of each stage
   for (auto& node : experiment.nodes) node.device = "cuda:0";
   BOOST_TEST(launch::crowded_threads(experiment, 2) == 0);
 }

@@ -221,4 +221,59 @@ BOOST_AUTO_TEST_CASE(a_gathering_does_not_begin_with_the_one_that_was_not_believ
   BOOST_TEST(!is_wrong(peer(1), world.roster));
 }
 
+namespace {
+
+/// All but peer 2 have applied step 0 before anybody could compare them: its registration, which was long on
+/// its way, said that it is behind. `odd` has other bits than it had after its last update.
+void apply_apart(World& world, uint32_t odd) {
+  world.open(0);
+  const auto commits = all_of<orders::CommitStep>(world.close_all(world.carry_all()));
+  world.facts(2).serving = false;
+  for (const auto& commit : commits) {
+    CommitAnswer answer{commit.step + 1, 8, false};
+    answer.history = commit.after;
+    answer.changed_at_rest = commit.peer == peer(odd);
+    if (commit.peer == peer(2)) answer.checksum = 9;
+    world.schedule.commit_answered(commit.peer, answer, world.now);
+  }
+  world.facts(2).open_step = Step(1);
+}
+
+}  // namespace
+
+// The audit found two replicas that differ and nobody who had said so.
+BOOST_AUTO_TEST_CASE(who_comes_back_with_other_bits_is_named_and_fetches) {
+  World world;
+  apply_apart(world, 2);
+  Orders orders;
+  const auto verdict = world.schedule.admit(peer(2), orders, world.now);
+  BOOST_TEST((verdict.kind == Verdict::Kind::kFetch));
+  BOOST_TEST(noted<facts::ReplicasCompared>(orders).size() == 1u);
+  const auto replaced = noted<facts::ReplicaReplaced>(orders);
+  BOOST_REQUIRE(replaced.size() == 1u);
+  BOOST_TEST(replaced[0].replica.peer == peer(2));
+  BOOST_TEST(replaced[0].right == 8u);
+  BOOST_TEST(world.facts(1).serving);
+  world.schedule.admit(peer(2), orders, world.now);  // said once
+  BOOST_TEST(noted<facts::ReplicaReplaced>(orders).empty());
+}
+
+// It had been told to fetch the bits that had turned.
+BOOST_AUTO_TEST_CASE(who_comes_back_stays_where_the_others_state_changed_at_rest) {
+  World world;
+  apply_apart(world, 1);
+  Orders orders;
+  const auto verdict = world.schedule.admit(peer(2), orders, world.now);
+  BOOST_TEST((verdict.kind == Verdict::Kind::kServe));
+  const auto replaced = noted<facts::ReplicaReplaced>(orders);
+  BOOST_REQUIRE(replaced.size() == 1u);
+  BOOST_TEST(replaced[0].replica.peer == peer(1));
+  BOOST_TEST(replaced[0].right == 9u);
+  BOOST_TEST(!world.facts(1).serving);
+  BOOST_TEST(world.facts(2).serving);
+  const auto asked = all_of<orders::AskToRegister>(orders);
+  BOOST_REQUIRE(asked.size() == 1u);
+  BOOST_TEST(asked[0].peer == peer(1));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
