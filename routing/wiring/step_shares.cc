@@ -26,7 +26,7 @@ constexpr double kQuick = 1.5;
 constexpr double kGolden = 0.6180339887498949;
 /// Each is so many slots later by lot: of 64, every part of the row is nearly a multiple of three slots away from
 /// the others, and one sender of three had all of them.
-constexpr double kLoose = 4;
+constexpr double kLoose = 2;
 constexpr size_t kTries = 4;  // times the slots
 constexpr uint32_t kNobody = std::numeric_limits<uint32_t>::max();
 
