@@ -253,7 +253,6 @@ BOOST_AUTO_TEST_CASE(a_learner_whose_own_state_had_a_turned_bit_refuses_what_it_
   options.seed = 9'010'442;
   options.profile = FaultProfile::kBits;
   options.delayed_updates = true;
-  options.max_faults = 3;
   const auto report = simulate(options);
   BOOST_TEST(!report.violation.has_value());
   bool refused = false;
