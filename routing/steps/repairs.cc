@@ -133,14 +133,16 @@ std::vector<PeerId> Repairs::differs(Frame& frame, const PeerId& id) {
   const bool believed =
       !own.changed_at_rest && std::all_of(others.begin(), others.end(),
                                           [](const Replica& one) { return one.changed_at_rest; });
+  if (!believed) {
+    frame.order(disbelieve(peer, peer.step, own, others.front().checksum));
+    return {};
+  }
   std::vector<PeerId> gone;
   for (const Replica& one : others) {
-    if (!believed) break;
     frame.order(disbelieve(peers.at(one.peer), peer.step, one, own.checksum));
     frame.send_back(one.peer, "its replicas have other bits");
     gone.push_back(one.peer);
   }
-  if (!believed) frame.order(disbelieve(peer, peer.step, own, others.front().checksum));
   return gone;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -78,31 +79,38 @@ void StepShares::deal(const std::vector<double>& costs_s, uint32_t slots, uint32
   if (dealt == counts_ && turn == turn_) return;
   counts_ = std::move(dealt);
   turn_ = turn;
-  put_in_order(turn);
+  put_in_order();
 }
 
 /// Follows from the counts alone: costs that differ by a little make no other order. The slow ones first,
 /// who are to be in the front; what is left is the quick ones'.
-void StepShares::put_in_order(double turn) {
+void StepShares::put_in_order() {
   const double most = *std::max_element(counts_.begin(), counts_.end());
-  const auto slots = std::accumulate(counts_.begin(), counts_.end(), size_t{0});
-  places_.assign(slots, kNobody);
-  std::vector<size_t> quick;
-  for (size_t place = 0; place < counts_.size(); ++place) {
-    if (counts_[place] * kQuick >= most)
-      quick.push_back(place);
-    else
-      place_slow(place, turn);
+  places_.assign(std::accumulate(counts_.begin(), counts_.end(), size_t{0}), kNobody);
+  std::vector<Piece> pieces;
+  double all = 0;
+  for (uint32_t place = 0; place < counts_.size(); ++place) {
+    if (counts_[place] * kQuick < most) {
+      place_slow(place, most);
+      continue;
+    }
+    pieces.push_back({place});
+    all += counts_[place];
   }
-  place_quick(quick, turn);
+  double begin = 0;
+  for (Piece& piece : pieces) {
+    piece.begin = begin;
+    piece.size = counts_[piece.place] / all;
+    begin += piece.size;
+  }
+  place_quick(pieces);
 }
 
 /// However many it gets, they are spread evenly: the beginning of a sequence that is even wherever it ends.
-void StepShares::place_slow(size_t place, double turn) {
+void StepShares::place_slow(uint32_t place, double most) {
   const double count = counts_[place], slots = static_cast<double>(places_.size());
-  const double most = *std::max_element(counts_.begin(), counts_.end());
   const auto end = std::max(kLeastSpan, 1 - kEarly * (1 / count - 1 / most)) * slots;
-  SplitMix64 lot(lot_of(turn, place));
+  SplitMix64 lot(lot_of(turn_, place));
   const double first = lot.uniform();
   uint32_t left = counts_[place];
   for (size_t i = 0; left > 0 && i < kTries * places_.size(); ++i) {
@@ -110,68 +118,62 @@ void StepShares::place_slow(size_t place, double turn) {
     const double at = std::fmod(about, 1.0) * slots;
     uint32_t& slot = places_[static_cast<size_t>(at)];
     if (at >= end || slot != kNobody) continue;
-    slot = static_cast<uint32_t>(place);
+    slot = place;
     --left;
   }
   for (size_t i = 0; left > 0; ++i) {  // the front is full
     if (places_[i] != kNobody) continue;
-    places_[i] = static_cast<uint32_t>(place);
+    places_[i] = place;
     --left;
   }
 }
 
-/// Each slot has a number in [0, 1), and each peer a piece of that as large as its part. In every few slots
-/// the numbers are about even, in an order by lot: a sender has every third slot or so, and if the order
-/// were a regular one, all of them could be meant for one peer.
-void StepShares::place_quick(const std::vector<size_t>& quick, double turn) {
-  const size_t block = quick.size();
-  std::vector<double> numbers;
+/// Each slot has a number, and goes to the peer whose piece that is in.
+void StepShares::place_quick(const std::vector<Piece>& pieces) {
+  const auto numbers = numbers_of_slots(pieces.size());
+  for (size_t slot = 0; slot < places_.size(); ++slot) {
+    if (places_[slot] != kNobody) continue;
+    const auto found =
+        std::find_if(pieces.begin(), std::prev(pieces.end()),
+                     [&](const Piece& piece) { return numbers[slot] < piece.begin + piece.size; });
+    places_[slot] = found->place;
+  }
+  put_right(pieces, numbers);
+}
+
+/// In [0, 1); in every `block` of them about even, in an order by lot: a sender has every third slot or so,
+/// and if the order were a regular one, all of them could be meant for one peer.
+std::vector<double> StepShares::numbers_of_slots(size_t block) const {
+  std::vector<double> numbers, offsets;
+  for (size_t i = 0; i < block; ++i) offsets.push_back(SplitMix64(lot_of(turn_, ~i)).uniform());
   while (numbers.size() < places_.size()) {
     const size_t begin = numbers.size();
-    SplitMix64 lot(lot_of(turn, begin));
+    SplitMix64 lot(lot_of(turn_, begin));
     for (size_t i = 0; i < block; ++i) {
-      const double sub = std::fmod(
-          static_cast<double>(begin / block) * kGolden + SplitMix64(lot_of(turn, ~i)).uniform(),
-          1.0);
+      const double sub = std::fmod(static_cast<double>(begin / block) * kGolden + offsets[i], 1.0);
       numbers.push_back((static_cast<double>(i) + sub) / static_cast<double>(block));
       std::swap(numbers.back(), numbers[begin + lot.next() % (i + 1)]);
     }
   }
-  double all = 0;
-  for (const size_t place : quick) all += counts_[place];
-  for (size_t slot = 0; slot < places_.size(); ++slot) {
-    if (places_[slot] != kNobody) continue;
-    double end = 0;
-    size_t i = 0;
-    for (; i + 1 < quick.size(); ++i)
-      if (end += counts_[quick[i]] / all; numbers[slot] < end) break;
-    places_[slot] = static_cast<uint32_t>(quick[i]);
-  }
-  put_right(quick, numbers);
+  return numbers;
 }
 
 /// Whoever has one too many gives the slot that is nearest to the piece of one who has too few.
-void StepShares::put_right(const std::vector<size_t>& quick, const std::vector<double>& numbers) {
-  std::vector<int64_t> over(counts_.begin(), counts_.end());
-  for (int64_t& count : over) count = -count;
-  std::vector<double> middle(counts_.size());
-  double all = 0, begin = 0;
-  for (const size_t place : quick) all += counts_[place];
-  for (const size_t place : quick) {
-    middle[place] = begin + counts_[place] / all / 2;
-    begin += counts_[place] / all;
-  }
+void StepShares::put_right(const std::vector<Piece>& pieces, const std::vector<double>& numbers) {
+  std::vector<int64_t> over(counts_.size());
   for (const uint32_t place : places_) ++over[place];
-  for (const size_t few : quick) {
-    for (; over[few] < 0; ++over[few]) {
+  for (size_t place = 0; place < counts_.size(); ++place) over[place] -= counts_[place];
+  for (const Piece& few : pieces) {
+    const auto away = [&](size_t slot) {
+      return std::abs(numbers[slot] - (few.begin + few.size / 2));
+    };
+    for (; over[few.place] < 0; ++over[few.place]) {
       size_t nearest = places_.size();
-      for (size_t slot = 0; slot < places_.size(); ++slot) {
-        const auto away = [&](size_t of) { return std::abs(numbers[of] - middle[few]); };
+      for (size_t slot = 0; slot < places_.size(); ++slot)
         if (over[places_[slot]] > 0 && (nearest == places_.size() || away(slot) < away(nearest)))
           nearest = slot;
-      }
       --over[places_[nearest]];
-      places_[nearest] = static_cast<uint32_t>(few);
+      places_[nearest] = few.place;
     }
   }
 }

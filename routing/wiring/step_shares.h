@@ -43,10 +43,16 @@ class StepShares {
   double takes_s() const { return takes_s_; }
 
  private:
-  void put_in_order(double turn);
-  void place_slow(size_t place, double turn);
-  void place_quick(const std::vector<size_t>& quick, double turn);
-  void put_right(const std::vector<size_t>& quick, const std::vector<double>& numbers);
+  /// What of [0, 1) is a quick peer's.
+  struct Piece {
+    uint32_t place = 0;
+    double begin = 0, size = 0;
+  };
+  void put_in_order();
+  void place_slow(uint32_t place, double most);
+  void place_quick(const std::vector<Piece>& pieces);
+  std::vector<double> numbers_of_slots(size_t block) const;
+  void put_right(const std::vector<Piece>& pieces, const std::vector<double>& numbers);
 
   std::vector<uint32_t> counts_;  // by place
   std::vector<uint32_t> places_;  // by slot

@@ -239,6 +239,12 @@ void apply_apart(World& world, uint32_t odd) {
   world.facts(2).open_step = Step(1);
 }
 
+facts::ReplicaReplaced the_only_replaced(const Orders& orders) {
+  const auto replaced = noted<facts::ReplicaReplaced>(orders);
+  BOOST_REQUIRE(replaced.size() == 1u);
+  return replaced[0];
+}
+
 }  // namespace
 
 // The audit found two replicas that differ and nobody who had said so.
@@ -249,10 +255,9 @@ BOOST_AUTO_TEST_CASE(who_comes_back_with_other_bits_is_named_and_fetches) {
   const auto verdict = world.schedule.admit(peer(2), orders, world.now);
   BOOST_TEST((verdict.kind == Verdict::Kind::kFetch));
   BOOST_TEST(noted<facts::ReplicasCompared>(orders).size() == 1u);
-  const auto replaced = noted<facts::ReplicaReplaced>(orders);
-  BOOST_REQUIRE(replaced.size() == 1u);
-  BOOST_TEST(replaced[0].replica.peer == peer(2));
-  BOOST_TEST(replaced[0].right == 8u);
+  const auto replaced = the_only_replaced(orders);
+  BOOST_TEST(replaced.replica.peer == peer(2));
+  BOOST_TEST(replaced.right == 8u);
   BOOST_TEST(world.facts(1).serving);
   world.schedule.admit(peer(2), orders, world.now);  // said once
   BOOST_TEST(noted<facts::ReplicaReplaced>(orders).empty());
@@ -265,10 +270,9 @@ BOOST_AUTO_TEST_CASE(who_comes_back_stays_where_the_others_state_changed_at_rest
   Orders orders;
   const auto verdict = world.schedule.admit(peer(2), orders, world.now);
   BOOST_TEST((verdict.kind == Verdict::Kind::kServe));
-  const auto replaced = noted<facts::ReplicaReplaced>(orders);
-  BOOST_REQUIRE(replaced.size() == 1u);
-  BOOST_TEST(replaced[0].replica.peer == peer(1));
-  BOOST_TEST(replaced[0].right == 9u);
+  const auto replaced = the_only_replaced(orders);
+  BOOST_TEST(replaced.replica.peer == peer(1));
+  BOOST_TEST(replaced.right == 9u);
   BOOST_TEST(!world.facts(1).serving);
   BOOST_TEST(world.facts(2).serving);
   const auto asked = all_of<orders::AskToRegister>(orders);

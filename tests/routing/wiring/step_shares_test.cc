@@ -29,6 +29,18 @@ std::vector<uint32_t> slots_of(const StepShares& shares, size_t place, uint32_t 
   return found;
 }
 
+/// So many senders, each of which sees costs that are up to half of `spread` off.
+std::vector<StepShares> senders_of(size_t count, const std::vector<double>& costs_s, double spread,
+                                   uint64_t step, SplitMix64& random) {
+  std::vector<StepShares> senders(count);
+  for (StepShares& sender : senders) {
+    auto seen_s = costs_s;
+    for (double& cost_s : seen_s) cost_s *= 1 + spread * (random.uniform() - 0.5);
+    sender.deal(seen_s, kSlots, 1, step);
+  }
+  return senders;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(StepSharesTest)
@@ -70,12 +82,7 @@ BOOST_AUTO_TEST_CASE(senders_that_see_other_costs_by_a_little_give_each_peer_its
   const StepShares exact = dealt(costs_s);
   SplitMix64 random(1);
   for (uint64_t step = 0; step < 100; ++step) {
-    std::vector<StepShares> senders(4);
-    for (StepShares& sender : senders) {
-      auto seen_s = costs_s;
-      for (double& cost_s : seen_s) cost_s *= 1 + 0.02 * (random.uniform() - 0.5);
-      sender.deal(seen_s, kSlots, 1, step);
-    }
+    const auto senders = senders_of(4, costs_s, 0.02, step, random);
     std::vector<int> given(costs_s.size());
     for (uint32_t slot = 0; slot < kSlots; ++slot)
       ++given[senders[random.next() % senders.size()].place(slot)];
@@ -95,12 +102,7 @@ BOOST_AUTO_TEST_CASE(senders_that_see_other_costs_by_a_tenth_mean_mostly_the_sam
                                              {0.1, 0.4, 0.1, 0.1},
                                              {0.4, 0.1, 0.4, 0.1}}) {
     for (uint64_t step = 0; step < 100; ++step) {
-      std::vector<StepShares> senders(2);
-      for (StepShares& sender : senders) {
-        auto seen_s = costs_s;
-        for (double& cost_s : seen_s) cost_s *= 1 + 0.2 * (random.uniform() - 0.5);
-        sender.deal(seen_s, kSlots, 1, step);
-      }
+      const auto senders = senders_of(2, costs_s, 0.2, step, random);
       std::vector<int> given(costs_s.size());
       for (uint32_t slot = 0; slot < kSlots; ++slot) ++given[senders[slot % 2].place(slot)];
       for (size_t place = 0; place < costs_s.size(); ++place) {
