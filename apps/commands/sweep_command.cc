@@ -31,8 +31,8 @@ void list(const sweep::Plan& plan, const sweep::SweepState& state) {
   std::fputs(table.text().c_str(), stdout);
 }
 
-int finish(const sweep::SweepReport& report, const Arguments& a) {
-  std::printf("\n%s\n", sweep::to_markdown(report.rows).c_str());
+int finish(const sweep::Plan& plan, const sweep::SweepReport& report, const Arguments& a) {
+  std::printf("\n%s\n", sweep::to_markdown(plan, report.rows).c_str());
   std::printf("%zu finished, %zu failed, %zu left\nfiles            %s/\n", report.finished,
               report.failed, report.left, a.output.c_str());
   if (report.left > 0)
@@ -66,7 +66,7 @@ int run(Arguments a) {
   if (!report)
     return refuse(to_string(report.error()),
                   report.code() == ErrorCode::kInvalidArgument ? kBadConfig : 1);
-  return finish(*report, a);
+  return finish(*loaded.plan, *report, a);
 }
 
 }  // namespace

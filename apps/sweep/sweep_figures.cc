@@ -1,5 +1,6 @@
 // Of one run and over several: numbers from files. Their text is sweep_table.cc.
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <map>
 
@@ -78,11 +79,17 @@ EventFigures read_events(const std::vector<std::string>& events) {
   return out;
 }
 
+struct Validation {
+  double tokens = 0;  ///< Trained before it.
+  double loss = 0;
+};
+
 struct MetricsFigures {
   std::vector<StepLine> steps;  ///< Without the line of the final validation.
   double retries = 0;
-  std::optional<double> validation;
+  std::vector<Validation> validations;
   records::StalenessTotals staleness;
+  double boundary_bytes = 0, tokens = 0;
 };
 
 MetricsFigures read_metrics(const std::vector<std::string>& lines) {
@@ -90,14 +97,29 @@ MetricsFigures read_metrics(const std::vector<std::string>& lines) {
   for (const auto& text : lines) {
     const auto line = records::parse_metrics(text);
     if (!line) continue;
-    if (line->validation_loss) out.validation = line->validation_loss;
+    out.tokens = std::max(out.tokens, static_cast<double>(line->tokens));
+    if (line->validation_loss) out.validations.push_back({out.tokens, *line->validation_loss});
     out.staleness.add(*line);  // the last updates are reported with the final validation
     if (!line->time_s || !line->train_loss) continue;
+    out.boundary_bytes += static_cast<double>(line->bytes_sent.activations);
     out.steps.push_back({*line->time_s, line->seconds, *line->train_loss, line->step});
     if (line->attempts > line->slots)
       out.retries += static_cast<double>(line->attempts - line->slots);
   }
   return out;
+}
+
+/// Between two validations the loss is taken to fall evenly.
+std::optional<double> tokens_until(const std::vector<Validation>& validations, double target) {
+  for (size_t i = 0; i < validations.size(); ++i) {
+    const Validation& now = validations[i];
+    if (!(now.loss <= target)) continue;
+    if (i == 0) return now.tokens;
+    const Validation& before = validations[i - 1];
+    return before.tokens +
+           (now.tokens - before.tokens) * (before.loss - target) / (before.loss - now.loss);
+  }
+  return {};
 }
 
 /// A step that a resume lies before counts with its own time only.
@@ -115,7 +137,7 @@ double trained_seconds(const std::vector<StepLine>& steps, const std::vector<dou
 }  // namespace
 
 RunFigures read_figures(const std::string& summary_json, const std::vector<std::string>& metrics,
-                        const std::vector<std::string>& events) {
+                        const std::vector<std::string>& events, std::optional<double> target_loss) {
   RunFigures out;
   if (const auto summary = records::parse_summary(summary_json)) {
     out.status = summary->status;
@@ -124,7 +146,8 @@ RunFigures read_figures(const std::string& summary_json, const std::vector<std::
     out.run_seconds = summary->seconds;
   }
   const MetricsFigures measured = read_metrics(metrics);
-  out.validation_loss = measured.validation;
+  if (!measured.validations.empty()) out.validation_loss = measured.validations.back().loss;
+  if (target_loss) out.tokens_to_target = tokens_until(measured.validations, *target_loss);
   const auto& steps = measured.steps;
   if (steps.empty()) return out;
   EventFigures seen = read_events(events);
@@ -133,6 +156,7 @@ RunFigures read_figures(const std::string& summary_json, const std::vector<std::
   out.round_seconds = median_of(seen.rounds.seconds);
   out.stall_seconds = median_of(seen.rounds.stalls);
   out.retries = measured.retries;
+  if (measured.tokens > 0) out.bytes_per_token = measured.boundary_bytes / measured.tokens;
   out.seconds = trained_seconds(steps, seen.resumed);
   const size_t last = std::min(kLastSteps, steps.size());
   double sum = 0;
@@ -153,28 +177,43 @@ std::optional<Spread> spread(const std::vector<double>& values) {
   return out;
 }
 
+std::optional<Paired> paired(const std::vector<double>& differences) {
+  const auto of = spread(differences);
+  if (!of) return {};
+  Paired out{of->count, of->mean, {}};
+  if (of->count < 2) return out;
+  const auto count = static_cast<double>(of->count);
+  const double t = boost::math::quantile(boost::math::students_t(count - 1), 0.975);
+  out.half_width = t * of->deviation / std::sqrt(count);
+  return out;
+}
+
 const std::vector<std::string>& column_names() {
   static const std::vector<std::string> names = {
-      "train_loss", "validation_loss", "seconds",       "tokens_per_second",
-      "retries",    "staleness",       "round_seconds", "stall_seconds"};
+      "train_loss", "validation_loss", "seconds",       "tokens_per_second", "retries",
+      "staleness",  "round_seconds",   "stall_seconds", "bytes_per_token",   "tokens_to_target"};
   return names;
 }
 
 std::vector<std::optional<double>> columns_of(const RunFigures& run) {
-  return {run.train_loss, run.validation_loss, run.seconds,       run.tokens_per_second,
-          run.retries,    run.staleness,       run.round_seconds, run.stall_seconds};
+  return {run.train_loss,      run.validation_loss, run.seconds,       run.tokens_per_second,
+          run.retries,         run.staleness,       run.round_seconds, run.stall_seconds,
+          run.bytes_per_token, run.tokens_to_target};
 }
 
 std::vector<Row> make_rows(const Plan& plan, const Figures& figures) {
   std::vector<Row> rows;
   std::vector<std::vector<std::vector<double>>> values(plan.settings.size());
-  for (const auto& setting : plan.settings) rows.push_back({setting.label, 0, 0, {}});
+  std::vector<std::map<uint64_t, double>> losses(plan.settings.size());  // by seed
+  for (const auto& setting : plan.settings) rows.push_back({setting.label, 0, 0, {}, {}});
   for (const auto& cell : plan.cells) {
     Row& row = rows[cell.setting];
     ++row.runs;
     const auto found = figures.find(cell.name);
     if (found == figures.end() || found->second.status != "finished") continue;
     ++row.finished;
+    if (found->second.validation_loss)
+      losses[cell.setting][cell.seed] = *found->second.validation_loss;
     const auto columns = columns_of(found->second);
     auto& mine = values[cell.setting];
     mine.resize(column_names().size());
@@ -184,6 +223,13 @@ std::vector<Row> make_rows(const Plan& plan, const Figures& figures) {
   for (size_t i = 0; i < rows.size(); ++i) {
     values[i].resize(column_names().size());
     for (const auto& column : values[i]) rows[i].columns.push_back(spread(column));
+    const auto baseline = plan.settings[i].baseline;
+    if (!baseline) continue;
+    std::vector<double> differences;
+    for (const auto& [seed, loss] : losses[i])
+      if (const auto other = losses[*baseline].find(seed); other != losses[*baseline].end())
+        differences.push_back(loss - other->second);
+    rows[i].difference = paired(differences);
   }
   return rows;
 }

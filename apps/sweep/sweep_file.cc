@@ -60,7 +60,8 @@ class Planner {
       : parts_(std::move(parts)), load_(load) {
     plan_.name = parts_.name;
     plan_.base = std::move(base);
-    plan_.seeds = parts_.seeds;
+    plan_.baseline = parts_.baseline;
+    plan_.target_loss = parts_.target_loss;
   }
 
   PlanResult make() {
@@ -85,8 +86,9 @@ class Planner {
  private:
   /// Before anything of that size is made.
   bool count_cells() {
-    double cells = static_cast<double>(std::max<size_t>(1, parts_.variants.size())) *
-                   static_cast<double>(parts_.seeds.size());
+    size_t runs = parts_.variants.empty() ? parts_.seeds.size() : 0;
+    for (const auto& variant : parts_.variants) runs += seeds_of(variant).size();
+    auto cells = static_cast<double>(runs);
     for (const auto& axis : parts_.axes) cells *= static_cast<double>(axis.values.size());
     if (cells <= static_cast<double>(kMaxCells)) return true;
     Location where = parts_.base_where;
@@ -100,16 +102,29 @@ class Planner {
     return false;
   }
 
+  const std::vector<uint64_t>& seeds_of(const Variant& variant) const {
+    return variant.seeds.empty() ? parts_.seeds : variant.seeds;
+  }
+
   void make_settings() {
     std::vector<Variant> variants = parts_.variants;
     if (variants.empty()) variants.emplace_back();
+    std::optional<size_t> baseline;
     for (const auto& variant : variants) {
+      if (!variant.name.empty() && variant.name == parts_.baseline)
+        baseline = plan_.settings.size();
       Setting setting;
       setting.label = variant.name;
+      setting.seeds = seeds_of(variant);
       setting.assignments = parts_.common;
       for (const auto& assignment : variant.assignments) put(setting, assignment);
       add_axes(setting, 0);
     }
+    if (!baseline) return;
+    const size_t of_a_variant = plan_.settings.size() / variants.size();
+    for (size_t i = 0; i < plan_.settings.size(); ++i)
+      if (const size_t other = *baseline + i % of_a_variant; other != i)
+        plan_.settings[i].baseline = other;
   }
 
   /// The last axis changes fastest.
@@ -201,8 +216,13 @@ class Planner {
   }
 
   void make_cells() {
-    for (const uint64_t seed : plan_.seeds) {
+    size_t most_seeds = 0;
+    for (const auto& setting : plan_.settings)
+      most_seeds = std::max(most_seeds, setting.seeds.size());
+    for (size_t nth = 0; nth < most_seeds; ++nth) {
       for (size_t i = 0; i < plan_.settings.size(); ++i) {
+        if (nth >= plan_.settings[i].seeds.size()) continue;
+        const uint64_t seed = plan_.settings[i].seeds[nth];
         Cell cell;
         cell.name = fmt::format("{}_seed-{}", plan_.settings[i].slug, seed);
         cell.setting = i;

@@ -24,6 +24,8 @@ struct Setting {
   std::string label;  ///< For people: "nag learning_rate=0.001".
   std::string slug;   ///< For folders.
   std::vector<Assignment> assignments;
+  std::vector<uint64_t> seeds;     ///< Of its runs.
+  std::optional<size_t> baseline;  ///< The setting that it is compared with, seed by seed.
 };
 
 /// One run.
@@ -39,8 +41,9 @@ struct Plan {
   std::string name;
   std::string base;  ///< Path of the experiment file.
   std::vector<Setting> settings;
-  std::vector<uint64_t> seeds;
-  std::vector<Cell> cells;  ///< All settings with the first seed, then with the second, ...
+  std::vector<Cell> cells;  ///< All settings with their first seed, then with their second, ...
+  std::string baseline;     ///< The variant that others are compared with; may be empty.
+  std::optional<double> target_loss;  ///< [nats per token] How soon is it reached?
 };
 
 /// Either a plan or at least one error, in the order of the file.

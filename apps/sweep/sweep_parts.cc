@@ -16,6 +16,7 @@ using config::Location;
 using config::Value;
 
 constexpr int64_t kMaxSeed = 9'000'000'000'000'000;  // as run.seed
+constexpr double kMaxLoss = 100;
 
 bool is_bare(const std::string& key) {
   return !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
@@ -47,6 +48,7 @@ class Reader {
       error({root.location.file, 1, 1}, "sweep.base",
             "missing: the experiment file, relative to this one's folder");
     check_clashes();
+    check_baseline();
   }
 
  private:
@@ -78,30 +80,48 @@ class Reader {
         parts_.base = value.text;
         parts_.base_where = value.location;
       } else if (member.name == "seeds") {
-        read_seeds(value);
+        read_seeds(value, "sweep.seeds", parts_.seeds);
+      } else if (member.name == "baseline") {
+        if (value.kind != Value::Kind::kString || value.text.empty())
+          error(value.location, key, "expected the name of a variant, found " + value.describe());
+        parts_.baseline = value.text;
+        baseline_where_ = value.location;
+      } else if (member.name == "target_loss") {
+        read_target(value);
       } else {
         error(member.location, key, "unknown key",
-              config::nearest(member.name, {"name", "base", "seeds"}));
+              config::nearest(member.name, {"name", "base", "seeds", "baseline", "target_loss"}));
       }
     }
   }
 
-  void read_seeds(const Value& value) {
+  void read_seeds(const Value& value, const std::string& key, std::vector<uint64_t>& out) {
     if (value.kind != Value::Kind::kArray || value.items.empty())
-      return error(value.location, "sweep.seeds",
+      return error(value.location, key,
                    "expected at least one seed, as in [1, 2, 3], found " + value.describe());
-    parts_.seeds.clear();
+    out.clear();
     std::set<int64_t> seen;
     for (const auto& item : value.items) {
       if (item.kind != Value::Kind::kInteger || item.integer < 0 || item.integer > kMaxSeed)
-        error(item.location, "sweep.seeds",
+        error(item.location, key,
               fmt::format("expected an integer from 0 to {}, found {}", kMaxSeed, item.describe()));
       else if (!seen.insert(item.integer).second)
-        error(item.location, "sweep.seeds",
+        error(item.location, key,
               fmt::format("the seed {} is listed twice; remove one", item.integer));
       else
-        parts_.seeds.push_back(static_cast<uint64_t>(item.integer));
+        out.push_back(static_cast<uint64_t>(item.integer));
     }
+  }
+
+  void read_target(const Value& value) {
+    double loss = value.number;
+    if (value.kind == Value::Kind::kInteger) loss = static_cast<double>(value.integer);
+    const bool is_number = value.kind == Value::Kind::kInteger || value.kind == Value::Kind::kFloat;
+    if (!is_number || !(loss > 0 && loss <= kMaxLoss))
+      return error(value.location, "sweep.target_loss",
+                   fmt::format("expected a loss above 0 and up to {} [nats per token], found {}",
+                               kMaxLoss, value.describe()));
+    parts_.target_loss = loss;
   }
 
   /// What a sweep decides itself.
@@ -171,25 +191,33 @@ class Reader {
     }
   }
 
+  /// Removes a member of `table` and returns its value.
+  static std::optional<Value> take(Value& table, const std::string& name) {
+    const auto at = std::find_if(table.members.begin(), table.members.end(),
+                                 [&](const auto& member) { return member.name == name; });
+    if (at == table.members.end()) return std::nullopt;
+    Value value = at->value;
+    table.members.erase(at);
+    return value;
+  }
+
   void read_variant(const Value& table, std::set<std::string>& names) {
     Variant variant;
     variant.where = table.location;
     Value settings = table;
-    const auto at = std::find_if(settings.members.begin(), settings.members.end(),
-                                 [](const auto& member) { return member.name == "name"; });
-    if (at == settings.members.end()) {
-      error(table.location, "variant.name", "missing: every [[variant]] has a name");
+    if (const auto name = take(settings, "name")) {
+      variant.name = name->text;
+      if (name->kind != Value::Kind::kString || !config::is_name(name->text))
+        error(name->location, "variant.name",
+              "expected 1 to 64 of [A-Za-z0-9_.-], found " + name->describe());
+      else if (!names.insert(name->text).second)
+        error(name->location, "variant.name",
+              "there is another variant " + config::quote(name->text) + "; rename one");
     } else {
-      const Value& name = at->value;
-      variant.name = name.text;
-      if (name.kind != Value::Kind::kString || !config::is_name(name.text))
-        error(name.location, "variant.name",
-              "expected 1 to 64 of [A-Za-z0-9_.-], found " + name.describe());
-      else if (!names.insert(name.text).second)
-        error(name.location, "variant.name",
-              "there is another variant " + config::quote(name.text) + "; rename one");
-      settings.members.erase(at);
+      error(table.location, "variant.name", "missing: every [[variant]] has a name");
     }
+    if (const auto seeds = take(settings, "seeds"))
+      read_seeds(*seeds, "variant.seeds", variant.seeds);
     flatten(settings, "", "variant", variant.assignments);
     parts_.variants.push_back(std::move(variant));
   }
@@ -204,7 +232,18 @@ class Reader {
                   "is an axis too; remove it here or from [axes]");
   }
 
+  void check_baseline() {
+    if (parts_.baseline.empty()) return;
+    std::vector<std::string> names;
+    for (const auto& variant : parts_.variants) names.push_back(variant.name);
+    if (std::find(names.begin(), names.end(), parts_.baseline) != names.end()) return;
+    error(baseline_where_, "sweep.baseline",
+          "there is no variant " + config::quote(parts_.baseline),
+          config::nearest(parts_.baseline, names));
+  }
+
   Parts& parts_;
+  Location baseline_where_;
   bool base_failed_ = false;
 };
 

@@ -1,7 +1,7 @@
 /// The sections of a sweep file as they stand, before they are put together. Internal to sweep/.
 #pragma once
 
-#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +19,7 @@ struct Axis {
 struct Variant {
   std::string name;
   config::Location where;
+  std::vector<uint64_t> seeds;  ///< Empty: those of the sweep.
   std::vector<Assignment> assignments;
 };
 
@@ -26,6 +27,8 @@ struct Parts {
   std::string name, base;
   config::Location base_where;
   std::vector<uint64_t> seeds;
+  std::string baseline;  ///< A variant's name, checked.
+  std::optional<double> target_loss;
   std::vector<Assignment> common;
   std::vector<Axis> axes;
   std::vector<Variant> variants;

@@ -14,7 +14,7 @@ using OrderedJson = nlohmann::ordered_json;
 
 /// Losses need their digits, rates and times do not.
 int decimals_of(size_t column) {
-  static const int decimals[] = {4, 4, 1, 0, 1, 2, 4, 5};
+  static const int decimals[] = {4, 4, 1, 0, 1, 2, 4, 5, 1, 0};
   return decimals[column];
 }
 
@@ -23,6 +23,12 @@ std::string in_markdown(const std::optional<Spread>& column, int decimals) {
   std::string out = fixed(column->mean, decimals);
   if (column->count > 1) out += " ± " + fixed(column->deviation, decimals);
   return out;
+}
+
+std::string in_markdown(const std::optional<Paired>& difference) {
+  if (!difference) return "-";
+  const std::string mean = fmt::format("{:+.4f}", difference->mean);
+  return difference->half_width ? mean + " ± " + fixed(*difference->half_width, 4) : mean;
 }
 
 /// Characters as people count them: a ± has two bytes.
@@ -75,14 +81,18 @@ OrderedJson run_json(const Cell& cell, const RunFigures& run) {
 
 }  // namespace
 
-std::string to_markdown(const std::vector<Row>& rows) {
+std::string to_markdown(const Plan& plan, const std::vector<Row>& rows) {
   std::vector<std::vector<std::string>> cells = {
       {"setting", "runs", "train loss", "validation loss", "seconds", "tokens/s", "retries",
-       "staleness", "round [s]", "stall [s]"}};
+       "staleness", "round [s]", "stall [s]", "bytes/token"}};
+  if (plan.target_loss) cells[0].push_back("tokens to " + exact(*plan.target_loss));
+  if (!plan.baseline.empty()) cells[0].push_back("loss - " + escaped(plan.baseline) + "'s (95 %)");
   for (const auto& row : rows) {
     cells.push_back({escaped(row.setting), fmt::format("{}/{}", row.finished, row.runs)});
-    for (size_t i = 0; i < row.columns.size(); ++i)
+    const size_t shown = row.columns.size() - (plan.target_loss ? 0 : 1);  // the target's is last
+    for (size_t i = 0; i < shown; ++i)
       cells.back().push_back(in_markdown(row.columns[i], decimals_of(i)));
+    if (!plan.baseline.empty()) cells.back().push_back(in_markdown(row.difference));
   }
   std::vector<size_t> widths(cells[0].size(), 3);
   for (const auto& line : cells)
@@ -105,6 +115,7 @@ std::string to_csv(const std::vector<Row>& rows) {
     header.push_back(name + "_mean");
     header.push_back(name + "_deviation");
   }
+  header.insert(header.end(), {"difference", "difference_half_width", "difference_seeds"});
   std::string out = csv_line(header);
   for (const auto& row : rows) {
     std::vector<std::string> fields = {row.setting, std::to_string(row.runs),
@@ -113,6 +124,10 @@ std::string to_csv(const std::vector<Row>& rows) {
       fields.push_back(column ? exact(column->mean) : "");
       fields.push_back(column && column->count > 1 ? exact(column->deviation) : "");
     }
+    const auto& difference = row.difference;
+    fields.push_back(difference ? exact(difference->mean) : "");
+    fields.push_back(difference ? csv_number(difference->half_width) : "");
+    fields.push_back(difference ? std::to_string(difference->seeds) : "");
     out += csv_line(fields);
   }
   return out;
@@ -142,6 +157,8 @@ std::string to_json(const Plan& plan, const Figures& figures) {
   OrderedJson out;
   out["name"] = plan.name;
   out["base"] = plan.base;
+  out["baseline"] = plan.baseline.empty() ? OrderedJson(nullptr) : OrderedJson(plan.baseline);
+  out["target_loss"] = json_number(plan.target_loss);
   out["settings"] = OrderedJson::array();
   const auto rows = make_rows(plan, figures);
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -160,6 +177,10 @@ std::string to_json(const Plan& plan, const Figures& figures) {
       row[column_names()[c]] = {{"mean", column->mean}, {"runs", column->count}};
       if (column->count > 1) row[column_names()[c]]["deviation"] = column->deviation;
     }
+    if (const auto& difference = rows[i].difference)
+      row["difference"] = {{"mean", difference->mean},
+                           {"half_width", json_number(difference->half_width)},
+                           {"seeds", difference->seeds}};
     row["runs"] = OrderedJson::array();
     for (const auto& cell : plan.cells)
       if (cell.setting == i) row["runs"].push_back(run_json(cell, figures_of(figures, cell)));

@@ -181,7 +181,7 @@ void Sweeper::read_run(const Cell& cell, const CellState& state) {
     const auto summary = records::read_file(folder + "/summary.json");
     figures = read_figures(summary ? *summary : std::string(),
                            launch::LineTail(folder + "/metrics.jsonl").poll(),
-                           launch::LineTail(folder + "/events.jsonl").poll());
+                           launch::LineTail(folder + "/events.jsonl").poll(), plan_.target_loss);
   }
   if (state.status == CellStatus::kFailed) {
     figures.status = to_string(state.status);
@@ -203,7 +203,7 @@ std::string Sweeper::what_came_out(const Cell& cell) const {
 }
 
 Status Sweeper::write_tables(const std::vector<Row>& rows) const {
-  const std::pair<const char*, std::string> files[] = {{"table.md", to_markdown(rows)},
+  const std::pair<const char*, std::string> files[] = {{"table.md", to_markdown(plan_, rows)},
                                                        {"table.csv", to_csv(rows)},
                                                        {"runs.csv", runs_csv(plan_, figures_)},
                                                        {"table.json", to_json(plan_, figures_)}};

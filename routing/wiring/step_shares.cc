@@ -28,6 +28,10 @@ constexpr double kGolden = 0.6180339887498949;
 /// Each is so many slots later by lot: of 64, every part of the row is nearly a multiple of three slots away from
 /// the others, and one sender of three had all of them.
 constexpr double kLoose = 2;
+/// What a slow peer was given too many holds up the step by its own turn, what it has too few a quick one's: in
+/// doubt, and costs are measured within some per cent, it has less. In turns of the peer's own; its first slot is
+/// dealt without: who gets none is not measured again.
+constexpr double kDoubt = 0.5;
 constexpr size_t kTries = 4;  // times the slots
 constexpr uint32_t kNobody = std::numeric_limits<uint32_t>::max();
 
@@ -45,12 +49,14 @@ std::vector<uint32_t> counts(const std::vector<double>& costs_s, uint32_t slots,
   std::vector<uint32_t> result;
   uint32_t dealt = 0;
   for (const double cost_s : costs_s) {
-    result.push_back(static_cast<uint32_t>(slots / per_s / cost_s));
+    result.push_back(static_cast<uint32_t>(std::max(0.0, slots / per_s / cost_s - kDoubt)));
     dealt += result.back();
   }
   for (; dealt < slots; ++dealt) {
     size_t best = first;
-    auto done_s = [&](size_t place) { return (result[place] + 1) * costs_s[place]; };
+    const auto done_s = [&](size_t place) {
+      return result[place] == 0 ? costs_s[place] : (result[place] + 1 + kDoubt) * costs_s[place];
+    };
     for (size_t i = 1; i < costs_s.size(); ++i) {
       const size_t place = (first + i) % costs_s.size();
       if (done_s(place) < done_s(best)) best = place;

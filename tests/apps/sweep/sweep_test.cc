@@ -1,32 +1,13 @@
-// What `swarm sweep` decides before and after its runs: the plan, the state, the table.
+// What `swarm sweep` decides before its runs: the plan and the state.
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 
-#include "apps/sweep/sweep_file.h"
 #include "apps/sweep/sweep_parts.h"
 #include "apps/sweep/sweep_state.h"
-#include "apps/sweep/sweep_table.h"
+#include "tests/apps/sweep/plans.h"
 
 namespace swarm::sweep {
 namespace {
-
-const std::string kBase =
-    "[data]\ntrain=[\"x\"]\n[[nodes]]\nname=\"a\"\nstages=[0]\ntrainer=true\n";
-const std::string kSweep = "[sweep]\nbase = \"base.toml\"\n";
-
-LoadBase base(const std::string& text) {
-  return [text](const std::string& path, const std::vector<std::string>& overrides) {
-    return config::parse_experiment(text, path, overrides);
-  };
-}
-
-PlanResult parse(const std::string& text) { return parse_plan(text, "dir/lr.toml", base(kBase)); }
-
-Plan good(const std::string& text) {
-  auto result = parse(text);
-  BOOST_REQUIRE_MESSAGE(result.ok(), result.text());
-  return *result.plan;
-}
 
 /// The only error of `text` after the two lines of kSweep.
 std::string only(const std::string& text) {
@@ -44,23 +25,6 @@ std::vector<std::string> names(const Plan& plan) {
 }
 
 using Texts = std::vector<std::string>;
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-std::string step(int number, double time, double loss, int attempts = 4) {
-  return "{\"step\":" + std::to_string(number) + ",\"time\":" + std::to_string(time) +
-         ",\"seconds\":2.0,\"train_loss\":" + std::to_string(loss) +
-         ",\"slots\":4,\"attempts\":" + std::to_string(attempts) + "}";
-}
-
-RunFigures finished(double loss) {
-  RunFigures out;
-  out.status = "finished";
-  out.validation_loss = loss;
-  return out;
-}
 
 }  // namespace
 
@@ -89,6 +53,26 @@ BOOST_AUTO_TEST_CASE(axes_variants_and_seeds_are_multiplied_seed_by_seed) {
   BOOST_TEST(plan.cells[15].overrides ==
              (Texts{"nodes.a.delay_s=0.5", "training.steps=6", "optimizer.beta1=0.99",
                     "wire.gradients=\"bf16\"", "run.seed=8"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_variant_may_have_seeds_of_its_own) {
+  const Plan plan = good(kSweep +
+                         "seeds=[1, 2]\n[[variant]]\nname=\"a\"\n"
+                         "[[variant]]\nname=\"b\"\nseeds=[1, 5, 6]\n");
+  BOOST_TEST(names(plan) == (Texts{"a_seed-1", "b_seed-1", "a_seed-2", "b_seed-5", "b_seed-6"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_baseline_and_a_target_that_mean_nothing_are_refused) {
+  const std::string variant = "[[variant]]\nname=\"none\"\n";
+  BOOST_TEST(contains(only("baseline=\"nine\"\n" + variant), "there is no variant \"nine\""));
+  BOOST_TEST(contains(only("baseline=\"none\"\n"), "there is no variant \"none\""));
+  BOOST_TEST(contains(only("baseline=3\n" + variant), "sweep.baseline: expected the name"));
+  for (const char* loss : {"0", "-1", "nan", "inf", "1000", "\"2\""})
+    BOOST_TEST(contains(only("target_loss=" + std::string(loss) + "\n"),
+                        "sweep.target_loss: expected a loss above 0"));
+  BOOST_TEST(contains(only("[[variant]]\nname=\"a\"\nseeds=[]\n"),
+                      "variant.seeds: expected at least one seed"));
+  BOOST_TEST(good(kSweep + "target_loss=2\n").target_loss.value() == 2);
 }
 
 BOOST_AUTO_TEST_CASE(axes_that_end_alike_keep_their_whole_names) {
@@ -266,127 +250,6 @@ BOOST_AUTO_TEST_CASE(results_of_other_settings_are_not_taken_for_these) {
   state["base_seed-2"] = {CellStatus::kFinished, plan.cells[0].hash, "", "", ""};
   state["removed_seed-1"] = {};
   BOOST_TEST(changed_cells(state, plan) == "  base_seed-2 (finished)\n");
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-BOOST_AUTO_TEST_SUITE(SweepTable)
-
-BOOST_AUTO_TEST_CASE(a_runs_figures_come_from_its_files) {
-  std::vector<std::string> metrics;
-  for (int i = 0; i < 20; ++i) metrics.push_back(step(i, 100 + i * 3, 20 - i, i == 4 ? 7 : 4));
-  metrics.push_back("{\"step\":20,\"time\":161,\"train_loss\":null,\"validation_loss\":2.25}");
-  metrics.push_back("{\"torn");
-  const auto run = read_figures(
-      "{\"status\":\"finished\",\"tokens_per_second\":50.5,\"seconds\":70,\"validation_loss\":9}",
-      metrics, {});
-  BOOST_TEST(run.status == "finished");
-  BOOST_TEST(run.train_loss.value() == 5.5);  // of 10, 9, ..., 1
-  BOOST_TEST(run.validation_loss.value() == 2.25);
-  BOOST_TEST(run.seconds.value() == 2 + 19 * 3);
-  BOOST_TEST(run.tokens_per_second.value() == 50.5);
-  BOOST_TEST(run.retries.value() == 3);
-}
-
-BOOST_AUTO_TEST_CASE(the_time_between_a_stop_and_a_resume_is_not_trained) {
-  const std::vector<std::string> metrics = {step(0, 10, 1), step(1, 13, 1), step(2, 5000, 1),
-                                            step(3, 5003, 1)};
-  const std::string resumed = "{\"time\":4990.5,\"event\":\"run_resumed\",\"node\":\"run\"}";
-  BOOST_TEST(read_figures("", metrics, {"{}", "x", resumed}).seconds.value() == 2 + 3 + 2 + 3);
-  BOOST_TEST(read_figures("", metrics, {}).seconds.value() == 2 + 4993);
-}
-
-BOOST_AUTO_TEST_CASE(asynchronous_rounds_and_staleness_come_from_events_and_histograms) {
-  const std::string stages =
-      R"("staleness":[{"mean":3,"max":4,"histogram":[0,0,1,2,1]},{"mean":0,"max":0,"histogram":[4]},null])";
-  const auto run = read_figures(
-      "", {R"({"step":0,"time":10,"train_loss":1,"seconds":2,)" + stages + "}"},
-      {R"({"event":"member_averaged","stage":0,"step":0,"peer":"a","took_ms":500,"stalled_ms":250})",
-       R"({"event":"member_averaged","stage":0,"step":0,"peer":"b","took_ms":250,"stalled_ms":500})",
-       R"({"event":"member_averaged","stage":1,"step":0,"peer":"c","took_ms":1000,"stalled_ms":1000})",
-       R"({"event":"admitted","stage":1,"step":0,"took_ms":9000,"stalled_ms":9000})"});
-  BOOST_TEST(run.staleness.value() == 1.5);
-  BOOST_TEST(run.round_seconds.value() == 0.5);
-  BOOST_TEST(run.stall_seconds.value() == 0.5);
-}
-
-BOOST_AUTO_TEST_CASE(a_synchronous_step_stalls_from_its_last_round_to_its_close) {
-  const auto run = read_figures(
-      "", {step(0, 10, 1), step(1, 12, 1)},  // of 2 s each
-      {R"({"event":"averaged","stage":0,"step":0,"round":1,"took_ms":250})",
-       R"({"event":"averaged","stage":1,"step":0,"round":2,"took_ms":500})",
-       R"({"event":"stage_averaged","stage":0,"step":0,"peers":2,"since_open_ms":1500,"overlapped":false})",
-       R"({"event":"stage_averaged","stage":1,"step":0,"peers":2,"since_open_ms":1750,"overlapped":false})"});
-  BOOST_TEST(run.stall_seconds.value() == 2 - (1.75 - 0.5));
-  BOOST_TEST(run.round_seconds.value() == 0.375);
-  BOOST_TEST(!run.staleness.has_value());
-}
-
-BOOST_AUTO_TEST_CASE(a_round_beside_the_next_step_stalls_nobody) {
-  const auto run = read_figures(
-      "", {step(0, 10, 1)},
-      {R"({"event":"averaged","stage":0,"step":0,"round":1,"took_ms":250})",
-       R"({"event":"stage_averaged","stage":0,"step":0,"peers":2,"since_open_ms":1500,"overlapped":true})"});
-  BOOST_TEST(!run.stall_seconds.has_value());
-  BOOST_TEST(run.round_seconds.value() == 0.25);
-}
-
-BOOST_AUTO_TEST_CASE(a_run_that_left_nothing_has_no_figures) {
-  for (const char* summary : {"", "[]", "{\"seconds\":\"x\",\"tokens_per_second\":null}"}) {
-    const auto run = read_figures(summary, {"", "3", "{\"step\":1}"}, {});
-    BOOST_TEST(run.status == "");
-    BOOST_TEST(!run.train_loss.has_value());
-    BOOST_TEST(!run.seconds.has_value());
-    BOOST_TEST(!run.tokens_per_second.has_value());
-  }
-}
-
-BOOST_AUTO_TEST_CASE(mean_and_spread_are_those_of_a_sample) {
-  BOOST_TEST(!spread({}).has_value());
-  BOOST_TEST(spread({3}).value().deviation == 0);
-  const auto of = spread({2, 4, 4, 4, 5, 5, 7, 9}).value();
-  BOOST_TEST(of.mean == 5);
-  BOOST_TEST(of.deviation * of.deviation == 32.0 / 7, boost::test_tools::tolerance(1e-12));
-}
-
-BOOST_AUTO_TEST_CASE(a_row_counts_finished_runs_only) {
-  const Plan plan = good(kSweep + "seeds=[1,2,3]\n[axes]\noptimizer.beta1=[0.5, 0.9]\n");
-  Figures figures;
-  figures["beta1-0.5_seed-1"] = finished(2);
-  figures["beta1-0.5_seed-2"] = finished(4);
-  figures["beta1-0.5_seed-3"] = finished(100);
-  figures["beta1-0.5_seed-3"].status = "failed";
-  figures["beta1-0.5_seed-3"].reason = "it, \"diverged\"";
-  const auto rows = make_rows(plan, figures);
-  BOOST_REQUIRE_EQUAL(rows.size(), 2u);
-  BOOST_TEST(rows[0].finished == 2u);
-  BOOST_TEST(rows[0].runs == 3u);
-  BOOST_TEST(rows[0].columns[1].value().mean == 3);
-  BOOST_TEST(!rows[1].columns[1].has_value());
-
-  BOOST_TEST(to_markdown(rows) ==
-             "| setting   | runs | train loss | validation loss | seconds | tokens/s | retries | "
-             "staleness "
-             "| round [s] | stall [s] |\n"
-             "|-----------|------|------------|-----------------|---------|----------|---------|---"
-             "--------"
-             "|-----------|-----------|\n"
-             "| beta1=0.5 | 2/3  | -          | 3.0000 ± 1.4142 | -       | -        | -       | - "
-             "        "
-             "| -         | -         |\n"
-             "| beta1=0.9 | 0/3  | -          | -               | -       | -        | -       | - "
-             "        "
-             "| -         | -         |\n");
-  BOOST_TEST(contains(to_csv(rows), "\nbeta1=0.5,3,2,,,3,1.4142135623730951,,,,,,,,,,,,\n"));
-  const std::string runs = runs_csv(plan, figures);
-  BOOST_TEST(contains(runs,
-                      "\nbeta1-0.5_seed-1,beta1=0.5,1,finished,,2,,,,,,,,"
-                      "optimizer.beta1=0.5 run.seed=1\n"));
-  BOOST_TEST(contains(runs, ",failed,,100,,,,,,,\"it, \"\"diverged\"\"\","));
-  BOOST_TEST(contains(runs, "\nbeta1-0.9_seed-2,beta1=0.9,2,not run,,,,,,,,,,"));
-  const std::string json = to_json(plan, figures);
-  BOOST_TEST(contains(json, "\"deviation\": 1.4142135623730951"));
-  BOOST_TEST(contains(json, "\"reason\": \"it, \\\"diverged\\\"\""));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
