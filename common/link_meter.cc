@@ -8,7 +8,8 @@ namespace {
 constexpr double kSlowerCounts = 0.5;
 /// What a link carried so long before another one says no more about the node.
 constexpr double kRemember_s = 20;
-/// A link that is this fast in parts of its node is held up by the node.
+/// A link that is this fast in parts of its node is held up by the node; so is one beside which the node carried
+/// that much.
 constexpr double kAsTheNode = 0.7;
 
 }  // namespace
@@ -26,9 +27,13 @@ void LinkMeter::begin(Link& link) {
   ++measured_;
   link.alone_from_s = clock_s_;
   link.shared_from_s = shared_s_;
+  link.beside_from = carried_;
 }
 
 void LinkMeter::add_time(Link& link) {
+  link.beside.bytes += carried_ - link.beside_from;
+  link.beside.busy_s += clock_s_ - link.alone_from_s;
+  link.beside_from = carried_;
   link.alone.busy_s += clock_s_ - link.alone_from_s;
   link.shared.busy_s += shared_s_ - link.shared_from_s;
   link.alone_from_s = clock_s_;
@@ -59,6 +64,7 @@ void LinkMeter::moved(LinkId id, uint64_t bytes, TimePoint now) {
   auto found = links_.find(id);
   if (found == links_.end() || !found->second.busy || bytes == 0) return;
   advance(now);
+  carried_ += bytes;
   Link& link = found->second;
   if (!link.measured()) {
     link.hidden_left -= std::min(link.hidden_left, bytes);
@@ -68,14 +74,18 @@ void LinkMeter::moved(LinkId id, uint64_t bytes, TimePoint now) {
   add_time(link);
   for (Window* window : {&link.alone, &link.shared, &all_}) window->bytes += bytes;
   if (close(link.alone, link.alone_rate)) link.measured_at_s = clock_s_;
-  close(link.shared, link.shared_rate);
+  if (close(link.shared, link.shared_rate)) {
+    if (link.beside.rate() >= kAsTheNode * rate())
+      link.shared_rate = std::max(link.shared_rate, rate());
+    link.beside = {};
+  }
   close(all_, all_rate_);
 }
 
 bool LinkMeter::close(Window& window, double& rate) const {
   if (window.bytes < options_.min_bytes) return false;
   if (window.bytes < options_.full_bytes && window.busy_s < options_.full_s) return false;
-  const double seen = static_cast<double>(window.bytes) / std::max(window.busy_s, 1e-9);
+  const double seen = window.rate();
   rate = seen >= rate ? seen : rate + kSlowerCounts * (seen - rate);
   window = {};
   return true;

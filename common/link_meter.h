@@ -7,6 +7,7 @@
 ///   sending.rate();                       // [bytes/s] of the node's uplink
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -28,7 +29,8 @@ struct LinkMeterOptions {
 ///
 /// Of the node, both all links together while any was busy and each link by itself are such lower
 /// bounds. Of one link, the seconds that several were busy in are shared among them, in favour of
-/// the link: what is slow because its node is, is not to look like a slow pair.
+/// the link: what is slow because its node is, is not to look like a slow pair. Who of several goes first
+/// may hold up one for long; while all together carry what the node can, that too is the node.
 ///
 /// Pure: time is an argument and never goes back. Not thread-safe; one owner.
 class LinkMeter {
@@ -53,12 +55,16 @@ class LinkMeter {
   struct Window {
     uint64_t bytes = 0;
     double busy_s = 0;
+
+    double rate() const { return static_cast<double>(bytes) / std::max(busy_s, 1e-9); }
   };
   struct Link {
     bool busy = false;
     uint64_t hidden_left = 0;
     double alone_from_s = 0, shared_from_s = 0;  // since when time was not added to the windows
     Window alone, shared;
+    Window beside;             // what all links carried while this one was busy
+    uint64_t beside_from = 0;  // of carried_
     double alone_rate = 0, shared_rate = 0;
     double measured_at_s = 0;
 
@@ -77,6 +83,7 @@ class LinkMeter {
   TimePoint last_{};
   double clock_s_ = 0;   // since the first call
   double shared_s_ = 0;  // of a busy second each busy link has its part
+  uint64_t carried_ = 0;
   int busy_ = 0, measured_ = 0;
 };
 

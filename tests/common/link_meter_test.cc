@@ -151,4 +151,24 @@ BOOST_FIXTURE_TEST_CASE(a_forgotten_link_is_no_longer_busy, Meter) {
   BOOST_TEST(meter.rate(1) == 0);
 }
 
+BOOST_FIXTURE_TEST_CASE(who_waits_while_others_go_first_is_no_slow_pair, Meter) {
+  for (int i = 0; i < 10; ++i) {
+    meter.set_busy(2, true, now);
+    chunks(2, kFrame, 1e6);
+    frame(1, 4 * kFrame, 1e6);  // of a more urgent kind
+    chunks(2, kFrame / 3, 1e6);
+    meter.set_busy(2, false, now);
+    BOOST_TEST(meter.rate(2) == 0);
+  }
+  // By itself it is: what the node carries beside it does not fill the node.
+  for (int i = 0; i < 10; ++i) {
+    meter.set_busy(2, true, now);
+    chunks(2, kFrame, 3e5);
+    frame(1, 2 * kFrame, 1e6);
+    chunks(2, 2 * kFrame, 3e5);
+    meter.set_busy(2, false, now);
+  }
+  BOOST_TEST(meter.rate(2) == 3e5, tt::tolerance(0.1));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
