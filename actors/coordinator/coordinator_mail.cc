@@ -190,7 +190,7 @@ Result<routing::CloseAnswer> read_close(const Result<Mail>& reply) {
 Result<routing::PeriodAnswer> read_period(const Result<Mail>& reply) {
   if (!reply) return reply.error();
   const auto& head = reply->as<proto::EndPeriodReply>();
-  routing::PeriodAnswer answer{head.checksum(), head.round_s(), head.stall_s(), {}};
+  routing::PeriodAnswer answer{head.checksum(), head.round_s(), head.stall_s(), {}, head.digest()};
   if (head.has_failure()) answer.failed = read_failure(head.failure());
   return answer;
 }

@@ -173,7 +173,8 @@ void PeriodUpdates::take(const Buffer& sent, Result<AverageResult> result) {
         taken.set_round_s(context_.now_s() - round_.began_s);
         taken.set_stall_s(round_.blocking ? taken.round_s() : round_.sent_s + seconds);
         taken.set_checksum(*checksum);
-        if (*checksum != 0) context_.checksum = *checksum;
+        taken.set_digest(result.digest);
+        context_.checksum = *checksum;  // 0: of what goes on
         end(std::move(taken));
       });
 }

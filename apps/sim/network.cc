@@ -331,6 +331,9 @@ void FakeNetwork::set_filter(
     std::function<Fate(const NodeId&, const ActorId&, const actors::Mail&)> filter) {
   world_->filter = std::move(filter);
 }
+void FakeNetwork::set_reply_filter(std::function<void(const NodeId&, actors::Mail&)> filter) {
+  world_->reply_filter = std::move(filter);
+}
 
 uint64_t FakeNetwork::delivered() const { return world_->counts.delivered; }
 void FakeNetwork::count_traffic() { world_->traffic.emplace(); }
@@ -356,6 +359,7 @@ void FakeNetwork::shut_down() {
   caf::anon_send_exit(world_->wire, caf::exit_reason::user_shutdown);
   world_->wire = nullptr;
   world_->filter = nullptr;
+  world_->reply_filter = nullptr;
   world_->dials.clear();
   world_->paths.clear();
   world_->transports.under_way.clear();  // what would arrive holds the world

@@ -122,6 +122,9 @@ class FakeNetwork {
   /// Judges every piece of mail that is not doomed already; an empty function delivers all.
   void set_filter(std::function<Fate(const NodeId&, const ActorId&, const actors::Mail&)> filter);
 
+  /// May change a reply before it arrives at the node that asked; an empty function changes none.
+  void set_reply_filter(std::function<void(const NodeId& asker, actors::Mail&)> filter);
+
   uint64_t delivered() const;
   /// Counts what nodes send from now on; mail that is lost on the way counts, heartbeats and hellos,
   /// which this network has none of, do not. Needs a model.

@@ -219,6 +219,7 @@ void World::deliver(const NodeId& from, const ActorId& to, const actors::Mail& m
 void World::answer(uint64_t id, Result<actors::Mail> reply) {
   auto it = requests.find(id);
   if (it == requests.end()) return;
+  if (reply && reply_filter) reply_filter(it->second.from, *reply);
   if (reply)
     caf::anon_send(it->second.proxy, answer_atom::value, id, *reply);
   else

@@ -115,6 +115,7 @@ struct World {
   std::map<Pair, std::vector<Linked>> dials;
   std::map<uint64_t, PendingRequest> requests;
   std::function<Fate(const NodeId&, const ActorId&, const actors::Mail&)> filter;
+  std::function<void(const NodeId&, actors::Mail&)> reply_filter;
   std::optional<NetworkModel> model;
   Random random{1};
   Transports transports;

@@ -224,8 +224,8 @@ struct PartsRelayed {
 struct AveragesDiffer {
   static constexpr EventInfo kInfo{
       "averages_differ", Level::kError, Place::kNone, kPlain,
-      "A member reports another average than most do (of two, than the one "
-      "with the smaller id): the round is tried again."};
+      "A member reports another average than most do (of two, than the one with the smaller id): "
+      "the round is tried again, or (asynchronous) it fetches what another one has."};
   std::string peer;
   template <class Visitor>
   void fields(Visitor& v) {

@@ -75,8 +75,8 @@ struct ReplicaReplaced {
   template <class Visitor>
   void fields(Visitor& v) {
     v("peer", peer, "name of its node");
-    v("checksum", checksum, "of its state");
-    v("right", right, "of the state of those that stay");
+    v("checksum", checksum, "of its state, or of the average that it took in the background");
+    v("right", right, "that of those that stay");
     v("reason", reason, "why it is this one that goes");
   }
 };

@@ -77,10 +77,10 @@ struct PeerReport {
   }
 };
 
-/// A checksum of the parameters that a round of averaging left.
+/// What a round of averaging left.
 struct RoundChecksum {
   Round round;
-  uint64_t checksum = 0;
+  uint64_t checksum = 0;  ///< Of the parameters; where they have gone on meanwhile, of the average.
 };
 
 struct PeerFacts : PeerReport {
@@ -98,7 +98,7 @@ struct PeerFacts : PeerReport {
   /// In place of a checksum that is not known: it has trained since.
   static constexpr uint64_t kWrongAnyhow = ~uint64_t{0};
   std::optional<Step> checksum_step;  ///< Whose parameters `checksum` is of, if known.
-  /// Asynchronous: of the parameters that its last round left.
+  /// Asynchronous: of its last round.
   std::optional<RoundChecksum> after_round;
   std::optional<Time> ahead_since;  ///< It has a later step in memory than the swarm.
   std::optional<Step> fetch_from;   ///< Asynchronous: the period when it was told to fetch.

@@ -229,7 +229,8 @@ void AsyncSchedule::take(const RoundMember& member, const PeriodAnswer& answer) 
   peer->checksum = answer.checksum;
   peer->checksum_step.reset();  // it trains on, or says at which step it is when it registers
   peer->after_round.reset();
-  if (answer.checksum != 0) peer->after_round = RoundChecksum{member.round, answer.checksum};
+  const uint64_t left = answer.checksum != 0 ? answer.checksum : answer.digest;
+  if (left != 0) peer->after_round = RoundChecksum{member.round, left};
 }
 
 /// Weights that are not finite: who has them fetches what another one has, if there is one.
@@ -270,12 +271,21 @@ void AsyncSchedule::round_over(Stage stage) {
     averaged_[stage].last = averaged_[stage].began;
   }
   round.at = At::kFilling;
-  const auto compared = Replicas(frame_.roster).after(round.round, round.averaged());
-  frame_.note_replicas(stage, frame_.open.step, compared);
-  if (compared.checksums.size() > 1)
-    frame_.repairs.replace_odd(frame_, frame_.open.step,
-                               Replicas(frame_.roster).of(round.round, round.averaged()));
+  compare(stage, round);
   advance();
+}
+
+/// After a blocking round members have the same parameters; of another one, they have added the same to them.
+void AsyncSchedule::compare(Stage stage, const StageRound& round) {
+  const Replicas replicas(frame_.roster);
+  const auto compared = replicas.after(round.round, round.averaged());
+  const bool blocking = !frame_.options.background_averaging || last_round_;
+  if (blocking) frame_.note_replicas(stage, frame_.open.step, compared);
+  if (compared.checksums.size() < 2) return;
+  const auto odd = frame_.repairs.replace_odd(frame_, frame_.open.step,
+                                              replicas.of(round.round, round.averaged()));
+  for (const Replica& one : odd)
+    if (!blocking) frame_.note(facts::AveragesDiffer{one.peer}, stage);
 }
 
 void AsyncSchedule::round_due(const orders::Later& later) {

@@ -49,6 +49,7 @@ class AsyncSchedule : public Schedule {
   void begin_round(Stage stage, orders::EndPeriod& message);
   void take(const RoundMember& member, const PeriodAnswer& answer);
   void round_over(Stage stage);
+  void compare(Stage stage, const StageRound& round);
   void refuse_weights(const RoundMember& by, const StageRound& round, const RoundFailure& failure);
   uint64_t most_samples(Stage stage, Step period);
 

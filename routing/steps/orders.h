@@ -328,6 +328,7 @@ struct PeriodAnswer {
   uint64_t checksum = 0;  ///< Of the parameters that the round left; 0: not known.
   double took_s = 0, stalled_s = 0;
   std::optional<RoundFailure> failed;  ///< Then all else says nothing.
+  uint64_t digest = 0;                 ///< Of the average that it took; 0: of none.
 };
 /// Whose answer, in which round; `step` is the one that was to be closed.
 struct RoundMember {

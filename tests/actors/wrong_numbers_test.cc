@@ -117,6 +117,42 @@ struct DelayedTwos : Swarm {
   }
 };
 
+struct AsyncThrees : Swarm {
+  explicit AsyncThrees(bool background = false) {
+    training.mode = swarm::actors::TrainingMode::kAsync;
+    training.background_averaging = background;
+    add({"a", "b", "c"});
+  }
+  /// One bit of what comes back to `name` of an average.
+  void flip_in_average(const std::string& name) {
+    net.set_reply_filter([this, name, done = false](const swarm::NodeId& asker,
+                                                    swarm::actors::Mail& reply) mutable {
+      const bool part = reply.kind == swarm::proto::KIND_AVERAGE_PART_REPLY && !reply.body.empty();
+      if (done || !part || asker != nodes[name].id) return;
+      std::string bytes(reply.body.view());
+      bytes[2] ^= 1;
+      reply.body = swarm::Buffer::from_string(std::move(bytes));
+      done = true;
+    });
+  }
+  void check_fetched(const std::string& name) {
+    bool fetched = false;
+    for (const auto& state : events->loaded_states)
+      fetched |= state.node_name == name && state.source == "neighbours";
+    BOOST_TEST(fetched);
+    for (int stage = 0; stage < 2; ++stage)
+      for (const char* replica : {"b", "c"}) {
+        const std::string which = "stage" + std::to_string(stage);
+        BOOST_TEST(
+            (this->stage(which + replica).parameters() == this->stage(which + "a").parameters()));
+      }
+  }
+};
+
+struct BackgroundThrees : AsyncThrees {
+  BackgroundThrees() : AsyncThrees(true) {}
+};
+
 struct Fp16 : Swarm {
   Fp16() {
     averager_options.codec = swarm::tensor::Codec::kFp16;
@@ -244,6 +280,24 @@ BOOST_FIXTURE_TEST_CASE(the_fault_flip_bit_turns_a_bit_of_the_moments, FlippedMo
   BOOST_TEST(run_to_end());
   check_replaced("stage1a");
   check_end(4);
+}
+
+BOOST_FIXTURE_TEST_CASE(an_average_that_came_with_another_bit_is_found_right_after, AsyncThrees) {
+  BOOST_TEST(run_to_step(1));
+  flip_in_average("stage1b");
+  BOOST_TEST(run_to_end());
+  check_replaced("stage1b");
+  check_fetched("stage1b");
+}
+
+// Its parameters have gone on: only what it added to them can be compared.
+BOOST_FIXTURE_TEST_CASE(so_is_one_that_was_taken_in_the_background, BackgroundThrees) {
+  BOOST_TEST(run_to_step(1));
+  flip_in_average("stage1b");
+  BOOST_TEST(run_to_end());
+  check_replaced("stage1b");
+  check_fetched("stage1b");
+  BOOST_TEST(events->count("averages_differ") == 1u);
 }
 
 // Its source says one thing to the coordinator and another to who fetches.

@@ -16,7 +16,12 @@ struct World : ScheduleWorld<AsyncSchedule> {
 
   Orders answered(const orders::EndPeriod& end, uint32_t n, uint64_t checksum = 5) {
     return schedule.period_answered({end.stage, end.round, end.period, peer(n)},
-                                    PeriodAnswer{checksum, 1, 0, {}}, now);
+                                    PeriodAnswer{checksum, 1, 0, {}, 3}, now);
+  }
+  /// It has trained on meanwhile.
+  Orders took(const orders::EndPeriod& end, uint32_t n, uint64_t digest) {
+    return schedule.period_answered({end.stage, end.round, end.period, peer(n)},
+                                    PeriodAnswer{0, 1, 0, {}, digest}, now);
   }
   Orders failed(const orders::EndPeriod& end, uint32_t n) {
     return schedule.period_answered({end.stage, end.round, end.period, peer(n)},
@@ -145,6 +150,42 @@ BOOST_AUTO_TEST_CASE(a_replica_that_an_average_left_with_other_bits_fetches) {
   BOOST_TEST((world.schedule.admit(peer(2), none, world.now).kind == Verdict::Kind::kServe));
   world.facts(2).checksum = 0;
   BOOST_TEST((world.schedule.admit(peer(2), none, world.now).kind == Verdict::Kind::kServe));
+}
+
+BOOST_AUTO_TEST_CASE(who_took_another_average_in_the_background_fetches_too) {
+  auto options = World::standard();
+  options.background_averaging = true;
+  World world(options);
+  world.open(0);
+  const auto end = end_of(world.carry_all(), 0);
+  BOOST_TEST(!end.blocking);
+  world.took(end, 1, 5);
+  const auto orders = world.took(end, 2, 6);
+  BOOST_TEST(noted<facts::ReplicasCompared>(orders).empty());  // nobody said that they are equal
+  const auto differ = noted<facts::AveragesDiffer>(orders);
+  BOOST_REQUIRE(differ.size() == 1u);
+  BOOST_TEST(differ[0].peer == peer(2));
+  const auto replaced = noted<facts::ReplicaReplaced>(orders);
+  BOOST_REQUIRE(replaced.size() == 1u);
+  BOOST_TEST(replaced[0].replica.checksum == 6u);
+  BOOST_TEST(replaced[0].right == 5u);
+  BOOST_TEST(all_of<orders::AskToRegister>(orders).size() == 1u);
+  Orders none;
+  world.facts(2).checksum = 0;  // of parameters that trained on
+  BOOST_TEST((world.schedule.admit(peer(2), none, world.now).kind == Verdict::Kind::kFetch));
+  BOOST_TEST((world.schedule.admit(peer(1), none, world.now).kind == Verdict::Kind::kServe));
+}
+
+BOOST_AUTO_TEST_CASE(equal_averages_in_the_background_say_nothing_of_the_replicas) {
+  auto options = World::standard();
+  options.background_averaging = true;
+  World world(options);
+  world.open(0);
+  const auto end = end_of(world.carry_all(), 0);
+  world.took(end, 1, 5);
+  const auto orders = world.took(end, 2, 5);
+  BOOST_TEST(noted<facts::ReplicasCompared>(orders).empty());
+  BOOST_TEST(noted<facts::ReplicaReplaced>(orders).empty());
 }
 
 BOOST_AUTO_TEST_CASE(whose_weights_are_not_finite_fetches) {
