@@ -307,7 +307,8 @@ void add_roles(ExperimentBuilder& b) {
         "An averaging round or a download of state that takes longer has failed.");
   b.add("check_gradient_sum", AT(base.stage_server.check_gradient_sum), {},
         "Do not use a gradient sum that has changed by itself between two uses (a broken memory). "
-        "With each microbatch the sum is read twice, as fast as memory allows. Synchronous only.");
+        "With each microbatch the sum is read twice, as fast as memory allows. In the asynchronous "
+        "mode only with local_update_every > 1.");
   b.section("averager", false);
   // Members make the plan of a round each by itself: these must be equal, so they count as well.
   auto& topology =

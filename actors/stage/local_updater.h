@@ -17,6 +17,7 @@ struct LocalUpdates {
   /// Empty: none was due.
   std::vector<uint64_t> staleness;
   std::optional<Error> refused;  ///< The update was not finite and was not made.
+  uint64_t dropped = 0;  ///< Microbatches whose sum changed by itself: they are in no update.
 };
 
 /// Owned by a StageServer, used only inside its compute jobs, one at a time.
@@ -31,8 +32,12 @@ class LocalUpdater {
                      Step lr_position);
   /// Updates with what is in the sum, though it is not enough; nothing if it is empty.
   LocalUpdates rest(tensor::Stage& stage, Step lr_position);
+  /// What is in the sum is not what was added: it is cleared, and told with what comes next.
+  void drop(tensor::Stage& stage);
   /// The sum was cleared.
   void clear();
+  /// Its name: another one each time that it was cleared.
+  uint64_t sum() const { return sum_; }
   /// Samples of all updates made.
   uint64_t trained() const { return trained_; }
 
@@ -40,6 +45,8 @@ class LocalUpdater {
   uint32_t every_;
   uint64_t samples_ = 0;
   uint64_t trained_ = 0;
+  uint64_t sum_ = 0;
+  uint64_t dropped_ = 0;            ///< That nobody was told of.
   std::vector<uint64_t> forwards_;  ///< updates_before of each microbatch in the sum.
 };
 

@@ -167,22 +167,19 @@ void Microbatches::run_forward(const Key& key, Work& work) {
 void Microbatches::run_backward(const Key& key, Work& work) {
   work.kept = false;  // backward forgets the key, whatever comes of it
   const Adding adding = decide_adding(work.microbatch);
-  auto job = [key, adding, fault = injected_non_finite(key), watch = context_.sum_watch,
-              updater = updates_.updater(), samples = work.microbatch.input.samples,
+  auto job = [key, entry = sum_entry(key, adding), fault = injected_non_finite(key),
+              samples = work.microbatch.input.samples,
               gradient = work.downstream->gradient](tensor::Stage& stage) -> Result<Pass> {
     if (fault) {
       stage.drop(key);
       return Error{ErrorCode::kNonFinite, "faults.non_finite"};
     }
     uint64_t forward = stage.updates_at_forward(key).value_or(stage.updates());
-    const bool changed = adding.adds && !watch->intact(stage, adding.epoch);
-    const bool adds = adding.adds && !changed;
-    auto back = stage.backward(key, gradient, adds);
+    SumEntry sum = entry;
+    auto back = stage.backward(key, gradient, sum.begin(stage));
     if (!back) return back.error();
-    Pass pass{std::move(*back), 0, {}, changed};
-    if (adds) watch->added(stage, adding.epoch, key.step);
-    if (updater && adds) pass.updates = updater->added(stage, samples, forward, key.step);
-    return pass;
+    auto updates = sum.added(stage, samples, forward);
+    return Pass{std::move(*back), 0, std::move(updates), sum.sum_changed()};
   };
   context_.device.run<Pass>(
       std::move(job),
@@ -197,19 +194,15 @@ void Microbatches::run_last_stage(const Key& key, Work& work) {
   const Adding adding = decide_adding(work.microbatch);
   const bool only = work.microbatch.forward_only;
   const int passes = only ? 1 : 2;
-  auto job = [key, only, adding, input = work.microbatch.input, updater = updates_.updater(),
-              watch = context_.sum_watch,
+  auto job = [key, only, entry = sum_entry(key, adding), input = work.microbatch.input,
               fault = injected_non_finite(key)](tensor::Stage& stage) -> Result<Pass> {
     if (fault) return Error{ErrorCode::kNonFinite, "faults.non_finite"};
     uint64_t forward = stage.updates();
-    const bool changed = adding.adds && !watch->intact(stage, adding.epoch);
-    const bool adds = adding.adds && !changed;
-    auto loss = stage.forward_backward(key, input, adds, only);
+    SumEntry sum = entry;
+    auto loss = stage.forward_backward(key, input, sum.begin(stage), only);
     if (!loss) return loss.error();
-    Pass pass{std::move(loss->gradient), loss->loss_sum, {}, changed};
-    if (adds) watch->added(stage, adding.epoch, key.step);
-    if (updater && adds) pass.updates = updater->added(stage, input.samples, forward, key.step);
-    return pass;
+    auto updates = sum.added(stage, input.samples, forward);
+    return Pass{std::move(loss->gradient), loss->loss_sum, std::move(updates), sum.sum_changed()};
   };
   context_.device.run<Pass>(
       std::move(job),
@@ -228,6 +221,10 @@ Microbatches::Adding Microbatches::decide_adding(const Microbatch& microbatch) {
   adding.adds = adding.enters && updates_.adds(microbatch.key);
   if (adding.enters) contributions.trim(updates_.window().oldest, kContributionsKept);
   return adding;
+}
+
+SumEntry Microbatches::sum_entry(const Key& key, const Adding& adding) const {
+  return {adding.adds, adding.epoch, key.step, context_.sum_watch, updates_.updater()};
 }
 
 bool Microbatches::injected_non_finite(const Key& key) const {

@@ -13,6 +13,7 @@
 #include "actors/stage/stage_client.h"
 #include "actors/stage/stage_context.h"
 #include "actors/stage/stage_updates.h"
+#include "actors/stage/sum_entry.h"
 #include "common/strong_id.h"
 #include "routing/membership/work_rate.h"
 #include "routing/steps/answer_cache.h"
@@ -81,6 +82,7 @@ class Microbatches {
   void run_last_stage(const Key& key, Work& work);
   void run_backward(const Key& key, Work& work);
   Adding decide_adding(const Microbatch& microbatch);
+  SumEntry sum_entry(const Key& key, const Adding& adding) const;
   bool injected_non_finite(const Key& key) const;
   void forward_done(const Key& key, Result<Pass> pass, double seconds);
   void send_on(const Key& key, Work& work, const tensor::EncodedTensor& activations);

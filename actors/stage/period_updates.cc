@@ -28,6 +28,7 @@ bool PeriodUpdates::adds(const MicrobatchKey&) const {
 }
 
 void PeriodUpdates::updated(const LocalUpdates& updates) {
+  if (updates.dropped > 0) context_.record(records::GradientSumChanged{updates.dropped});
   if (updates.refused) context_.record(records::UpdateRefused{updates.refused->detail});
   if (updates.staleness.empty()) return;
   ++updates_made_;
@@ -123,11 +124,14 @@ void PeriodUpdates::begin(RoundState round, AverageRound average) {
   averaging_ = true;
   stalled_ = round_.blocking;
   context_.device.run<Sent>(
-      [part = context_.deps.training.average, updater = updater_,
+      [part = context_.deps.training.average, updater = updater_, watch = context_.sum_watch,
        leaves = context_.move.under_way(),
        period = context_.at.open_step](tensor::Stage& stage) -> Result<Sent> {
         LocalUpdates rest;
-        if (leaves) rest = updater->rest(stage, period);
+        if (leaves) {
+          if (!watch->intact(stage, updater->sum())) updater->drop(stage);
+          rest = updater->rest(stage, period);
+        }
         auto vector = stage.to_average(part);
         if (!vector) return vector.error();
         return Sent{std::move(*vector), updater->trained(), std::move(rest)};

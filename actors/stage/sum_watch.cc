@@ -2,12 +2,13 @@
 
 namespace swarm::actors {
 
-/// Local updates of every microbatch leave no sum at rest, and others clear it by themselves.
+/// Where every microbatch makes a local update no sum is ever at rest.
 SumWatch SumWatch::of(const std::string& node, const TrainingOptions& training,
                       const StageServerOptions& options, const FaultOptions& faults) {
   auto fault = tensor::parse_bit_fault(faults.flip_bit);
   if (fault && fault->node != node) fault.reset();
-  return SumWatch(options.check_gradient_sum && training.replicas_equal(), std::move(fault));
+  const bool rests = training.replicas_equal() || training.local_update_every > 1;
+  return SumWatch(options.check_gradient_sum && rests, std::move(fault));
 }
 
 bool SumWatch::intact(tensor::Stage& stage, uint64_t epoch) {

@@ -13,7 +13,7 @@
 namespace swarm::actors {
 
 /// Owned by a StageServer, used only inside its compute jobs, one at a time. A sum is named by the epoch
-/// of its Contributions. Each add to a sum costs two reads of it, its average one.
+/// of its Contributions, one of local updates by LocalUpdater::sum(). Each add to a sum costs two reads of it, its average one.
 class SumWatch {
  public:
   /// Unless it `checks` every sum is intact. `fault`: that it is to carry out itself.

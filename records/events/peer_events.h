@@ -228,7 +228,8 @@ struct GradientSumChanged {
   uint64_t slots = 0;
   template <class Visitor>
   void fields(Visitor& v) {
-    v("slots", slots, "contributions that were in it; they are computed again");
+    v("slots", slots,
+      "contributions that were in it; they are computed again, or (asynchronous) in no update");
   }
 };
 

@@ -153,6 +153,25 @@ struct BackgroundThrees : AsyncThrees {
   BackgroundThrees() : AsyncThrees(true) {}
 };
 
+struct LocalUpdatesOne : Swarm {
+  explicit LocalUpdatesOne(bool checks = true) {
+    training.mode = swarm::actors::TrainingMode::kAsync;
+    training.local_update_every = 4;
+    training.steps = 10;
+    stage_options.check_gradient_sum = checks;
+    add({"a"});
+  }
+  /// By what samples add to them they are multiples of the first.
+  bool is_whole(const std::string& name) {
+    const auto& values = stage(name).parameters();
+    return values[5] == 6 * values[0];
+  }
+};
+
+struct UnwatchedLocalUpdates : LocalUpdatesOne {
+  UnwatchedLocalUpdates() : LocalUpdatesOne(false) {}
+};
+
 struct Fp16 : Swarm {
   Fp16() {
     averager_options.codec = swarm::tensor::Codec::kFp16;
@@ -298,6 +317,25 @@ BOOST_FIXTURE_TEST_CASE(so_is_one_that_was_taken_in_the_background, BackgroundTh
   check_replaced("stage1b");
   check_fetched("stage1b");
   BOOST_TEST(events->count("averages_differ") == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_sum_that_changed_between_local_updates_makes_none, LocalUpdatesOne) {
+  BOOST_TEST(run_to_step(1));
+  BOOST_TEST(run_until_it_sums("stage1a"));
+  flip("stage1a", Memory::kSum);
+  BOOST_TEST(run_to_end());
+  BOOST_TEST(sums_changed() == 1);
+  BOOST_TEST(is_whole("stage0a"));
+  BOOST_TEST(is_whole("stage1a"));
+}
+
+BOOST_FIXTURE_TEST_CASE(who_does_not_check_its_sum_updates_with_it, UnwatchedLocalUpdates) {
+  BOOST_TEST(run_to_step(1));
+  BOOST_TEST(run_until_it_sums("stage1a"));
+  flip("stage1a", Memory::kSum);
+  BOOST_TEST(run_to_end());
+  BOOST_TEST(sums_changed() == 0);
+  BOOST_TEST(!is_whole("stage1a"));
 }
 
 // Its source says one thing to the coordinator and another to who fetches.

@@ -107,7 +107,7 @@ BOOST_FIXTURE_TEST_CASE(a_fault_turns_its_bit_once_in_its_step_or_after_it, Summ
   }
 }
 
-BOOST_AUTO_TEST_CASE(only_the_node_that_is_named_has_the_fault_and_only_steps_are_checked) {
+BOOST_AUTO_TEST_CASE(only_the_node_that_is_named_has_the_fault) {
   actors::FaultOptions faults;
   faults.flip_bit = "a:moments:0";
   actors::TrainingOptions training;
@@ -118,12 +118,19 @@ BOOST_AUTO_TEST_CASE(only_the_node_that_is_named_has_the_fault_and_only_steps_ar
     BOOST_TEST(one.add(watch, 1));
     BOOST_TEST((one.stage.state_checksum() == before) == (std::string(node) == "b"));
   }
+}
+
+BOOST_AUTO_TEST_CASE(local_updates_are_checked_where_a_sum_rests_between_them) {
+  actors::TrainingOptions training;
   training.mode = actors::TrainingMode::kAsync;
-  Summing one;
-  SumWatch watch = SumWatch::of("b", training, {}, {});
-  BOOST_TEST(one.add(watch, 1));
-  one.stage.memory().flip_bit(StatePart::kGradientSum);
-  BOOST_TEST(watch.intact(one.stage, 1));
+  for (const uint32_t every : {1u, 2u}) {
+    training.local_update_every = every;
+    Summing one;
+    SumWatch watch = SumWatch::of("b", training, {}, {});
+    BOOST_TEST(one.add(watch, 1));
+    one.stage.memory().flip_bit(StatePart::kGradientSum);
+    BOOST_TEST(watch.intact(one.stage, 1) == (every == 1));
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
