@@ -12,6 +12,8 @@
 #include "apps/launch/summary.h"
 #include "apps/launch/timeline.h"
 #include "records/files.h"
+#include "routing/membership/recovery.h"
+#include "tests/support/ids.h"
 
 namespace swarm::launch {
 namespace {
@@ -89,6 +91,41 @@ BOOST_AUTO_TEST_CASE(a_resumed_run_may_get_over_what_ended_it) {
   state.resumed();
   BOOST_TEST(!state.diverged());
   BOOST_TEST(state.last_trouble().empty());
+}
+
+/// What a coordinator says of peers that have these snapshots, one of each stage in turn.
+std::string cannot_go_on_from(const std::vector<std::vector<Step>>& snapshots) {
+  std::vector<routing::PeerSupply> peers;
+  for (uint32_t stage = 0; stage < snapshots.size(); ++stage) {
+    peers.push_back({testing::peer(stage + 1), Stage(stage), false, Step(), snapshots[stage]});
+  }
+  const auto plan = routing::plan_recovery(peers, static_cast<uint32_t>(snapshots.size()));
+  BOOST_REQUIRE(!plan.ok());
+  return to_json(records::make_event(-1, 0, records::CannotGoOn{plan.error()}));
+}
+
+// `swarm run --resume` waits while it says so, and is refused when every node is there (ResumeWatch).
+BOOST_AUTO_TEST_CASE(no_step_that_every_stage_has_is_known_until_something_is_trained) {
+  const std::string said = cannot_go_on_from({{Step(20), Step(40)}, {Step(30)}});
+  RunState state(2, 80);
+  BOOST_TEST(state.nothing_common() == "");
+  state.take_event(said);
+  for (const char* what : {"stage 0", "20", "40", "stage 1", "30"})
+    BOOST_TEST(state.nothing_common().find(what) != std::string::npos, state.nothing_common());
+  state.take_metrics(metrics(0, 5.5));
+  BOOST_TEST(state.nothing_common() == "");
+  state.take_event(cannot_go_on_from({{Step(20)}, {Step(30)}}));
+  BOOST_TEST(state.nothing_common() != "");
+  state.take_event(to_json(records::make_event(-1, 20, records::Recovered{})));
+  BOOST_TEST(state.nothing_common() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_is_resumed_has_to_say_again_that_no_step_is_common) {
+  RunState state(2, 80);
+  state.take_event(cannot_go_on_from({{Step(20)}, {Step(30)}}));
+  BOOST_TEST(state.nothing_common() != "");
+  state.resumed();
+  BOOST_TEST(state.nothing_common() == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_stands_says_who_is_missing) {
