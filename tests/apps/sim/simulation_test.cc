@@ -184,6 +184,9 @@ const Regression kRegressions[] = {
     // gave the stage to a peer of another one.
     // -> who_is_busy_with_its_state_is_known_to_a_new_coordinator
     {FaultProfile::kElastic, 50503},
+    // The last copy of a stage left for good, and this was told of as a swarm that is stuck.
+    // -> (tests/apps/sim/copies_test.cc)
+    {FaultProfile::kKills, 7'770'049},
 };
 
 BOOST_AUTO_TEST_CASE(what_was_once_violated_holds) {
