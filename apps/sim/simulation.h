@@ -22,7 +22,7 @@ constexpr uint32_t kMostSteps = 40;
 struct SimulationOptions {
   uint64_t seed = 1;
   FaultProfile profile = FaultProfile::kAll;
-  uint32_t nodes = 0;  ///< 4 to kMostNodes, trainers included; 0: drawn, 5 to 11.
+  uint32_t nodes = 0;  ///< 4 to kMostNodes, trainers included; 0: drawn, 5 to 12, seldom up to 64.
   /// Up to kMostStages; with it, and beyond kLargeSwarm nodes, the swarm is a large one: batch and
   /// trainers grow with the nodes, each of which joins through 4 others. 0: drawn, or 8.
   uint32_t stages = 0;

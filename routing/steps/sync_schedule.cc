@@ -119,7 +119,9 @@ orders::CommitStep SyncSchedule::decide_commit(const OpenStep& closing) {
   orders::WriteAudit line = closing.audit();
   line.configuration = frame_.agreement.configuration();
   line.after = commit.after;
-  frame_.order(std::move(line));  // whatever is committed has its line in the audit before
+  // Whatever is committed has had its line written before, if the disk takes any. It is not fsynced: it
+  // outlives the process, and not a power cut (docs/run_folder.md).
+  frame_.order(std::move(line));
   commit.save = frame_.saves.decide(closing.step + 1, frame_.roster, frame_.now);
   commit.keep = frame_.saves.keep(frame_.roster);
   frame_.agreement.committed(commit.after, frame_.now);
