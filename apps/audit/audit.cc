@@ -24,7 +24,8 @@ using records::CommittedStep;
 using records::Event;
 using routing::History;
 
-constexpr double kClocks_s = 1.0;  ///< By how much clocks and the order of writing may differ.
+constexpr double kClocks_s = 1.0;     ///< By how much clocks and the order of writing may differ.
+constexpr double kRounded_s = 0.002;  ///< Times are written in milliseconds.
 
 class Auditor {
  public:
@@ -202,18 +203,37 @@ class Auditor {
     }
   }
 
-  /// In a divided network a part with an older coordinator may train on long after a newer one said
-  /// from where it goes on.
   bool recovered(const Closed& before, const Closed& after) const {
+    return std::any_of(context_.events.begin(), context_.events.end(), [&](const Event& event) {
+      return event.is<records::Recovered>() &&
+             event.step <= static_cast<int64_t>(after.record.step) &&
+             said_between(event, before, after);
+    });
+  }
+
+  /// Machines' clocks differ: times are compared where one of them wrote both lines, else coordinators by
+  /// their terms. In a divided network a part with an older coordinator may train on long after a newer
+  /// one said from where it goes on.
+  bool said_between(const Event& event, const Closed& before, const Closed& after) const {
+    const Reign &first = closings_.reign_of(&before), &last = closings_.reign_of(&after);
+    const auto said = closings_.reign_at(event.node, event.time_s);
+    const bool since = event.time_s >= before.time_s - kRounded_s;
+    if (said == last) return event.time_s <= after.time_s + kRounded_s && (first != last || since);
+    if (said == first) return since;
+    const auto term = [](const Reign& reign) { return std::get<1>(reign); };
+    // They begin anew when all processes have died before the first snapshot.
+    if (said && term(first) < term(last))
+      return term(first) < term(*said) && term(*said) < term(last);
+    return said_meanwhile(event, before, after);
+  }
+
+  /// The same of lines whose writers no line names as coordinators.
+  bool said_meanwhile(const Event& event, const Closed& before, const Closed& after) const {
     double earliest = before.time_s;
     const double took_over = std::get<0>(closings_.reign_of(&after));
     if (closings_.reign_of(&before) != closings_.reign_of(&after) && took_over > 0)
       earliest = std::min(earliest, took_over);
-    return std::any_of(context_.events.begin(), context_.events.end(), [&](const Event& event) {
-      return event.is<records::Recovered>() &&
-             event.step <= static_cast<int64_t>(after.record.step) &&
-             event.time_s >= earliest - kClocks_s && event.time_s <= after.time_s + kClocks_s;
-    });
+    return event.time_s >= earliest - kClocks_s && event.time_s <= after.time_s + kClocks_s;
   }
 
   bool in_history(const CommittedStep& done) const {

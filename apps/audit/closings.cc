@@ -83,6 +83,16 @@ Reign Closings::find_reign(const Closed& line) const {
   return reign;
 }
 
+std::optional<Reign> Closings::reign_at(const std::string& node, double time_s) const {
+  std::optional<Reign> latest;
+  for (const Takeover& takeover : takeovers_) {
+    if (takeover.node != node || takeover.time_s > time_s + kSameClock_s) continue;
+    const Reign one{takeover.time_s, takeover.term, node};
+    if (!latest || *latest < one) latest = one;
+  }
+  return latest;
+}
+
 const Closed* Closings::find_round(const records::CommittedStep& done) const {
   const auto found = rounds_.find({{done.stage, done.step}, done.round});
   if (found == rounds_.end()) return nullptr;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -23,6 +24,8 @@ class Closings {
   /// In the order of configurations, reigns and their rounds; each once.
   const std::vector<const Closed*>& in_order() const { return closings_; }
   const Reign& reign_of(const Closed* line) const { return reigns_.at(line); }
+  /// In which `node` said something at `time_s`, both by its own clock; nothing: no line says that it led.
+  std::optional<Reign> reign_at(const std::string& node, double time_s) const;
   /// Coordinators that there were.
   size_t reigns() const { return takeovers_.size(); }
   /// The round that a peer means: of several with its number the one that it was a member of, or
