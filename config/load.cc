@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <tuple>
 
@@ -31,6 +32,14 @@ bool is_section(const std::string& name) {
   for (const auto& section : sections())
     if (section.name == name) return true;
   return false;
+}
+
+/// Path of a key that is no more -> the path it has now.
+const std::map<std::string, std::string>& renamed_keys() {
+  static const std::map<std::string, std::string> keys = {
+      {"node.drain_limit_s", "node.grace_s"},
+  };
+  return keys;
 }
 
 class Loader {
@@ -194,10 +203,13 @@ class Loader {
     std::vector<std::string> near, paths;
     for (const auto& key : keys)
       if (key.section == section) near.push_back(key.name);
+    const std::string path = section + "." + name;
+    if (const auto now = renamed_keys().find(path); now != renamed_keys().end())
+      return error(where, path, "is called " + now->second + " now");
     std::string suggestion = nearest(name, near);
     for (const auto& key : experiment_keys())
       if (suggestion.empty() && key.name == name) suggestion = key.path();
-    error(where, section + "." + name, "unknown key", suggestion);
+    error(where, path, "unknown key", suggestion);
   }
 
   void unknown_section(const Value::Member& member) {

@@ -215,7 +215,7 @@ void add_node(ExperimentBuilder& b) {
         "A node that `swarm node` started ends so many seconds after training is finished; until "
         "then others can fetch from it.");
   b.add(
-      "drain_limit_s", AT(base.drain_limit_s), in(1, 3600),
+      "grace_s", AT(base.grace_s), in(1, 3600),
       "A node that is told to leave (SIGTERM) takes no longer than so many seconds to finish what "
       "it has a part in, to write its snapshot and to send what others wait for; it leaves as soon "
       "as that is done. The snapshot is left 10 s of it and eight times what its bytes need on "

@@ -42,7 +42,7 @@ every_steps = 10
 moves = false
 [node]
 threads = 1
-drain_limit_s = $grace_s
+grace_s = $grace_s
 END_OF_FILE
   two_trainers
   small_peers 3 "a b c" "delay_s = 0.1"

@@ -1,4 +1,4 @@
-/// How long who waits for a node that leaves. All follow from node.drain_limit_s: each waits a
+/// How long who waits for a node that leaves. All follow from node.grace_s: each waits a
 /// little longer than the one inside it, so that whoever hangs is given up by who knows best why.
 #pragma once
 

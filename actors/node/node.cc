@@ -44,6 +44,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr char kUnsaved[] = "leaves, and its last state is not on its disk (event state_unsaved)";
+
 class RunningNode : public Node {
  public:
   RunningNode(const NodeOptions& options, const NodeDeps& deps) : options_(options), deps_(deps) {}
@@ -71,7 +73,7 @@ class RunningNode : public Node {
     supervisor.kill_process = [] { ::kill(::getpid(), SIGKILL); };
     supervisor.stop_process = [this](bool failed) { stop(failed); };
     supervisor.hold = true;
-    supervisor.drain_limit = drain_times(options_.drain_limit_s).roles;
+    supervisor.drain_limit = drain_times(options_.grace_s).roles;
     supervisor_ = spawn_node_supervisor(*system_, std::move(supervisor));
     console_ = spawn_console(
         *system_, ConsoleDeps{id_, options_.name, options_.dht, links_, dht_, supervisor_});
@@ -102,7 +104,7 @@ class RunningNode : public Node {
       if (deps_.spot_notice && must_leave(deps_.spot_notice(), *events_, deps_.say)) break;
     }
     shut_down();
-    return failed_ ? 1 : 0;
+    return exit_code();
   }
 
   ~RunningNode() override {
@@ -110,6 +112,9 @@ class RunningNode : public Node {
   }
 
  private:
+  /// Who was told to leave has not failed, whatever became of its last snapshot (kUnsaved).
+  int exit_code() const { return failed_ ? 1 : 0; }
+
   void stop(bool failed) {
     failed_ = failed_ || failed;
     stop_ = true;
@@ -317,16 +322,18 @@ class RunningNode : public Node {
 
   /// Top-down, each with a deadline: roles, console, DHT, links, the actor system, the database.
   void shut_down() {
-    const DrainTimes times = drain_times(options_.drain_limit_s);
-    Watchdog watchdog(times.process);
+    const DrainTimes times = drain_times(options_.grace_s);
+    Watchdog watchdog(times.process, exit_code());
     deps_.leaving();
     events_->record(-1, -1, records::NodeLeaving{});
     if (supervisor_) {
       caf::scoped_actor self(*system_);
       self->request(supervisor_, times.node, drain_atom::value)
-          .receive([](bool) {},
-                   [](const caf::error& error) {
-                     log_warn("event=drain_failed reason=" + caf::to_string(error));
+          .receive([this](bool saved) { saved ? void() : deps_.say(kUnsaved); },
+                   [this](const caf::error& error) {
+                     events_->record(-1, -1,
+                                     records::StateUnsaved{kSupervisorName, caf::to_string(error)});
+                     deps_.say(kUnsaved);
                    });
     }
     for (caf::actor* actor :

@@ -64,9 +64,10 @@ class Node {
 
   /// Serves until SIGTERM, SIGINT, SIGHUP, a spot notice or a StopNode message, then drains: stops
   /// taking work, writes a snapshot, leaves. Returns the exit code: 0, or 1 when a role failed for good, or
-  /// what all roles need (links, DHT) has ended; the caller ends
+  /// what all roles need (links, DHT) has ended. It is 0 too when the snapshot could not be written in
+  /// time, which an event, the log and deps.say tell. The caller ends
   /// the process with it at once, without static destructors (std::_Exit), because CAF's idle
-  /// threads still run. If the drain hangs, ends the process: actors/node/drain_times.h.
+  /// threads still run. If the drain hangs, ends the process with that code: actors/node/drain_times.h.
   virtual int run() = 0;
 };
 

@@ -174,16 +174,28 @@ class SupervisorState {
       for (const auto& [name, actor] : group.actors) {
         if (!drains(name.role)) continue;
         ++*left;
+        const bool stage = name.role == Role::kStage;
         self_->request(actor, deps_.drain_limit, drain_atom::value)
-            .then([one_done](bool) mutable { one_done(); },
-                  [one_done, name = name.text()](const caf::error& error) mutable {
-                    log_warn(fmt::format("event=drain_failed actor={} error={}", name,
-                                         to_string(from_caf(error))));
-                    one_done();
-                  });
+            .then(
+                [this, one_done, stage, name = name.text()](bool saved) mutable {
+                  if (stage && !saved) unsaved(name, "its last snapshot could not be written");
+                  one_done();
+                },
+                [this, one_done, stage, name = name.text()](const caf::error& error) mutable {
+                  const std::string why = to_string(from_caf(error));
+                  log_warn(fmt::format("event=drain_failed actor={} error={}", name, why));
+                  if (stage) unsaved(name, "it does not say that it was written: " + why);
+                  one_done();
+                });
       }
     one_done();
     return promise;
+  }
+
+  void unsaved(const std::string& actor, const std::string& why) {
+    saved_ = false;
+    log_error(fmt::format("event=state_unsaved actor={} reason=\"{}\"", actor, why));
+    deps_.events->record(-1, -1, records::StateUnsaved{actor, why});
   }
 
   routing::Time now() const { return self_->clock().now().time_since_epoch(); }
@@ -205,7 +217,7 @@ class SupervisorState {
     for (const auto& group : running_)
       for (const auto& [name, actor] : group.actors)
         self_->send_exit(actor, caf::exit_reason::user_shutdown);
-    promise.deliver(true);
+    promise.deliver(saved_);
     self_->quit();
   }
 
@@ -213,6 +225,7 @@ class SupervisorState {
   NodeSupervisorDeps deps_;
   std::vector<Running> running_;
   bool draining_ = false;
+  bool saved_ = true;  ///< What its stages held is on the disk.
 };
 
 }  // namespace

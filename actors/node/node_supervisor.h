@@ -8,7 +8,8 @@
 ///   (describe_atom, string id)      std::string; kNotFound
 ///   (begin_atom)                    - ; spawns the roles of deps.hold
 ///   (drain_atom)                    bool: every role has drained, and the links have sent what others
-///                                   wait for; then it ends the roles and itself
+///                                   wait for; then it ends the roles and itself. False: what a
+///                                   stage held is not on the disk (event state_unsaved)
 ///
 /// Roles come in groups that live and die together: a stage server with what belongs to it; a
 /// trainer; a coordinator. A group whose actor dies is ended whole and spawned again in its next
@@ -53,7 +54,7 @@ struct NodeSupervisorDeps {
   std::function<void()> kill_process;
   /// Asks the main thread to drain and leave; `failed` gives the exit code.
   std::function<void(bool failed)> stop_process;
-  std::chrono::milliseconds drain_limit = drain_times(NodeOptions().drain_limit_s).roles;
+  std::chrono::milliseconds drain_limit = drain_times(NodeOptions().grace_s).roles;
 };
 
 caf::actor spawn_node_supervisor(caf::actor_system& system, NodeSupervisorDeps deps);

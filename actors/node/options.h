@@ -173,7 +173,7 @@ struct NodeOptions {
   int32_t threads = 1;          ///< LibTorch compute threads of the process.
   std::string device = "cpu";   ///< Where its stages compute: tensor::parse_device().
   double linger_s = 120;        ///< Between the end of training and the node's own.
-  double drain_limit_s = 60;    ///< From the wish that it leaves to its end; see drain_times.h.
+  double grace_s = 25;          ///< From the wish that it leaves to its end; see drain_times.h.
   bool stays = false;           ///< Whatever linger_s: ends when it is told to only.
   bool collects = false;        ///< It brings the run together at the end, and ends after that.
   /// Started by `swarm run`, which tells people how it goes and when to end.

@@ -203,7 +203,7 @@ RoleActors spawn_stage_role(const RoleContext& context, uint32_t place, uint32_t
   deps.options = options.stage_server;
   deps.state_transfer_options = options.state_transfer;
   deps.faults = options.faults;
-  deps.drain_limit = drain_times(options.drain_limit_s).roles;
+  deps.drain_limit = drain_times(options.grace_s).roles;
   deps.copies = copy_options(context, place);
   deps.compute = spawn_compute_of(context, stage);
   deps.checkpointer = spawn_checkpointer_of(context);
@@ -235,8 +235,7 @@ RoleActors spawn_trainer_role(const RoleContext& context, uint32_t life) {
   auto deps = common_deps<TrainerDeps>(context, name);
   deps.options = context.options.trainer_options;
   deps.lease_limit = context.options.coordinator.lease_limit;
-  deps.finish_limit =
-      std::min(deps.finish_limit, drain_times(context.options.drain_limit_s).roles / 2);
+  deps.finish_limit = std::min(deps.finish_limit, drain_times(context.options.grace_s).roles / 2);
   deps.boundary_bytes_per_sample = tensor::boundary_bytes_per_sample(
       context.options.model, context.options.activation_codec, context.options.gradient_codec);
   deps.data = context.data;
@@ -254,7 +253,7 @@ RoleActors spawn_voter_role(const RoleContext& context, uint32_t life,
   deps.links = context.links;
   deps.dht = context.dht;
   deps.dht_options = context.options.dht;
-  deps.leave_limit = drain_times(context.options.drain_limit_s).vote;
+  deps.leave_limit = drain_times(context.options.grace_s).vote;
   deps.disk = context.voter_disk;
   deps.memory = memory;
   deps.detached = context.detached;

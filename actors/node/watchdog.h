@@ -12,15 +12,16 @@
 
 namespace swarm::actors {
 
-/// Ends the process if shutting down takes longer than people wait.
+/// Ends the process if shutting down takes longer than people wait. By then the supervisor has said, or its
+/// silence has been taken for it, whether what the node held is on its disk.
 class Watchdog {
  public:
-  explicit Watchdog(std::chrono::milliseconds limit)
-      : thread_([this, limit] {
+  Watchdog(std::chrono::milliseconds limit, int exit_code)
+      : thread_([this, limit, exit_code] {
           std::unique_lock<std::mutex> lock(mutex_);
           if (done_.wait_for(lock, limit, [this] { return over_; })) return;
           log_error("event=shutdown_hangs action=exit");
-          ::_exit(1);
+          ::_exit(exit_code);
         }) {}
   ~Watchdog() {
     {

@@ -237,11 +237,15 @@ void StageServerState::leave_stage() {
   if (from != At::kDraining) left(from, "the node leaves");
   auto saved = [this] {
     context_->phase.saved();
-    for (auto& waiting : std::exchange(leaving_, {})) waiting.deliver(true);
+    for (auto& waiting : std::exchange(leaving_, {})) waiting.deliver(durable_);
   };
   if (leaving == Leaving::kGone) return saved();
   if (leaving == Leaving::kWait) return;
-  keeper_->save([this, saved](const Status&) { keeper_->mirrored(saved); });
+  durable_ = false;
+  keeper_->save([this, saved](const Status& status) {
+    durable_ = status.ok();
+    keeper_->mirrored(saved);
+  });
   self_->delayed_send(self_, keeper_->leave_limit(), run_later_atom::value, LocalTask(saved));
 }
 

@@ -89,7 +89,7 @@ struct StageServerDeps {
   /// Says which stage the role serves in its next life, which begins when this actor ends with
   /// user_shutdown; called from its thread. Empty: the role stays what it is.
   std::function<void(Stage to)> move_to;
-  /// Node.drain_limit_s: what it has under way is finished before it leaves, and its snapshot written.
+  /// Node.grace_s: what it has under way is finished before it leaves, and its snapshot written.
   std::chrono::milliseconds drain_limit{60'000};
 };
 

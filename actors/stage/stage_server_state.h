@@ -71,7 +71,8 @@ class StageServerState : public StageHost {
   bool was_serving_ = false;
   uint32_t swarm_peers_ = 0;  ///< As the coordinator said when it told this one to serve.
   uint64_t announcements_ = 0;
-  Promises leaving_;  ///< Answered when the last snapshot is durable.
+  Promises leaving_;     ///< Answered when the last snapshot is durable, or cannot be.
+  bool durable_ = true;  ///< Nothing it would leave behind is on no disk.
 };
 
 }  // namespace swarm::actors

@@ -323,7 +323,7 @@ bool Launcher::judge() {
 /// SIGTERM to all, paused ones too; SIGKILL when the limit has passed or on another interrupt.
 void Launcher::stop_all() {
   over_ = true;
-  const auto limit = Clock::now() + actors::drain_times(experiment_.base.drain_limit_s).launcher;
+  const auto limit = Clock::now() + actors::drain_times(experiment_.base.grace_s).launcher;
   const std::sig_atomic_t interrupts = g_interrupts;
   for (auto& node : nodes_) {
     if (!node->process) continue;

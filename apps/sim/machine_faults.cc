@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-/// [node] grace: a node that SIGTERM has not ended by then is killed.
+/// A node that SIGTERM has not ended by then is killed: the default of node.grace_s.
 constexpr seconds kGrace{25};
 
 std::string in_seconds(nanoseconds time) {

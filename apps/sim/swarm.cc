@@ -181,7 +181,7 @@ actors::NodeOptions Swarm::node_options(const std::string& name) const {
   options.training = training;
   options.checkpoint = checkpoint;
   options.stage_server = stage_options;
-  options.drain_limit_s = limits.drain_s;
+  options.grace_s = limits.drain_s;
   options.trainer_options = trainer_options;
   options.coordinator = coordinator_options;
   options.dht = dht_options;

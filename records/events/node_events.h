@@ -26,9 +26,24 @@ struct NodeLeaving {
 
 struct NodeLeft {
   static constexpr EventInfo kInfo{"left", Level::kInfo, Place::kNone, kPlain,
-                                   "Everything it holds is saved; the process ends."};
+                                   "The node has left in order; the process ends. What it held is "
+                                   "on its disk, unless `state_unsaved` says otherwise."};
   template <class Visitor>
   void fields(Visitor&) {}
+};
+
+struct StateUnsaved {
+  static constexpr EventInfo kInfo{"state_unsaved", Level::kError, Place::kTrouble,
+                                   kRemarkable | kNeedsReason,
+                                   "The node leaves, and the last state of a stage is not on its "
+                                   "disk: started again it takes it from others, or goes on from "
+                                   "an older snapshot."};
+  std::string actor, reason;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("actor", actor, "which one, for example `stage.0`");
+    v("reason", reason, "why, for people");
+  }
 };
 
 struct Preempted {
@@ -251,9 +266,10 @@ struct Repeated {
   }
 };
 
-using NodeEvents = EventList<NodeStarted, NodeLeaving, NodeLeft, Preempted, PreemptionUnseen,
-                             StopAsked, ActorFailed, LinksShaped, LinksFileRefused, WaitsToJoin,
-                             Refused, MailRefused, NameTaken, AnnounceUnreachable, AnnounceUntried,
-                             StoreSetAside, VoterSetAside, LinesLost, AuditFoldRefused, Repeated>;
+using NodeEvents =
+    EventList<NodeStarted, NodeLeaving, NodeLeft, StateUnsaved, Preempted, PreemptionUnseen,
+              StopAsked, ActorFailed, LinksShaped, LinksFileRefused, WaitsToJoin, Refused,
+              MailRefused, NameTaken, AnnounceUnreachable, AnnounceUntried, StoreSetAside,
+              VoterSetAside, LinesLost, AuditFoldRefused, Repeated>;
 
 }  // namespace swarm::records

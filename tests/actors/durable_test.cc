@@ -1,6 +1,7 @@
 // What was once durable in every stage stays so; disks that fail are told of; a run's end says whether
 // it is on a disk.
 #include <boost/test/unit_test.hpp>
+#include <caf/event_based_actor.hpp>
 #include <set>
 #include <string>
 
@@ -44,6 +45,17 @@ struct TwoStages : testing::SimSwarm {
       if (const auto end = event.as<records::RunFinished>()) return end->not_durable.value_or("");
     return "there is none";
   }
+  /// What its stage server answers when it is told to end.
+  std::string leave(const std::string& name) {
+    std::string answer;
+    system->spawn([&, role = nodes.at(name).stage_server](caf::event_based_actor* self) {
+      self->request(role, caf::infinite, actors::drain_atom::value)
+          .then([&](bool saved) { answer = saved ? "saved" : "not saved"; },
+                [&](const caf::error&) { answer = "error"; });
+    });
+    BOOST_REQUIRE(system.advance_until([&] { return !answer.empty(); }, 60s, 100ms));
+    return answer;
+  }
   void kill_all() {
     for (const char* name : {"trainer", "first", "second"}) kill(name);
   }
@@ -75,6 +87,13 @@ BOOST_FIXTURE_TEST_CASE(a_disk_that_is_full_for_long_does_not_end_the_run, TwoSt
   BOOST_TEST(run_to_end(3600s));
   BOOST_TEST(events->count("cannot_go_on") == 0u);
   BOOST_TEST(check_parameters() == "");
+}
+
+BOOST_FIXTURE_TEST_CASE(who_leaves_says_whether_its_last_state_is_on_the_disk, TwoStages) {
+  BOOST_REQUIRE(closes(4));
+  disks.at("second")->fill();
+  BOOST_TEST(leave("first") == "saved");
+  BOOST_TEST(leave("second") == "not saved");
 }
 
 BOOST_FIXTURE_TEST_CASE(an_end_that_no_disk_takes_is_said_to_be_not_durable, ShortRun) {

@@ -58,6 +58,11 @@ BOOST_AUTO_TEST_CASE(an_unknown_key_is_named_with_its_place_and_the_nearest_key)
   BOOST_TEST(error.text() == "x.toml:4:1: model.layer: unknown key; did you mean \"layers\"?");
 }
 
+BOOST_AUTO_TEST_CASE(a_key_that_had_another_name_says_its_new_one) {
+  BOOST_TEST(only("[node]\ndrain_limit_s = 60.0\n").text() ==
+             "x.toml:4:1: node.drain_limit_s: is called node.grace_s now");
+}
+
 BOOST_AUTO_TEST_CASE(a_key_of_another_section_is_recognised) {
   BOOST_TEST(only("[training]\nlearning_rate = 1.0\n").suggestion == "optimizer.learning_rate");
   BOOST_TEST(bad("layers = 3\n" + kMinimal)[0].suggestion == "model.layers");

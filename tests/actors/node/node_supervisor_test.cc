@@ -184,15 +184,18 @@ namespace {
 struct Leaving {
   uint64_t queued = 0, sent_at_each_look = 0;
   std::chrono::milliseconds role_takes{0};
+  bool role_saves = true;
   int looks = 0;
   sim::DeterministicSystem system;
-  bool over = false;
+  bool over = false, saved = false;
+  std::shared_ptr<actors::MemoryEventLog> events = std::make_shared<actors::MemoryEventLog>();
 
   caf::behavior role(caf::event_based_actor* self) {
     return {[this, self](actors::drain_atom) {
               auto promise = self->make_response_promise();
-              self->delayed_send(self, role_takes, actors::run_later_atom::value,
-                                 actors::LocalTask([promise]() mutable { promise.deliver(true); }));
+              self->delayed_send(
+                  self, role_takes, actors::run_later_atom::value,
+                  actors::LocalTask([this, promise]() mutable { promise.deliver(role_saves); }));
               return promise;
             },
             [](actors::run_later_atom, const actors::LocalTask& task) { task(); }};
@@ -211,7 +214,7 @@ struct Leaving {
   }
   void begin() {
     actors::NodeSupervisorDeps deps;
-    deps.events = std::make_shared<actors::MemoryEventLog>();
+    deps.events = events;
     deps.drain_limit = 30s;
     deps.links = system.own(system->spawn([this] { return links(); }));
     deps.groups = {{{Role::kStage}, [this](uint32_t life) {
@@ -223,8 +226,9 @@ struct Leaving {
     deps.stop_process = [](bool) {};
     auto supervisor = system.own(actors::spawn_node_supervisor(*system, std::move(deps)));
     system.own(system->spawn([this, supervisor](caf::event_based_actor* self) -> caf::behavior {
-      self->request(supervisor, caf::infinite, actors::drain_atom::value).then([this](bool) {
+      self->request(supervisor, caf::infinite, actors::drain_atom::value).then([this](bool answer) {
         over = true;
+        saved = answer;
       });
       return {[](int) {}};
     }));
@@ -237,6 +241,30 @@ struct Leaving {
 };
 
 }  // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_state_that_is_on_the_disk_goes_without_a_word, Leaving) {
+  begin();
+  BOOST_TEST(over_within(100ms));
+  BOOST_TEST(saved);
+  BOOST_TEST(events->count("state_unsaved") == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_state_that_could_not_be_written_is_told_of, Leaving) {
+  role_saves = false;
+  begin();
+  BOOST_TEST(over_within(100ms));
+  BOOST_TEST(!saved);
+  BOOST_TEST(events->count("state_unsaved") == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_role_that_hangs_is_waited_for_no_longer_than_the_grace, Leaving) {
+  role_takes = 1h;
+  begin();
+  BOOST_TEST(!over_within(29s));
+  BOOST_TEST(over_within(2s));
+  BOOST_TEST(!saved);
+  BOOST_TEST(events->count("state_unsaved") == 1u);
+}
 
 BOOST_FIXTURE_TEST_CASE(answers_in_the_links_are_sent_before_a_node_goes, Leaving) {
   queued = 3'000'000;
