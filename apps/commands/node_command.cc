@@ -20,6 +20,7 @@
 #include "apps/launch/preemption_watch.h"
 #include "apps/launch/run_folder.h"
 #include "apps/launch/service.h"
+#include "apps/launch/timeline.h"
 #include "config/experiment.h"
 #include "config/nearest.h"
 #include "records/files.h"
@@ -206,6 +207,9 @@ int resolve(const Arguments& a, actors::NodeOptions& options, std::string& confi
   if (why.empty()) why = find_key(a, options);
   if (why.empty()) why = check_collect(a, options);
   if (!why.empty()) return refuse(why);
+  const std::string alone = launch::lone_trainer(experiment, options.trainer ? a.name : "");
+  if (!a.launched && !alone.empty())  // `swarm run` has said it
+    std::fprintf(stderr, "swarm node %s: note: %s\n", a.name.c_str(), alone.c_str());
   config = config_of(experiment, options);
   return 0;
 }

@@ -93,15 +93,21 @@ std::string cannot_go_on(const config::Experiment& experiment, const std::set<st
   return fed ? "" : "no trainer process is left";
 }
 
-std::vector<std::string> weak_points(const config::Experiment& experiment) {
-  std::vector<std::string> points, trainers;
+std::string lone_trainer(const config::Experiment& experiment, const std::string& also) {
+  std::set<std::string> trainers;
   for (const auto& node : experiment.nodes)
-    if (node.trainer) trainers.push_back(node.name);
-  if (trainers.size() == 1)
-    points.push_back(
-        trainers[0] +
-        " is the only node with `trainer = true`: while it is away nothing is trained, and nobody "
-        "coordinates in its place; two or more take over for one another");
+    if (node.trainer) trainers.insert(node.name);
+  if (trainers.empty()) return "";  // nodes that the file does not list
+  if (!also.empty()) trainers.insert(also);
+  if (trainers.size() > 1) return "";
+  return *trainers.begin() +
+         " is the only node with `trainer = true`: while it is away nothing is trained, and nobody "
+         "coordinates in its place; two or more take over for one another";
+}
+
+std::vector<std::string> weak_points(const config::Experiment& experiment) {
+  std::vector<std::string> points;
+  if (const std::string alone = lone_trainer(experiment); !alone.empty()) points.push_back(alone);
   const std::chrono::duration<double> gone_after = experiment.base.coordinator.placement.gone_after;
   const double limit_s = experiment.run.stall_limit_s;
   if (gone_after.count() >= limit_s && experiment.base.checkpoint.copies > 0)

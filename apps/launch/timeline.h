@@ -34,4 +34,7 @@ std::string cannot_go_on(const config::Experiment& experiment, const std::set<st
 /// stage is taken over only if the run has not been given up before.
 std::vector<std::string> weak_points(const config::Experiment& experiment);
 
+/// The first of these, if no more than one node is a trainer by the file, or is `also`; else "".
+std::string lone_trainer(const config::Experiment& experiment, const std::string& also = "");
+
 }  // namespace swarm::launch

@@ -127,6 +127,11 @@ BOOST_AUTO_TEST_CASE(one_trainer_alone_is_told_and_two_are_not) {
   experiment.nodes = {peer, trainer};
   BOOST_REQUIRE(weak_points(experiment).size() == 1u);
   BOOST_TEST(weak_points(experiment)[0].find("t0 is the only node") == 0u);
+  BOOST_TEST(lone_trainer(experiment, "t0").find("t0 is the only node") == 0u);
+  BOOST_TEST(lone_trainer(experiment, "t1") == "");  // by the command line of `swarm node`
+  experiment.nodes.pop_back();
+  BOOST_TEST(lone_trainer(experiment) == "");  // by hand, all of them
+  experiment.nodes.push_back(trainer);
   trainer.name = "t1";
   experiment.nodes.push_back(trainer);
   BOOST_TEST(weak_points(experiment).empty());
