@@ -12,6 +12,19 @@ namespace {
 /// By Stands.
 constexpr const char* kStands[] = {"standby", "minority", "gathering", "open", "finished"};
 
+/// As of its last registration, which comes every second.
+std::string device_text(const routing::DeviceReport& device) {
+  const auto seconds = [](routing::Time time) {
+    return std::chrono::duration<double>(time).count();
+  };
+  std::string text = "no job done yet";
+  if (device.since_job)
+    text = fmt::format("last job done {:.1f} s ago", seconds(*device.since_job));
+  if (device.job > routing::Time(0))
+    text += fmt::format(", at one for {:.1f} s", seconds(device.job));
+  return text + (device.hangs() ? ", hangs" : "");
+}
+
 }  // namespace
 
 Step CoordinatorState::step() const {
@@ -86,10 +99,13 @@ std::string CoordinatorState::describe() const {
         fmt::format("gathering because {}; {}\n", gathering_->reason(), gathering_->waiting_for());
   text += fmt::format("peers {}, trainers {}, leases waiting {}\n", roster_->peers().size(),
                       roster_->num_trainers(), leases_->waiting());
-  for (const auto& [id, peer] : roster_->peers())
+  for (const auto& [id, peer] : roster_->peers()) {
     if (peer.learns())
       text += fmt::format("{} learns stage {}: {} %\n", peer.node_name, peer.stage,
                           100 * peer.learned_bytes / peer.state_bytes);
+    text +=
+        fmt::format("{} of stage {}: {}\n", peer.node_name, peer.stage, device_text(peer.device));
+  }
   if (frame.open.ledger)
     text +=
         fmt::format("slots leased {}, done {}, attempts {}\n", frame.open.ledger->slots_leased(),

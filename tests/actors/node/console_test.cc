@@ -96,6 +96,14 @@ BOOST_FIXTURE_TEST_CASE(stages_shows_equal_checksums_of_replicas, WithConsole) {
     BOOST_TEST(contains(text, name));
 }
 
+BOOST_FIXTURE_TEST_CASE(the_coordinator_says_when_each_device_did_its_last_job, WithConsole) {
+  const std::string text = describe(nodes["trainer-a"].actors.at(2));
+  for (const char* name : {"stage0a", "stage1b"})
+    BOOST_TEST(contains(text, name + std::string(" of stage ") + name[5] + ": last job done 0."),
+               text);
+  BOOST_TEST(!contains(text, "hangs"));
+}
+
 BOOST_FIXTURE_TEST_CASE(steps_and_announcements_are_readable, WithConsole) {
   BOOST_TEST(contains(type("steps").first, "term 1"));
   BOOST_TEST(contains(type("dht coordinator").first, "active, term 1"));
