@@ -22,8 +22,10 @@ bool every_line_counts(const Event& event) {
 
 class FileEventLog : public EventLog {
  public:
-  FileEventLog(std::string node_name, LineFile events, LineFile metrics, LineFile audit)
+  FileEventLog(std::string node_name, LostLines all_lost, LineFile events, LineFile metrics,
+               LineFile audit)
       : node_name_(std::move(node_name)),
+        all_lost_(std::move(all_lost)),
         events_(std::move(events)),
         metrics_(std::move(metrics)),
         audit_(std::move(audit)) {}
@@ -76,6 +78,7 @@ class FileEventLog : public EventLog {
   void append(const LineFile& file, const std::string& line) {
     if (!file->append(line)) {
       ++lost_;
+      add_lost_line(all_lost_);
       return;
     }
     if (lost_ == 0) return;
@@ -89,6 +92,7 @@ class FileEventLog : public EventLog {
   }
 
   const std::string node_name_;
+  const LostLines all_lost_;
   std::mutex mutex_;  // of all that follows
   const LineFile events_, metrics_, audit_;
   Repeats repeats_;
@@ -100,14 +104,15 @@ class FileEventLog : public EventLog {
 Result<std::shared_ptr<EventLog>> open_event_log(const std::string& folder,
                                                  const std::string& node_name,
                                                  const SegmentLimits& limits,
-                                                 const SegmentLimits& audit_limits) {
+                                                 const SegmentLimits& audit_limits,
+                                                 LostLines lost) {
   auto events = SegmentedFile::open(folder + "/events.jsonl", limits),
        metrics = SegmentedFile::open(folder + "/metrics.jsonl", limits),
        audit = SegmentedFile::open(folder + "/audit.jsonl", audit_limits);
   for (const auto* file : {&events, &metrics, &audit})
     if (!*file) return file->error();
   return std::shared_ptr<EventLog>(std::make_shared<FileEventLog>(
-      node_name, std::move(*events), std::move(*metrics), std::move(*audit)));
+      node_name, std::move(lost), std::move(*events), std::move(*metrics), std::move(*audit)));
 }
 
 size_t MemoryEventLog::count(const std::string& name) const {

@@ -10,6 +10,7 @@
 #include "common/result.h"
 #include "records/audit.h"
 #include "records/catalogue.h"
+#include "records/lost_lines.h"
 #include "records/metrics.h"
 #include "records/segmented_file.h"
 
@@ -34,11 +35,12 @@ class EventLog {
   virtual void loaded(const LoadedState& state) = 0;
 };
 
-/// Appends to events.jsonl and metrics.jsonl of `folder`, `limits` each, and to its audit.jsonl.
-/// Errors: kIo.
+/// Appends to events.jsonl and metrics.jsonl of `folder`, `limits` each, and to its audit.jsonl. Counts
+/// lost lines of all three in `lost` too. Errors: kIo.
 Result<std::shared_ptr<EventLog>> open_event_log(
     const std::string& folder, const std::string& node_name, const SegmentLimits& limits = {},
-    const SegmentLimits& audit_limits = {SegmentLimits().total_bytes, true, {}});
+    const SegmentLimits& audit_limits = {SegmentLimits().total_bytes, true, {}},
+    LostLines lost = nullptr);
 
 /// Keeps everything in memory, for tests.
 class MemoryEventLog : public EventLog {

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "actors/node/options.h"
+#include "records/lost_lines.h"
 
 namespace swarm::actors {
 
@@ -24,6 +25,7 @@ struct ConsoleDeps {
   DhtOptions dht_options;
   caf::actor links, dht;
   caf::actor supervisor;  ///< Knows the actors of this node (actors/node/node_supervisor.h).
+  records::LostLines lost_lines;  ///< Of this node; shared with who counts them. May be null.
 };
 
 /// Registers itself with `links` as "console".

@@ -52,6 +52,16 @@ void quit(ConsoleContext&, const std::string&, ConsoleAnswer answer) {
   answer.error("quit is for the console at your end");
 }
 
+/// What is wrong with this node's disk; "" if nothing.
+std::string lost_text(const records::LostLines& lost) {
+  const uint64_t lines = lost ? lost->load() : 0;
+  return lines == 0 ? ""
+                    : fmt::format(
+                          "{} lines of this node's events, metrics, audit and log are lost: its "
+                          "disk was full, or failed\n",
+                          lines);
+}
+
 std::string megabytes(const std::array<uint64_t, kTrafficClasses>& bytes) {
   uint64_t sum = 0;
   for (uint64_t b : bytes) sum += b;
@@ -76,7 +86,7 @@ void nodes(ConsoleContext& context, const std::string&, ConsoleAnswer answer) {
                          std::to_string(link.messages_received),
                          std::to_string(link.pending_requests),
                          std::to_string(link.queued_bytes / 1024)});
-            answer.text(table.text());
+            answer.text(table.text() + lost_text(context.deps.lost_lines));
           },
           [answer](const caf::error& e) mutable { answer.error(to_string(from_caf(e))); });
 }

@@ -76,7 +76,7 @@ class RunningNode : public Node {
     supervisor.drain_limit = drain_times(options_.grace_s).roles;
     supervisor_ = spawn_node_supervisor(*system_, std::move(supervisor));
     console_ = spawn_console(
-        *system_, ConsoleDeps{id_, options_.name, options_.dht, links_, dht_, supervisor_});
+        *system_, {id_, options_.name, options_.dht, links_, dht_, supervisor_, disk_.lost_lines});
     events_->record(-1, -1, records::NodeStarted{endpoint_.text(), id_.hex()});
     log_info("event=started name=" + options_.name + " id=" + id_.hex() +
              " endpoint=" + endpoint_.text());
@@ -243,11 +243,11 @@ class RunningNode : public Node {
     if (!lock) return lock.error();
     disk_.lock = std::move(*lock);
     const records::SegmentLimits limits = {uint64_t(options_.records_mb) << 20};
-    auto log = open_node_log(folder + "/log.txt", limits);
+    auto log = open_node_log(folder + "/log.txt", limits, disk_.lost_lines);
     if (!log) return log.error();
     open_log(std::move(*log), options_.log_level, options_.name);
     auto events = records::open_event_log(folder, options_.name, limits,
-                                          audit_limits(options_, options_.name));
+                                          audit_limits(options_, options_.name), disk_.lost_lines);
     if (!events) return events.error();
     events_ = *events;
     if (options_.stages.empty()) return {};
@@ -371,6 +371,7 @@ class RunningNode : public Node {
   struct {
     std::unique_ptr<records::FolderLock> lock;        // until all that writes there is gone
     std::shared_ptr<storage::CheckpointStore> store;  // shared with every stage
+    records::LostLines lost_lines = std::make_shared<std::atomic<uint64_t>>(0);
   } disk_;
   std::shared_ptr<EventLog> events_;              // shared with every role
   std::shared_ptr<const tensor::TextData> data_;  // shared with the trainer

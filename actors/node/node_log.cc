@@ -13,7 +13,8 @@ namespace {
 
 class NodeLog {
  public:
-  explicit NodeLog(std::unique_ptr<records::SegmentedFile> file) : file_(std::move(file)) {}
+  NodeLog(std::unique_ptr<records::SegmentedFile> file, records::LostLines lost)
+      : file_(std::move(file)), all_lost_(std::move(lost)) {}
   ~NodeLog() { tell_repeated(0, true); }
 
   void take(const std::string& said, const std::string& line) {
@@ -26,6 +27,7 @@ class NodeLog {
   void append(const std::string& line) {
     if (!file_->append(line)) {
       ++lost_;
+      records::add_lost_line(all_lost_);
     } else if (lost_ > 0 && file_->append(fmt::format("lines_lost lines={}", lost_))) {
       lost_ = 0;
     }
@@ -36,17 +38,19 @@ class NodeLog {
   }
 
   const std::unique_ptr<records::SegmentedFile> file_;
+  const records::LostLines all_lost_;
   Repeats repeats_;
   uint64_t lost_ = 0;  // lines, not told yet
 };
 
 }  // namespace
 
-Result<TakeLogLine> open_node_log(const std::string& path, const records::SegmentLimits& limits) {
+Result<TakeLogLine> open_node_log(const std::string& path, const records::SegmentLimits& limits,
+                                  records::LostLines lost) {
   auto file = records::SegmentedFile::open(path, limits);
   if (!file) return file.error();
   return TakeLogLine(
-      [log = std::make_shared<NodeLog>(std::move(*file))](
+      [log = std::make_shared<NodeLog>(std::move(*file), std::move(lost))](
           const std::string& said, const std::string& line) { log->take(said, line); });
 }
 

@@ -42,8 +42,9 @@ struct Folder {
   std::string path;
 };
 
-std::shared_ptr<EventLog> open(const Folder& folder, uint64_t total_bytes = 1 << 20) {
-  auto log = open_event_log(folder.path, "n", {total_bytes}, {total_bytes, true, {}});
+std::shared_ptr<EventLog> open(const Folder& folder, uint64_t total_bytes = 1 << 20,
+                               LostLines lost = nullptr) {
+  auto log = open_event_log(folder.path, "n", {total_bytes}, {total_bytes, true, {}}, lost);
   BOOST_REQUIRE(log.ok());
   return *log;
 }
@@ -131,11 +132,12 @@ BOOST_AUTO_TEST_CASE(of_events_that_say_the_same_the_rest_is_a_number) {
 BOOST_AUTO_TEST_CASE(lines_that_a_full_disk_did_not_take_are_told) {
   constexpr int kMany = 100'000;
   Folder folder;
+  const LostLines lost = std::make_shared<std::atomic<uint64_t>>(0);
   struct rlimit before {};
   ::getrlimit(RLIMIT_FSIZE, &before);
   const auto handler = ::signal(SIGXFSZ, SIG_IGN);
   {
-    auto log = open(folder);
+    auto log = open(folder, 1 << 20, lost);
     log->record(-1, 0, NodeLeaving{});
     struct rlimit full = {fs::file_size(folder.path + "/events.jsonl") + 5, before.rlim_max};
     ::setrlimit(RLIMIT_FSIZE, &full);
@@ -151,6 +153,7 @@ BOOST_AUTO_TEST_CASE(lines_that_a_full_disk_did_not_take_are_told) {
   for (size_t i = 0; i < kept; ++i) BOOST_REQUIRE(events[i + 1].step == static_cast<int64_t>(i));
   BOOST_REQUIRE(events[kept + 1].is<LinesLost>());
   BOOST_TEST(events[kept + 1].as<LinesLost>()->lines == kMany - kept);
+  BOOST_TEST(*lost == kMany - kept);  // who asks later is told, too
   BOOST_TEST(events.back().step == kMany);
   BOOST_TEST(folder.lines("audit.jsonl").size() == 1u);
 }

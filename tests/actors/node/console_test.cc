@@ -19,6 +19,7 @@ namespace {
 /// A running swarm with a console on a trainer's node.
 struct WithConsole : testing::SimSwarm {
   caf::actor console;
+  records::LostLines lost_lines = std::make_shared<std::atomic<uint64_t>>(0);
   std::vector<std::string> ends;  // what supervisors were told
   WithConsole() {
     training.steps = 1'000;
@@ -35,6 +36,7 @@ struct WithConsole : testing::SimSwarm {
     deps.links = net.links(node.id);
     deps.dht = node.actors[0];
     deps.supervisor = add_supervisor("trainer-a");
+    deps.lost_lines = lost_lines;
     add_supervisor("stage0a");
     console = actors::spawn_console(*system, deps);
     node.actors.push_back(console);
@@ -94,6 +96,12 @@ BOOST_FIXTURE_TEST_CASE(stages_shows_equal_checksums_of_replicas, WithConsole) {
   BOOST_TEST(!failed);
   for (const char* name : {"stage0a", "stage0b", "stage1a", "stage1b"})
     BOOST_TEST(contains(text, name));
+}
+
+BOOST_FIXTURE_TEST_CASE(nodes_says_how_many_lines_the_disk_has_not_taken, WithConsole) {
+  BOOST_TEST(!contains(type("nodes").first, "lost"));
+  *lost_lines = 3;
+  BOOST_TEST(contains(type("nodes").first, "\n3 lines of this node's events"), type("nodes").first);
 }
 
 BOOST_FIXTURE_TEST_CASE(the_coordinator_says_when_each_device_did_its_last_job, WithConsole) {
