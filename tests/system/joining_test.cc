@@ -42,8 +42,8 @@ class Machine {
     const size_t from = text.find("listens on ") + 11;
     return text.substr(from, text.find(';', from) - from);
   }
-  int end() {
-    process_->signal(SIGTERM);
+  int end(int signal = SIGTERM) {
+    process_->signal(signal);
     return process_->wait(std::chrono::seconds(30));
   }
   int wait() { return process_->wait(std::chrono::seconds(30)); }
@@ -75,6 +75,7 @@ std::string write_other_text(const std::string& path) {
 BOOST_AUTO_TEST_SUITE(Joining)
 
 BOOST_AUTO_TEST_CASE(each_mistake_is_named_on_the_node_at_fault) {
+  ::signal(SIGHUP, SIG_DFL);  // nodes that are to outlive a terminal take no notice of it
   TemporaryFolder folder;
   const auto at = [&](const char* name) { return folder.path() + "/" + name; };
   const std::string other_text = write_other_text(at("text"));
@@ -124,7 +125,9 @@ BOOST_AUTO_TEST_CASE(each_mistake_is_named_on_the_node_at_fault) {
   const std::string ready = heard(manager);
   BOOST_TEST(ready.find("READY=1") != std::string::npos, ready);
   BOOST_TEST(ready.find("STOPPING=1") == std::string::npos, ready);
-  for (Machine* node : {&last, &first, &trainer}) BOOST_TEST(node->end() == 0);
+  BOOST_TEST(last.end(SIGHUP) == 0);
+  BOOST_TEST(last.log().find("event=left") != std::string::npos);
+  for (Machine* node : {&first, &trainer}) BOOST_TEST(node->end() == 0);
   const std::string left = heard(manager, ready);
   BOOST_TEST(left.find("STOPPING=1") != std::string::npos, left);
 }
