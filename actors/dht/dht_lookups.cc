@@ -18,7 +18,7 @@ using routing::StoredRecord;
 
 void merge(FoundRecords& into, StoredRecord record) {
   auto [it, fresh] = into.try_emplace(record.subkey, record);
-  if (!fresh && it->second.version < record.version) it->second = std::move(record);
+  if (!fresh && stands_before(record, it->second)) it->second = std::move(record);
 }
 
 std::string lookup_lines(const std::string& name, const Running& found, double now_s) {
@@ -161,7 +161,7 @@ void DhtLookups::learn(const RunningPtr& running, const Contact& from,
   if (running->wish.contacts_only) return;
   const double now = now_s();
   for (auto& record : reply.records())
-    if (record.ttl_ms() > 0) merge(running->records, from_proto(record, now));
+    if (record.ttl_ms() > 0) merge(running->records, answer_from_proto(record, now));
 }
 
 void DhtLookups::limit(uint64_t id) {

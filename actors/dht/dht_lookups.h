@@ -23,7 +23,7 @@ namespace swarm::actors {
 
 using lookup_limit_atom = caf::atom_constant<caf::atom("dhtlimit")>;
 
-/// By subkey, of each the highest version seen.
+/// By subkey, of each the one that stands before all others seen (stands_before()).
 using FoundRecords = std::map<std::string, routing::StoredRecord>;
 void merge(FoundRecords& into, routing::StoredRecord record);
 

@@ -32,6 +32,7 @@ proto::DhtRecord to_proto(const routing::StoredRecord& record, double now_s) {
   out.set_subkey(record.subkey);
   out.set_value(record.value);
   out.set_version(record.version);
+  out.set_first_hand(record.first_hand);
   out.set_ttl_ms(static_cast<uint32_t>(std::max(1.0, (record.expires_s - now_s) * 1e3)));
   return out;
 }
@@ -44,6 +45,12 @@ routing::StoredRecord from_proto(const proto::DhtRecord& record, double now_s,
           now_s + record.ttl_ms() / 1e3,
           from && writes(*from, record.subkey()),
           from.value_or(NodeId())};
+}
+
+routing::StoredRecord answer_from_proto(const proto::DhtRecord& record, double now_s) {
+  routing::StoredRecord found = from_proto(record, now_s);
+  found.first_hand = record.first_hand();
+  return found;
 }
 
 Status speaks_for(const Mail& mail, const Result<routing::Contact>& sender) {

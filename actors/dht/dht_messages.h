@@ -31,6 +31,8 @@ proto::DhtRecord to_proto(const routing::StoredRecord& record, double now_s);
 /// `from`: the link that it came on; none: nobody's word for it that it is first-hand.
 routing::StoredRecord from_proto(const proto::DhtRecord& record, double now_s,
                                  const std::optional<NodeId>& from = std::nullopt);
+/// Of the answer to a question: first-hand if who answers says so.
+routing::StoredRecord answer_from_proto(const proto::DhtRecord& record, double now_s);
 
 /// As speaks_for() of mail.h for a sender that may say nothing of itself.
 Status speaks_for(const Mail& mail, const Result<routing::Contact>& sender);

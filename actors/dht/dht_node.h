@@ -14,7 +14,7 @@
 /// A name becomes the key dht_key(run_id + "/" + name). A store is acknowledged when the first of
 /// the k nearest nodes (this one included) has it; the others follow. A get asks the nearest
 /// nodes to the key (looked up now and then: actors/dht/dht_reads.h), merges the answers with this
-/// node's own records and keeps the highest version per subkey. A sample asks one of them, for `most`
+/// node's own records and keeps per subkey what stands before the others (record_store.h). A sample asks one of them, for `most`
 /// records at most; which ones is drawn by this node's id.
 ///
 /// States  joining (routing table empty) <-> joined. While joining, the `join` endpoints are
@@ -55,6 +55,8 @@ struct DhtRecordLocal {
   /// Must grow with every store of the same subkey; a lower one never replaces a higher one.
   uint64_t version = 0;
   std::chrono::milliseconds ttl{4'000};  ///< Time left to live; 1 ms to 1 hour.
+  /// Of what was found: it came from its writer, says the node that had it; else somebody passed it on.
+  bool first_hand = false;
 };
 using DhtRecords = std::vector<DhtRecordLocal>;  ///< Sorted by subkey, each subkey once.
 

@@ -20,7 +20,8 @@ DhtRecords local_records(const FoundRecords& found, double now_s) {
   for (const auto& [subkey, record] : found) {
     const auto ttl_ms = static_cast<int64_t>((record.expires_s - now_s) * 1e3);
     if (ttl_ms > 0)
-      records.push_back({subkey, record.value, record.version, std::chrono::milliseconds(ttl_ms)});
+      records.push_back({subkey, record.value, record.version, std::chrono::milliseconds(ttl_ms),
+                         record.first_hand});
   }
   return records;
 }
@@ -53,7 +54,7 @@ void DhtReads::add_own(FoundRecords& into, const DhtKey& key, uint32_t most) con
 void DhtReads::learn(FoundRecords& into, const Mail& reply) const {
   if (reply.kind != proto::KIND_DHT_FIND_REPLY) return;
   for (const auto& record : reply.as<proto::DhtFindReply>().records())
-    if (record.ttl_ms() > 0) merge(into, from_proto(record, now_s()));
+    if (record.ttl_ms() > 0) merge(into, answer_from_proto(record, now_s()));
 }
 
 void DhtReads::look_up(const DhtKey& key, uint32_t most, FoundRecords before, Done done) {

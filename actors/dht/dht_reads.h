@@ -30,7 +30,7 @@ class DhtReads {
            const routing::RecordStore& own);
 
   /// Everything under `key`: the answers of all sources and this node's own records, of each subkey
-  /// the highest version.
+  /// the one that stands before the others.
   void all(const routing::DhtKey& key, Done done);
   /// What one source has under `key`, the sources in turn: `most` of the records at most, the same
   /// ones every time as long as they live (routing/dht/record_sample.h).

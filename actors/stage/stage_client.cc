@@ -78,17 +78,22 @@ void StageClient::found_peers(const std::vector<DhtRecordLocal>& records) {
       withdrawn(record);
       continue;
     }
-    if (const auto peer = read_peer_record(record, deps_.stage))
-      add_peer(peer->id, peer->endpoint, peer->node_name, record.version);
+    if (const auto peer = read_peer_record(record, deps_.stage)) add_peer(*peer, record);
   }
+}
+
+bool StageClient::KnownPeer::takes(const DhtRecordLocal& record) {
+  const bool own = record.first_hand && !first_hand;
+  if (!own && (record.first_hand != first_hand || record.version <= announcement)) return false;
+  announcement = record.version;
+  first_hand = record.first_hand;
+  return true;
 }
 
 /// It moves to another stage. Requests to it go on.
 void StageClient::withdrawn(const DhtRecordLocal& record) {
   for (auto& [id, peer] : peers_) {
-    if (subkey_of(id) != record.subkey || peer.announcement >= record.version) continue;
-    peer.announcement = record.version;
-    choice_.forget(id);
+    if (subkey_of(id) == record.subkey && peer.takes(record)) choice_.forget(id);
   }
 }
 
@@ -104,24 +109,25 @@ void StageClient::forget_silent_peers() {
   }
 }
 
-void StageClient::add_peer(const PeerId& id, const Endpoint& endpoint, const std::string& name,
-                           uint64_t announcement) {
+void StageClient::add_peer(const AnnouncedPeer& announced, const DhtRecordLocal& record) {
+  const auto& [id, endpoint, name] = announced;
   auto [it, is_new] = peers_.try_emplace(id);
-  if (!is_new && it->second.announcement >= announcement) return;
+  const bool later = it->second.announcement < record.version;
+  if (!it->second.takes(record) && !is_new) return;
+  if (!later) choice_.forget(id);  // with what others said of it
   it->second.node_name = name;
-  it->second.announcement = announcement;
   it->second.announced_at = now();
-  if (!choice_.announced(id, announcement)) return;
+  if (!choice_.announced(id, record.version)) return;
   if (choice_.contains(id)) return;
   if (is_new) return take_in(id, endpoint);
   // It was lost, and may be out of reach for good: no microbatch is to find that out.
   std::weak_ptr<bool> alive = alive_;
   deps_.self->request(deps_.links, milliseconds(5'000), connect_atom::value, endpoint)
       .then(
-          [this, alive, id, endpoint](const NodeInfo& info) {
+          [this, alive, id = id, endpoint = endpoint](const NodeInfo& info) {
             if (!alive.expired() && info.id == id.node) take_in(id, endpoint);
           },
-          [this, alive, id](const caf::error& error) {
+          [this, alive, id = id](const caf::error& error) {
             if (!alive.expired() && nobody_reached(error))
               deps_.self->send(deps_.links, unreached_atom::value, id.node);
           });

@@ -19,6 +19,7 @@
 #include <string>
 
 #include "actors/dht/dht_node.h"
+#include "actors/dht/peer_record.h"
 #include "actors/net/link_rates.h"
 #include "actors/net/links/links.h"
 #include "actors/net/local.h"
@@ -116,7 +117,10 @@ class StageClient {
     caf::actor proxy;
     std::string node_name;
     uint64_t announcement = 0;
+    bool first_hand = false;  ///< It came from the peer itself.
     TimePoint announced_at{};
+    /// What it says itself stands before what others pass on, of any version. False: nothing new.
+    bool takes(const DhtRecordLocal& record);
   };
   struct Sending {
     Mail request;  ///< Every try sends this one, with a budget of its own.
@@ -144,8 +148,7 @@ class StageClient {
   void found_peers(const std::vector<DhtRecordLocal>& records);
   void withdrawn(const DhtRecordLocal& record);
   void forget_silent_peers();
-  void add_peer(const PeerId& id, const Endpoint& endpoint, const std::string& name,
-                uint64_t announcement);
+  void add_peer(const AnnouncedPeer& announced, const DhtRecordLocal& record);
   /// From now on it may be picked.
   void take_in(const PeerId& id, const Endpoint& endpoint);
   /// Without `may_end`, running out of time is left to a later message.

@@ -30,6 +30,10 @@ void take_off(std::map<Key, Count>& counts, const Key& of, Count less) {
 
 }  // namespace
 
+bool stands_before(const StoredRecord& one, const StoredRecord& other) {
+  return one.first_hand != other.first_hand ? one.first_hand : one.version > other.version;
+}
+
 RecordStore::RecordStore(const Options& options) : options_(options) {}
 
 bool RecordStore::store(const DhtKey& key, const StoredRecord& record, double now_s) {
@@ -45,10 +49,8 @@ bool RecordStore::store(const DhtKey& key, const StoredRecord& record, double no
         old != group->second.records.end())
       before = old->second;
   if (before && before->expires_s > now_s) {
-    if (before->first_hand && !record.first_hand) return false;
-    const bool alike = before->first_hand == record.first_hand;
-    if (alike && before->version > record.version) return false;
-    if (alike && before->version == record.version)
+    if (stands_before(*before, record)) return false;
+    if (!stands_before(record, *before))  // of the same version
       kept.expires_s = std::max(kept.expires_s, before->expires_s);
   }
   if (before) remove(key, record.subkey);

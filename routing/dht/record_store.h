@@ -27,6 +27,10 @@ struct StoredRecord {
   double given_s = 0;  ///< When it came last; store() sets it.
 };
 
+/// Of two records of one subkey that live: what its writer gave stands before what others pass on, whatever
+/// version that says; of two alike the higher version.
+bool stands_before(const StoredRecord& one, const StoredRecord& other);
+
 class RecordStore {
  public:
   struct Options {

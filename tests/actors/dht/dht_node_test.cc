@@ -501,6 +501,36 @@ BOOST_AUTO_TEST_CASE(a_forged_record_does_not_replace_a_nodes_own) {
   }
 }
 
+// One of the sources has it from a stranger only: its version hid the copies of all others at every reader.
+BOOST_AUTO_TEST_CASE(a_forged_version_at_one_source_hides_no_record_from_its_writer) {
+  Swarm swarm;
+  swarm.add_many(5);
+  swarm.network.set_filter([](const NodeId& from, const ActorId& to, const Mail& mail) {
+    const bool apart = from == id_of(1) && to.node == id_of(2);
+    return apart && mail.kind == proto::KIND_DHT_STORE ? sim::Fate::kDrop : sim::Fate::kDeliver;
+  });
+  proto::DhtStore store;
+  store.set_key(routing::dht_key("run/stage/0").raw());
+  auto& record = *store.add_records();
+  record.set_subkey(subkey_of(id_of(1)));
+  record.set_value("forged");
+  record.set_version(~uint64_t{0});
+  record.set_ttl_ms(60'000);
+  record.set_first_hand(true);  // of stores nobody believes it
+  Mail mail = make_mail(store);
+  mail.from = id_of(8);
+  BOOST_TEST(swarm.ask<Mail>(2, 20ms, mail).has_value());
+  BOOST_TEST(swarm.get(2, "stage/0")[0].value == "forged");
+  BOOST_TEST(!swarm.get(2, "stage/0")[0].first_hand);
+  swarm.store(1, "stage/0", {subkey_of(id_of(1)), "own", 3, 4'000ms});
+  for (uint64_t n = 0; n < 5; ++n) {
+    const auto records = swarm.get(n, "stage/0");
+    BOOST_REQUIRE_EQUAL(records.size(), 1u);
+    BOOST_TEST(records[0].value == "own", "node " << n);
+    BOOST_TEST(records[0].first_hand);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

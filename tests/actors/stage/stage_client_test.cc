@@ -36,6 +36,7 @@ struct Client {
   bool keeps = false;                              // peers answer when the test says so: `kept`
   std::vector<caf::response_promise> kept;
   std::vector<PeerId> asked;
+  NodeId listens;  // at every address
   std::shared_ptr<MemoryEventLog> events = std::make_shared<MemoryEventLog>();
   sim::DeterministicSystem system;
   StageClientDeps deps;
@@ -51,14 +52,20 @@ struct Client {
       return {[this](dht_sample_atom, const std::string&, uint32_t) { return records; }};
     }));
     deps.links = system.own(system->spawn([this](caf::event_based_actor* self) -> caf::behavior {
-      return {[this, self](resolve_atom, const ActorId& id, const Endpoint&) {
-        return system.own(self->spawn([this, id](caf::event_based_actor* peer) -> caf::behavior {
-          return {[this, id, peer](const Mail& mail) {
-            asked_actor = peer;
-            return answer(id, mail);
-          }};
-        }));
-      }};
+      return {[this](connect_atom, const Endpoint&) {
+                NodeInfo info;
+                info.id = listens;
+                return info;
+              },
+              [this, self](resolve_atom, const ActorId& id, const Endpoint&) {
+                return system.own(
+                    self->spawn([this, id](caf::event_based_actor* peer) -> caf::behavior {
+                      return {[this, id, peer](const Mail& mail) {
+                        asked_actor = peer;
+                        return answer(id, mail);
+                      }};
+                    }));
+              }};
     }));
   }
   void start() {
@@ -156,6 +163,40 @@ BOOST_FIXTURE_TEST_CASE(who_has_taken_its_announcement_back_gets_nothing_new, Cl
   BOOST_TEST(client->live_peers() == 1u);
   BOOST_TEST(send(10)[peer(2)] == 10);
   announce(peer(1), 1);  // as a node of the table that has missed it says
+  refresh();
+  BOOST_TEST(client->live_peers() == 1u);
+}
+
+// A forged version of 2^64 - 1 stood before all that the peer said from then on.
+BOOST_FIXTURE_TEST_CASE(what_a_peer_says_itself_stands_before_what_others_pass_on, Client) {
+  const auto itself = [&](uint32_t n, uint64_t version) {
+    announce(peer(n), version);
+    records.back().first_hand = true;
+  };
+  itself(1, 5);
+  announce(peer(2), ~uint64_t{0});
+  start();
+  refresh();
+  BOOST_TEST(client->live_peers() == 2u);
+  records = {{subkey_of(peer(1)), "", ~uint64_t{0}, 4s}, {subkey_of(peer(2)), "", 3, 4s, true}};
+  refresh();
+  BOOST_TEST(client->live_peers() == 1u);
+  BOOST_TEST(send(10)[peer(1)] == 10);
+  records = {{subkey_of(peer(1)), "", 6, 4s, true}};
+  refresh();
+  BOOST_TEST(client->live_peers() == 0u);
+}
+
+// It was out of reach when a stranger had announced it, and would have stayed so for good.
+BOOST_FIXTURE_TEST_CASE(who_is_lost_comes_back_with_a_version_of_its_own, Client) {
+  listens = peer(1).node;
+  announce(peer(1), ~uint64_t{0});
+  start();
+  refresh();
+  act([this] { client->node_down(peer(1).node); });
+  BOOST_TEST(client->live_peers() == 0u);
+  announce(peer(1), 2);
+  records.back().first_hand = true;
   refresh();
   BOOST_TEST(client->live_peers() == 1u);
 }

@@ -109,6 +109,16 @@ BOOST_AUTO_TEST_CASE(what_a_node_says_of_itself_stands_before_what_others_pass_o
       store.store(node(1), {"a", "passed on", 6, 300}, 101));  // nothing has come from it since
 }
 
+BOOST_AUTO_TEST_CASE(first_hand_stands_before_any_version_and_then_the_higher_one) {
+  const StoredRecord own{"a", "own", 5, 100, /*first_hand=*/true}, later{"a", "own", 6, 100, true},
+      forged{"a", "forged", ~0ull, 100}, passed{"a", "passed on", 4, 100};
+  BOOST_TEST(stands_before(own, forged));
+  BOOST_TEST(!stands_before(forged, own));
+  BOOST_TEST(stands_before(later, own));
+  BOOST_TEST(stands_before(forged, passed));
+  BOOST_TEST(!stands_before(own, own));
+}
+
 StoredRecord given_by(uint32_t giver, const std::string& subkey, size_t bytes = 0) {
   return {subkey, std::string(bytes, 'x'), 1, 100, /*first_hand=*/false, node(giver)};
 }
