@@ -23,8 +23,8 @@ constexpr size_t kMaxFollowed = 256;
 CoordinatorClient::CoordinatorClient(CoordinatorClientDeps deps)
     : deps_(std::move(deps)), dead_(std::chrono::duration<double>(deps_.record_ttl).count()) {}
 
-double CoordinatorClient::now_s() const {
-  return std::chrono::duration<double>(deps_.self->clock().now().time_since_epoch()).count();
+routing::Time CoordinatorClient::now() const {
+  return deps_.self->clock().now().time_since_epoch();
 }
 
 void CoordinatorClient::tick() {
@@ -70,8 +70,10 @@ void CoordinatorClient::found(const std::vector<DhtRecordLocal>& records) {
     if (!one.ParseFromString(record.value) || !one.active()) continue;
     auto node = NodeId::from_bytes(one.node_id());
     if (!node || !writes(*node, record.subkey) || !is_name(one.actor())) continue;
-    if (!routing::is_term(Term(one.term())) || !routing::is_of(Term(one.term()), *node)) continue;
-    if (dead_.is_dead(Term(one.term()), *node, record.version)) continue;
+    const Term term(one.term());
+    if (!routing::is_term(term) || !routing::is_of(term, *node)) continue;
+    if (!lead_.reaches(term, std::max(term_, highest_), now())) continue;
+    if (dead_.is_dead(term, *node, record.version)) continue;
     if (!links::told_endpoint(one.endpoint())) continue;  // else it would hide who can be reached
     auto rank = [](const proto::CoordinatorRecord& r) {
       return std::make_pair(r.term(), r.node_id());
@@ -126,6 +128,7 @@ void CoordinatorClient::follow(const Known& one) {
 void CoordinatorClient::reached(const Known& one, const caf::actor& proxy) {
   reaching_ = false;
   if (dead_.is_dead(one.term, one.id.node, one.version)) return;
+  lead_.follow(one.term, std::max(term_, highest_), now());
   proxy_ = proxy;
   id_ = one.id;
   term_ = one.term;
@@ -157,9 +160,11 @@ Status CoordinatorClient::accept(Term term, const std::optional<NodeId>& from) {
   if (term < highest_)
     return Error{ErrorCode::kStaleTerm, fmt::format("term {} rules", std::max(term_, highest_))};
   if (term > term_) refresh();  // its record will say where it is
-  if (routing::jumps(term, std::max(term_, highest_)))
+  const Term known = std::max(term_, highest_);
+  if (!lead_.allows(term, known, now()))
     return Error{ErrorCode::kRefused,
                  fmt::format("term {} is too far above {}: no record says so", term, highest_)};
+  if (known < term) lead_.led(routing::term_number(term) - routing::term_number(known), now());
   highest_ = term;
   return {};
 }

@@ -22,6 +22,7 @@
 #include "common/result.h"
 #include "common/strong_id.h"
 #include "routing/membership/dead_records.h"
+#include "routing/membership/term_lead.h"
 
 namespace swarm::actors {
 
@@ -80,12 +81,14 @@ class CoordinatorClient {
   void follow(const Known& one);
   void reached(const Known& one, const caf::actor& proxy);
   void has_answered(const ActorId& id, Term term);
-  double now_s() const;
+  routing::Time now() const;
+  double now_s() const { return std::chrono::duration<double>(now()).count(); }
 
   CoordinatorClientDeps deps_;
   caf::actor proxy_;
   ActorId id_;
   Term highest_;                      ///< Of any message accepted.
+  routing::TermLead lead_;            ///< Of that, by messages.
   std::map<ActorId, Term> followed_;  ///< That have answered.
   Term term_;
   routing::DeadRecords dead_;  ///< Those that lost their link.

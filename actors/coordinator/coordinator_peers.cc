@@ -5,7 +5,6 @@
 #include "actors/coordinator/coordinator_state.h"
 #include "actors/net/local.h"
 #include "records/catalogue.h"
-#include "routing/membership/term.h"
 #include "routing/steps/attempts.h"
 
 namespace swarm::actors {
@@ -23,8 +22,8 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
     return write_verdict(verdict, book_, term, routing::attempt_base(term, gathering_->count()),
                          roster_->reported(), text_.text());
   };
-  const Term ours = office_->office().term(), seen = registration->foreign_term;
-  if (seen > ours) raise_term(routing::within_jump(seen, ours));  // the next ones lead further
+  if (const auto seen = office_->office().led_to(registration->foreign_term, now()))
+    raise_term(*seen);  // the next ones lead further
   if (message.leaves()) {
     if (auto* leaver = roster_->find(registration->address.id)) leaver->leaves = true;
     moves_->leaves(registration->address.id);

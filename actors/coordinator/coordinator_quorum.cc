@@ -1,12 +1,25 @@
 // Coordinator: whether enough of the swarm agrees (docs/one_history.md).
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "actors/coordinator/coordinator_state.h"
-#include "routing/membership/term.h"
 
 namespace swarm::actors {
 
 using Ruling = routing::ConsentWatch::Ruling;
+
+namespace {
+
+/// What more than half say is so; fewer voters lead no further than anybody. None: not now.
+std::optional<Term> leads_to(routing::Office& office, Term above, Term most, routing::Time now) {
+  if (above <= std::max(office.term(), most)) return above;
+  const auto led = office.led_to(above, now);
+  if (!led && most <= office.term()) return std::nullopt;
+  return std::max(led.value_or(Term()), most);
+}
+
+}  // namespace
 
 /// False: this coordinator leads no more.
 bool CoordinatorState::still_agreed() {
@@ -22,7 +35,9 @@ bool CoordinatorState::still_agreed() {
     step_down("a voter follows a newer term");
     return false;
   }
-  if (ruling.kind == Ruling::Kind::kNewTerm) raise_term(routing::within_jump(ruling.above, ours));
+  if (ruling.kind != Ruling::Kind::kNewTerm) return true;
+  const Term most = consent_.attendance().followed_by_most();
+  if (const auto above = leads_to(office_->office(), ruling.above, most, now())) raise_term(*above);
   return true;
 }
 

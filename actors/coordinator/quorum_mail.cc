@@ -40,6 +40,7 @@ Mail write_ask(const routing::VoterAsk& ask, uint64_t knows) {
       message.set_knows(knows);
       *message.mutable_decided() = to_proto(ask.decided);
       message.set_gives_up(ask.voter);
+      *message.mutable_ballot() = to_proto(ask.ballot);
       return make_mail(std::move(message), {}, kVoterBudget);
     }
     case What::kVote:

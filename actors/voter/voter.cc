@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <caf/stateful_actor.hpp>
 #include <chrono>
 #include <functional>
@@ -9,12 +10,15 @@
 #include <utility>
 
 #include "actors/coordinator/coordinator_client.h"
+#include "actors/coordinator/coordinator_mail.h"
 #include "actors/net/links/links.h"
 #include "actors/net/local.h"
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
 #include "actors/voter/voter_mail.h"
+#include "common/names.h"
 #include "routing/membership/term.h"
+#include "routing/membership/term_lead.h"
 
 namespace swarm::actors {
 namespace {
@@ -69,6 +73,7 @@ class VoterState {
       record.disk = deps_.id.node.hex();  // random, and of no process before
       if (auto stored = store(record); !stored) return stored;
     }
+    known_ = std::max(known_, record.promised.term);
     voter().emplace(deps_.node_name, std::move(record), deps_.file);
     return {};
   }
@@ -90,13 +95,41 @@ class VoterState {
     }
   }
 
-  /// Of the node that sent it. Errors: kInvalidArgument, kRefused.
-  static Result<routing::Ballot> ballot_of(const Mail& mail, const proto::Ballot& message) {
+  /// Of the node that sent it, and of a term that it may say. Errors: kInvalidArgument, kRefused.
+  Result<routing::Ballot> ballot_of(const Mail& mail, const proto::Ballot& message) {
     auto ballot = from_proto(message);
     if (!ballot) return ballot;
     if (auto own = speaks_for(mail, ballot->node); !own) return own.error();
-    return ballot;
+    if (!mail.from || lead_.allows(ballot->term, known(), now())) return ballot;
+    look_up(ballot->node);
+    return Error{ErrorCode::kRefused, fmt::format("term {} is too far above {}: no record says so",
+                                                  ballot->term, known())};
   }
+
+  /// The highest term of a ballot that was answered, or of the record of a coordinator that asked.
+  Term known() {
+    known_ = std::max(known_, voter()->record().promised.term);
+    return known_;
+  }
+
+  /// What the record of that coordinator says: who was away for long, or is new, is asked again.
+  void look_up(const NodeId& coordinator) {
+    if (!deps_.dht || std::exchange(looks_up_, true)) return;
+    self_
+        ->request(deps_.dht, milliseconds(5'000), dht_get_atom::value, std::string(kCoordinatorKey))
+        .then(
+            [this, coordinator](const DhtRecords& records) {
+              looks_up_ = false;
+              for (const DhtRecordLocal& record : records) {
+                const auto one = read_record(record);
+                if (one && one->candidate.active && one->candidate.node == coordinator)
+                  known_ = lead_.follow(one->candidate.term, known(), now());
+              }
+            },
+            [this](const caf::error&) { looks_up_ = false; });
+  }
+
+  routing::Time now() const { return self_->clock().now().time_since_epoch(); }
 
   caf::result<Mail> on_promise(const Mail& mail) {
     const auto ballot = ballot_of(mail, mail.as<proto::VoterPromise>().ballot());
@@ -119,12 +152,13 @@ class VoterState {
 
   caf::result<Mail> on_learn(const Mail& mail) {
     const auto& message = mail.as<proto::VoterLearn>();
+    const auto ballot = ballot_of(mail, message.ballot());
+    if (!ballot) return to_caf(ballot.error());
     const auto decided = from_proto(message.decided());
     if (!decided) return to_caf(decided.error());
     const auto learn = [&](routing::Voter& voter) {
       if (!message.gives_up().empty()) return voter.give_up(message.gives_up(), *decided);
-      voter.learn(*decided);
-      return Status();
+      return voter.learn(*ballot, *decided);
     };
     return carry_out(learn, true, message.knows());
   }
@@ -148,13 +182,16 @@ class VoterState {
   caf::result<Mail> carry_out(const Ask& ask, bool to_disk, uint64_t knows) {
     routing::Voter after = *voter();
     const Status taken = ask(after);
-    if (taken.code() == ErrorCode::kInvalidArgument) return to_caf(taken.error());
+    if (taken.code() == ErrorCode::kInvalidArgument || taken.code() == ErrorCode::kRefused)
+      return to_caf(taken.error());
     if (taken.ok()) {
       if (auto stored = to_disk ? store(after.record()) : Status(); !stored)
         return to_caf(stored.error());
       if (after.record().given_up > voter()->record().given_up)
         log_warn(fmt::format("event=line_given_up voter={} configuration={}", after.answer().voter,
                              after.record().decided.number));
+      if (const Term before = known(), promised = after.record().promised.term; before < promised)
+        lead_.led(routing::term_number(promised) - routing::term_number(before), now());
       voter() = std::move(after);
     }
     return make_mail(write_voter(voter()->answer(), taken, knows));
@@ -236,6 +273,9 @@ class VoterState {
   std::unique_ptr<CoordinatorClient> coordinator_;  // while it leaves
   std::function<void()> has_left_;                  // likewise, until that was answered
   std::optional<std::string> on_disk_;              // nothing: not known, or there is none
+  Term known_;
+  routing::TermLead lead_;  // of `known_`
+  bool looks_up_ = false;
   bool failing_ = false;
 };
 

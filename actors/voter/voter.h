@@ -4,14 +4,15 @@
 ///   mail (Mail)     from          reply        errors
 ///   VoterPromise    Coordinator   VoterReply   kIo, kInvalidArgument, kRefused
 ///   VoterStore      Coordinator   VoterReply   kIo, kInvalidArgument, kRefused
-///   VoterLearn      Coordinator   VoterReply   kIo, kInvalidArgument
+///   VoterLearn      Coordinator   VoterReply   kIo, kInvalidArgument, kRefused
 ///   VoterVote       Coordinator   VoterReply   kInvalidArgument, kRefused, kIo (not loaded yet)
 ///   local: (describe_atom) -> std::string
 ///          (drain_atom) -> bool  when those that stay have a list without it, or after leave_limit
 ///
 /// What the rule refuses is no error: the reply says `taken` false and why, and tells what the voter
 /// has. kIo: the disk failed, and the voter is as it was before. kRefused: the ballot is of another
-/// node than the mail.
+/// node than the mail, its term jumps (term_lead.h) and the record of the coordinator in the DHT does not say
+/// so, or a configuration's number jumps.
 ///
 /// Owns    the record on the disk: a change of it is durable before it is answered, and so is the id that
 ///         the first process on a disk gives it. Votes write nothing.

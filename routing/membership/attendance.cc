@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 namespace swarm::routing {
 
@@ -117,6 +118,14 @@ std::optional<Term> Attendance::outranked() const {
   Term highest;
   for (const auto& [name, node] : nodes_) highest = std::max(highest, node.follows);
   return highest == Term() ? std::nullopt : std::make_optional(highest);
+}
+
+Term Attendance::followed_by_most() const {
+  if (nodes_.size() < 2) return Term();
+  std::vector<Term> said;
+  for (const auto& [name, node] : nodes_) said.push_back(node.follows);
+  std::sort(said.begin(), said.end());
+  return said[(said.size() - 1) / 2];  // as high as this are more than half
 }
 
 std::set<std::string> Attendance::leaving(Time now) const {

@@ -71,6 +71,9 @@ class Attendance {
   bool apart(const NodeId* process = nullptr) const;
   /// The term of the highest ballot that somebody here has answered, if it is above this one's.
   std::optional<Term> outranked() const;
+  /// The highest term that more than half of those here, two at least, say that they have answered; 0: none
+  /// above this one's.
+  Term followed_by_most() const;
   /// Those that are to have no vote any more; none while more may say so.
   std::set<std::string> leaving(Time now) const;
   bool all_leave() const;

@@ -18,6 +18,14 @@ namespace swarm::routing {
 
 using ConfigurationNumber = StrongId<struct ConfigurationNumberTag, uint64_t>;
 
+/// A voter takes no number that lies further above the one it knows. At a change each second that is 136 years,
+/// so who was away, and who knows of none (0), still learns; and whoever says ever higher ones must have 2^32 of
+/// them stored, one by one, before the numbers end.
+constexpr uint64_t kNumberJump = uint64_t{1} << 32;
+constexpr bool jumps(ConfigurationNumber number, ConfigurationNumber known) {
+  return known < number && number - known > kNumberJump;
+}
+
 /// A coordinator's term with its node: two nodes may draw the same term (term.h), never the same ballot.
 struct Ballot {
   Term term;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "routing/membership/term.h"
@@ -18,7 +19,8 @@ auto line(const Candidate& candidate) { return std::make_pair(candidate.yields, 
 
 Term highest_term(const Candidate& self, const std::vector<Candidate>& candidates) {
   Term highest = self.term;
-  for (const Candidate& other : candidates) highest = std::max(highest, other.term);
+  for (const Candidate& other : candidates)
+    if (!jumps(other.term, self.term)) highest = std::max(highest, other.term);
   return highest;
 }
 
@@ -27,7 +29,9 @@ ElectionDecision elect(const Candidate& self, const std::vector<Candidate>& cand
   std::optional<Candidate> leader;
   if (self.active) leader = self;
   Candidate next = self;
-  auto rank = [](const Candidate& c) { return std::make_pair(c.term, c.node); };
+  const auto rank = [&self](const Candidate& c) {
+    return std::make_tuple(!jumps(c.term, self.term), c.term, c.node);
+  };
   for (const Candidate& other : candidates) {
     if (other.node == self.node || dead.count(other.node) != 0) continue;
     if (line(other) < line(next)) next = other;

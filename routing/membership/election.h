@@ -38,13 +38,15 @@ struct ElectionDecision {
   std::string reason;
 };
 
-/// The highest term that any of these has seen.
+/// The highest term that any of these has seen; not those that jump above what `self` has seen (term.h): a
+/// record is anybody's word.
 Term highest_term(const Candidate& self, const std::vector<Candidate>& candidates);
 
 /// `self` is this node (its own record may be missing from `candidates`); `dead` are nodes whose
 /// link was lost and that have not shown since that they live. The active candidate with the highest
 /// (term, node) leads; without one the living node of the smallest (yields, node) takes over, with a
-/// term above all seen.
+/// term above all seen. One whose term jumps is followed if no other leads, and nobody steps down for it:
+/// voters say if a newer one leads (consent.h).
 ElectionDecision elect(const Candidate& self, const std::vector<Candidate>& candidates,
                        const std::set<NodeId>& dead);
 

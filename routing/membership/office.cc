@@ -107,7 +107,7 @@ Office::Decision Office::decide(const std::vector<Candidate>& candidates, Time n
     if (vain_ == 0)
       yields_ = 0;  // it trains: what was in vain before says nothing of the next time
   }
-  if (!active_) term_ = std::max(term_, highest_term(self, candidates));
+  if (!active_) learn_term(highest_term(self, candidates), now);
   switch (decision.kind) {
     case Kind::kFollow:
       leader_ = decision.leader;
@@ -121,7 +121,7 @@ Office::Decision Office::decide(const std::vector<Candidate>& candidates, Time n
       active_ = true;
       yields_ = 0;
       vain_ = vain + 1;
-      term_ = decision.term;
+      term_ = next_term(term_, options_.self);
       leader_ = options_.self;
       return {Ruling::kTakeOver, decision.reason};
     default:
@@ -130,6 +130,22 @@ Office::Decision Office::decide(const std::vector<Candidate>& candidates, Time n
 }
 
 void Office::raise_term(Term seen) { term_ = next_term(seen, options_.self); }
+
+/// The term that follows is one more.
+std::optional<Term> Office::led_to(Term seen, Time now) {
+  if (!(term_ < seen)) return std::nullopt;
+  const uint64_t ours = term_number(term_), wants = term_number(seen) - ours + 1;
+  const uint64_t steps = std::min({wants, kTermJump, lead_.left(now)});
+  if (steps == 0) return std::nullopt;
+  lead_.led(steps, now);
+  return steps == wants ? seen : Term((ours + steps - 1) << kTermNodeBits);
+}
+
+void Office::learn_term(Term seen, Time now) {
+  if (!(term_ < seen) || !lead_.allows(seen, term_, now)) return;
+  lead_.led(term_number(seen) - term_number(term_), now);
+  term_ = seen;
+}
 
 void Office::resign() {
   active_ = false;

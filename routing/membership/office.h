@@ -16,6 +16,7 @@
 #include "common/ids.h"
 #include "common/strong_id.h"
 #include "routing/membership/election.h"
+#include "routing/membership/term_lead.h"
 #include "routing/time.h"
 
 namespace swarm::routing {
@@ -73,6 +74,9 @@ class Office {
   /// All who knew of earlier terms were gone when this one took over, and a peer has followed
   /// `seen`: numbers of rounds and attempts must not be those of that term. Requires active().
   void raise_term(Term seen);
+  /// As far towards `seen`, which somebody says, as others' words lead (TermLead): what raise_term() may be
+  /// told. None: no further than term().
+  std::optional<Term> led_to(Term seen, Time now);
   void step_down() { active_ = false; }
   /// Steps down for others to try: this node takes over again only when all others have tried since, or
   /// when somebody has opened a step.
@@ -110,6 +114,7 @@ class Office {
   void renewed(Death& death, const Candidate& record, Time now) const;
   std::set<NodeId> watched_of(const std::vector<Candidate>& candidates) const;
   void forget(Time now);
+  void learn_term(Term seen, Time now);
 
   OfficeOptions options_;
   Time started_at_{};
@@ -118,6 +123,7 @@ class Office {
   uint32_t yields_ = 0, vain_ = 0;
   size_t rivals_ = 0;
   Term term_;
+  TermLead lead_ = TermLead::of_coordinator();
   std::optional<NodeId> leader_;
   std::map<NodeId, Heard> candidates_;
   std::map<NodeId, Death> dead_;

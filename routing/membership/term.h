@@ -25,6 +25,8 @@ inline uint64_t term_bits(const NodeId& node) {
 /// Whether a message may say it at all.
 constexpr bool is_term(Term term) { return term.value() >> kTermBits == 0; }
 
+constexpr uint64_t kLastTermNumber = (uint64_t{1} << (kTermBits - kTermNodeBits)) - 1;
+
 /// Above `highest` by more than can be explained: each takeover is one term, and whoever heard of none for
 /// so long learns from the coordinator's record what the term is.
 constexpr uint64_t kTermJump = 1024;
@@ -32,14 +34,12 @@ constexpr bool jumps(Term term, Term highest) {
   return term_number(term) > term_number(highest) + kTermJump;
 }
 
-/// As far towards `term` as one message may lead.
-constexpr Term within_jump(Term term, Term highest) {
-  return jumps(term, highest) ? Term((term_number(highest) + kTermJump) << kTermNodeBits) : term;
-}
-
-/// Of `node`, above every term of which `highest` is the highest.
+/// Of `node`, above every term of which `highest` is the highest. The last number has none above it: who
+/// comes there takes it again, with its own bits. No message leads there (TermLead).
 inline Term next_term(Term highest, const NodeId& node) {
-  return Term(((term_number(highest) + 1) << kTermNodeBits) | term_bits(node));
+  const uint64_t number =
+      term_number(highest) < kLastTermNumber ? term_number(highest) + 1 : kLastTermNumber;
+  return Term((number << kTermNodeBits) | term_bits(node));
 }
 
 /// Whether `term` is one of those that `node` takes: true for its own, and for 1 in 4,096 of others.

@@ -13,6 +13,13 @@ Error stale(const Ballot& ballot, const Ballot& promised) {
                       ballot.node.brief(), promised.term, promised.node.brief())};
 }
 
+/// Errors: kRefused.
+Status within_jump(const Configuration& decided, const Configuration& known) {
+  if (!jumps(decided.number, known.number)) return {};
+  return Error{ErrorCode::kRefused,
+               fmt::format("configuration {} is too far above {}", decided.number, known.number)};
+}
+
 }  // namespace
 
 bool VoterRecord::learn(const Configuration& holds) {
@@ -53,6 +60,7 @@ Status Voter::store(const Ballot& ballot, const Configuration& decided, const Co
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("configuration {} is of no line that follows", next.number)};
   const Configuration& own = record_.decided;
+  if (Status near = within_jump(decided, own); !near) return near;
   if (own.line() == decided.line() ? decided.number < own.number : !may_take(decided, own))
     return Error{ErrorCode::kStaleTerm, fmt::format("configuration {} holds already, {} is over",
                                                     own.number, next.number)};
@@ -68,7 +76,15 @@ bool Voter::learn(const Configuration& decided) {
   return true;
 }
 
+Status Voter::learn(const Ballot& ballot, const Configuration& decided) {
+  if (ballot < record_.promised) return stale(ballot, record_.promised);
+  if (Status near = within_jump(decided, record_.decided); !near) return near;
+  learn(decided);
+  return {};
+}
+
 Status Voter::give_up(const std::string& voter, const Configuration& decided) {
+  if (Status near = within_jump(decided, record_.decided); !near) return near;
   if (answer().voter != voter || decided.line() == record_.decided.line())
     return Error{ErrorCode::kStaleTerm, voter + " has given up its line already"};
   record_ = {Ballot(), decided, std::nullopt, record_.disk, record_.given_up + 1, true};

@@ -68,13 +68,16 @@ class Voter {
   /// It asks to store `next`, the one after `decided`. One that is forced is only promised: of its line
   /// nothing is to be known before it is said to hold. Errors: kStaleTerm (a higher ballot was answered, a
   /// later configuration holds, or it is of another line), kInvalidArgument (not the next number, or
-  /// of no line that follows).
+  /// of no line that follows), kRefused (a number that jumps).
   Status store(const Ballot& ballot, const Configuration& decided, const Configuration& next);
   /// `decided` holds. Older news is ignored, and that of lines to which a voter does not go over by itself.
   /// True: the record has changed.
   bool learn(const Configuration& decided);
+  /// A coordinator says so. Errors: kStaleTerm (a higher ballot was answered), kRefused (a number that jumps).
+  Status learn(const Ballot& ballot, const Configuration& decided);
   /// The line of `voter`, which this is, has lost against that of `decided`: from now on it is another voter
-  /// that has promised nothing, and none of its line. Errors: kStaleTerm (it is another one already).
+  /// that has promised nothing, and none of its line. Errors: kStaleTerm (it is another one already),
+  /// kRefused (a number that jumps).
   Status give_up(const std::string& voter, const Configuration& decided);
 
   /// It asks for the commit that leads on from `step`. Errors: kStaleTerm (another ballot was

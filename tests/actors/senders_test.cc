@@ -95,6 +95,16 @@ BOOST_AUTO_TEST_CASE(a_term_far_above_is_reached_in_steps_and_training_goes_on) 
   BOOST_TEST(events->count("coordinator") == 2);
 }
 
+// 1,024 registrations led to the last of all terms, after which nobody can lead.
+BOOST_AUTO_TEST_CASE(a_peer_that_says_ever_higher_terms_is_followed_slowly) {
+  proto::RegisterPeer message;
+  *message.mutable_peer() = peer("b", "stage.0");
+  message.set_foreign_term(uint64_t{1'000'000} << routing::kTermNodeBits);
+  for (int i = 0; i < 30; ++i) outcome(coordinator(), message, id("b"));
+  BOOST_TEST(run_to_end());
+  BOOST_TEST(events->count("coordinator") <= 3);
+}
+
 BOOST_AUTO_TEST_CASE(a_peer_obeys_the_coordinator_and_nobody_else) {
   const auto target = nodes["a"].stage_server;
   const Term ours = routing::next_term(Term(), id("trainer"));

@@ -53,7 +53,7 @@ struct VotersOfSwarm {
     using What = routing::VoterAsk::What;
     if (ask.what == What::kPromise) taken = voter.promise(ask.ballot);
     if (ask.what == What::kStore) taken = voter.store(ask.ballot, ask.decided, ask.next);
-    if (ask.what == What::kLearn) voter.learn(ask.decided);
+    if (ask.what == What::kLearn) taken = voter.learn(ask.ballot, ask.decided);
     if (ask.what == What::kGiveUp) taken = voter.give_up(ask.voter, ask.decided);
     if (ask.what == What::kVote) {
       taken = voter.apply(ask.ballot, ask.number, ask.place);

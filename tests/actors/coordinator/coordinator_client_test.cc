@@ -124,4 +124,27 @@ BOOST_FIXTURE_TEST_CASE(who_had_an_order_of_another_coordinator_reports_its_term
   BOOST_TEST((accepts(own, 1) == ErrorCode::kStaleTerm));
 }
 
+// With it the terms of a run are used up: who follows it hears of no other any more.
+BOOST_FIXTURE_TEST_CASE(a_record_of_the_last_term_is_not_followed, Reader) {
+  says(2, routing::kLastTermNumber, "10.0.0.2:100");
+  BOOST_TEST(followed() == NodeId());
+  says(1, 1, "10.0.0.1:100");
+  BOOST_TEST(followed() == node(1));
+  BOOST_TEST(followed() == node(1));
+}
+
+BOOST_FIXTURE_TEST_CASE(who_says_ever_higher_terms_is_believed_slowly, Reader) {
+  says(1, 1, "10.0.0.1:100");
+  BOOST_TEST(followed() == node(1));
+  Term said;
+  ErrorCode last = ErrorCode::kNone;
+  for (int i = 0; i < 1'100; ++i) {
+    for (int n = 0; n < 1'000; ++n) said = routing::next_term(said, node(2));
+    last = accepts(said, 2);
+    if (last == ErrorCode::kRefused) break;
+  }
+  BOOST_TEST((last == ErrorCode::kRefused));
+  BOOST_TEST(routing::term_number(client->foreign_term()) == 2'000u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

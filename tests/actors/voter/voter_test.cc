@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "actors/dht/dht_node.h"
 #include "actors/net/links/links.h"
 #include "actors/net/local.h"
 #include "actors/net/requests.h"
@@ -14,6 +15,7 @@
 #include "common/names.h"
 #include "records/event_log.h"
 #include "routing/membership/term.h"
+#include "swarm/dht.pb.h"
 #include "tests/support/ids.h"
 #include "tests/support/sim_swarm.h"
 
@@ -59,8 +61,9 @@ proto::VoterStore store(const routing::Ballot& ballot, uint64_t next) {
   *message.mutable_next() = to_proto(configuration(next));
   return message;
 }
-proto::VoterLearn learn(uint64_t number) {
+proto::VoterLearn learn(uint64_t number, const routing::Ballot& of = ballot(5)) {
   proto::VoterLearn message;
+  *message.mutable_ballot() = to_proto(of);
   *message.mutable_decided() = to_proto(configuration(number));
   return message;
 }
@@ -80,6 +83,9 @@ struct OneVoter {
         if (name == kVoterName) voter = actor;
       }};
     }));
+    dht = system.own(system->spawn([this]() -> caf::behavior {
+      return {[this](dht_get_atom, const std::string&) { return records; }};
+    }));
     begin();
   }
 
@@ -91,6 +97,7 @@ struct OneVoter {
     deps.id = {testing::node(process), kVoterName};
     deps.node_name = "a";
     deps.links = links;
+    deps.dht = dht;
     deps.disk = disk;
     deps.file = file;
     deps.memory = memory = its ? std::move(its) : std::make_shared<VoterMemory>();
@@ -98,6 +105,16 @@ struct OneVoter {
     system.own(spawn_voter(*system, std::move(deps)));
     system.run();
     BOOST_REQUIRE(voter);
+  }
+
+  /// The record of a coordinator.
+  void leads(const routing::Ballot& ballot) {
+    proto::CoordinatorRecord record;
+    record.set_node_id(ballot.node.raw());
+    record.set_endpoint("10.0.0.1:100");
+    record.set_term(ballot.term.value());
+    record.set_active(true);
+    records = {{subkey_of(ballot.node), record.SerializeAsString(), 1}};
   }
 
   template <class Message>
@@ -134,7 +151,8 @@ struct OneVoter {
   std::shared_ptr<FakeDisk> disk = std::make_shared<FakeDisk>();
   std::shared_ptr<VoterMemory> memory;
   routing::Voters file;
-  caf::actor links, voter;
+  DhtRecords records;
+  caf::actor links, dht, voter;
 };
 
 }  // namespace
@@ -290,8 +308,56 @@ BOOST_AUTO_TEST_CASE(a_coordinator_asks_under_its_own_ballot_only) {
   BOOST_TEST((ask(promise(ballot(5, 1)), 2).code() == ErrorCode::kRefused));
   BOOST_TEST((ask(store(ballot(5, 1), 1), 2).code() == ErrorCode::kRefused));
   BOOST_TEST((ask(vote(ballot(5, 1), 1, 7), 2).code() == ErrorCode::kRefused));
-  BOOST_TEST(disk->writes == 1);  // its id
-  BOOST_TEST(reply(learn(1), 2).taken());
+  BOOST_TEST((ask(learn(1, ballot(5, 1)), 2).code() == ErrorCode::kRefused));
+  auto gives_up = learn(1, ballot(5, 1));
+  gives_up.set_gives_up(reply(promise(ballot(5, 1))).voter());
+  BOOST_TEST((ask(gives_up, 2).code() == ErrorCode::kRefused));
+  BOOST_TEST(disk->writes == 2);  // its id, and that promise
+  BOOST_TEST(!reply(learn(1, ballot(4, 2)), 2).taken());
+  BOOST_TEST(reply(learn(1, ballot(6, 2)), 2).taken());  // a later one, whose promise is on its way
+  BOOST_TEST(disk->writes == 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_number_that_jumps_is_refused_with_its_sender) {
+  for (const uint64_t number : {uint64_t{1} << 33, ~uint64_t{0} - 2}) {
+    BOOST_TEST((ask(learn(number)).code() == ErrorCode::kRefused));
+    BOOST_TEST((ask(store(ballot(5), number)).code() == ErrorCode::kRefused));
+  }
+  BOOST_TEST(disk->writes == 1);
+  BOOST_TEST(reply(learn(1'000'000)).taken());  // it was away for long
+}
+
+// One message, and it answered no coordinator any more.
+BOOST_AUTO_TEST_CASE(a_term_that_jumps_is_refused_unless_the_record_of_its_coordinator_says_so) {
+  const auto numbered = [](uint64_t number, uint32_t node) {
+    const Term before((number - 1) << routing::kTermNodeBits);
+    return routing::Ballot{routing::next_term(before, testing::node(node)), testing::node(node)};
+  };
+  const auto refused = ErrorCode::kRefused;
+  BOOST_TEST(reply(promise(numbered(3, 1))).taken());
+  BOOST_TEST((ask(promise(numbered(1'028, 1))).code() == refused));
+  BOOST_TEST((ask(store(numbered(1'028, 1), 1)).code() == refused));
+  BOOST_TEST((ask(learn(1, numbered(1'028, 1))).code() == refused));
+  BOOST_TEST((ask(vote(numbered(1'028, 1), 0, 0)).code() == refused));
+  BOOST_TEST((on_disk().promised == numbered(3, 1)));
+  BOOST_TEST(reply(promise(numbered(1'027, 1))).taken());
+  // A new one, and one that was away while there were 2,000 coordinators.
+  for (const uint64_t number : {500'000, 2'003}) {
+    disk->bytes.reset();
+    records.clear();
+    begin();
+    if (number < 10'000) BOOST_TEST(reply(promise(numbered(3, 1))).taken());
+    BOOST_TEST((ask(promise(numbered(number, 2)), 2).code() == refused));
+    leads(numbered(number, 2));
+    BOOST_TEST((ask(promise(numbered(number, 3)), 3).code() == refused));  // nobody's record
+    BOOST_TEST((ask(promise(numbered(number, 2)), 2).code() == refused));  // it looks
+    BOOST_TEST(reply(promise(numbered(number, 2)), 2).taken());
+  }
+  disk->bytes.reset();
+  begin();
+  leads(numbered(routing::kLastTermNumber, 2));
+  for (int i = 0; i < 9; ++i)
+    BOOST_TEST((ask(promise(numbered(routing::kLastTermNumber, 2)), 2).code() == refused));
 }
 
 BOOST_AUTO_TEST_CASE(nonsense_is_an_error) {
@@ -322,7 +388,7 @@ BOOST_AUTO_TEST_CASE(the_console_is_told_in_a_line) {
              "configuration 0 of 0 voters since step 0, has not been told where the swarm is");
   const routing::Ballot high{Term(3 << routing::kTermNodeBits), testing::node(1)};
   reply(promise(high));
-  reply(learn(1));
+  reply(learn(1, high));
   reply(vote(high, 1, 7));
   reply(store(high, 2));
   BOOST_TEST(describe() ==

@@ -227,7 +227,7 @@ class Orders {
     Status taken;
     if (ask.what == What::kPromise) taken = asked.promise(ask.ballot);
     if (ask.what == What::kStore) taken = asked.store(ask.ballot, ask.decided, ask.next);
-    if (ask.what == What::kLearn) asked.learn(ask.decided);
+    if (ask.what == What::kLearn) taken = asked.learn(ask.ballot, ask.decided);
     if (ask.what == What::kGiveUp) {
       taken = asked.give_up(ask.voter, ask.decided);
       gave_up += taken.ok() ? 1 : 0;

@@ -67,6 +67,23 @@ BOOST_AUTO_TEST_CASE(who_has_led_in_vain_lets_the_others_try) {
   BOOST_TEST(is(elect(tried, {{node(2), Term(0), false}}, {node(2)}), Kind::kTakeOver));
 }
 
+// One record, and everybody refused the terms of whoever took over after it.
+BOOST_AUTO_TEST_CASE(a_term_that_jumps_in_a_record_leads_nobody) {
+  const Term last(~uint32_t{0}), seen = next_term(Term(7 << 12), node(3));
+  for (const bool active : {false, true}) {
+    const Candidate liar{node(9), last, active};
+    auto decision = elect({node(1), seen, false}, {liar}, {node(9)});
+    BOOST_TEST(is(decision, Kind::kTakeOver));
+    BOOST_TEST(decision.term == next_term(seen, node(1)));
+    decision = elect({node(1), Term(0), false}, {liar, {node(2), seen, false}}, {node(9)});
+    BOOST_TEST(decision.term == next_term(seen, node(1)));
+    BOOST_TEST(is(elect({node(1), seen, true}, {liar}, {}), Kind::kLead));
+  }
+  const Candidate liar{node(9), last, true}, leads{node(3), seen, true};
+  BOOST_TEST((elect({node(1), Term(0), false}, {liar, leads}, {}).leader == node(3)));
+  BOOST_TEST(is(elect({node(1), Term(0), false}, {liar}, {}), Kind::kFollow));
+}
+
 BOOST_AUTO_TEST_CASE(an_old_record_of_itself_changes_nothing) {
   Candidate self{node(1), Term(6), true};
   BOOST_TEST(is(elect(self, {{node(1), Term(9), false}}, {}), Kind::kLead));

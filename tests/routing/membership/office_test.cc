@@ -151,6 +151,41 @@ BOOST_AUTO_TEST_CASE(all_trainers_died_and_the_successor_goes_above_the_term_tha
   BOOST_TEST(office.term() == next_term(seen, node(1)));
 }
 
+// One peer that registers again and again led the term to its end.
+BOOST_AUTO_TEST_CASE(what_others_say_leads_a_term_a_long_way_once_and_then_slowly) {
+  Office office = make(1);
+  const Time now = kStart + 2s;
+  ask(office, now, {});
+  BOOST_REQUIRE(office.active());
+  BOOST_TEST(!office.led_to(office.term(), now).has_value());
+  const Term far(uint64_t{900'000} << kTermNodeBits);
+  const auto raise = [&](Time at) {
+    int raised = 0;
+    for (; raised < 2'000; ++raised) {
+      const auto seen = office.led_to(far, at);
+      if (!seen) break;
+      const Term before = office.term();
+      office.raise_term(*seen);
+      BOOST_REQUIRE(before < office.term());
+    }
+    return raised;
+  };
+  BOOST_TEST(raise(now) == 1);
+  BOOST_TEST(term_number(office.term()) == 1 + kTermJump);
+  BOOST_TEST(raise(now + 9s) == 0);
+  BOOST_TEST(raise(now + 50s) == 1);
+  BOOST_TEST(term_number(office.term()) == 6 + kTermJump);
+}
+
+BOOST_AUTO_TEST_CASE(a_record_that_says_ever_higher_terms_leads_who_stands_by_slowly) {
+  Office office = make(2);
+  for (int i = 0; i < 100; ++i)
+    office.decide({{node(1), Term(1), true}, {node(9), office.term() + (1'000u << 12), false}},
+                  kStart + i * 100ms);
+  BOOST_TEST(term_number(office.term()) <= kTermJump);
+  BOOST_TEST(term_number(office.term()) > 0u);
+}
+
 // Two that cannot reach each other, and peers that reach both: they do not depose each other in turn.
 BOOST_AUTO_TEST_CASE(a_leader_that_cannot_be_reached_but_publishes_is_followed) {
   Office office = make(1);

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <set>
 
+#include "routing/membership/term_lead.h"
 #include "tests/support/ids.h"
 
 namespace {
@@ -10,6 +11,11 @@ namespace {
 using namespace swarm;
 using namespace swarm::routing;
 using swarm::testing::node;
+using namespace std::chrono_literals;
+
+const uint64_t kAtOnce = TermLead().left({});
+
+Term numbered(uint64_t number) { return Term(number << kTermNodeBits); }
 
 }  // namespace
 
@@ -54,20 +60,66 @@ BOOST_AUTO_TEST_CASE(rounds_name_their_term_and_grow_over_terms) {
 
 BOOST_AUTO_TEST_CASE(a_message_leads_no_further_than_a_jump) {
   const Term ours = next_term(Term(), node(1));
-  const Term near(uint64_t{1 + kTermJump} << kTermNodeBits);
-  const Term far(uint64_t{2 + kTermJump} << kTermNodeBits);
+  const Term near = numbered(1 + kTermJump), far = numbered(2 + kTermJump);
   BOOST_TEST(!jumps(near, ours));
   BOOST_TEST(jumps(far, ours));
-  BOOST_TEST(within_jump(near, ours) == near);
-  BOOST_TEST(within_jump(far, ours) == near);
+  BOOST_TEST(TermLead().allows(near, ours, 0s));
+  BOOST_TEST(!TermLead().allows(far, ours, 0s));
   BOOST_TEST(is_term(far));
   BOOST_TEST(!is_term(Term(uint64_t{1} << kTermBits)));
   BOOST_TEST(!is_term(Term(~uint64_t{0})));
-  // Who was led there by steps comes as far as it is.
-  Term now = ours;
-  const Term known(uint64_t{9'000} << kTermNodeBits);
-  for (int i = 0; i < 9 && now < known; ++i) now = next_term(within_jump(known, now), node(1));
-  BOOST_TEST(now > known);
+}
+
+// All peers refused who took over from there.
+BOOST_AUTO_TEST_CASE(the_term_after_the_last_number_is_a_term) {
+  const Term last = numbered(kLastTermNumber);
+  BOOST_TEST(is_term(last));
+  BOOST_TEST(!is_term(numbered(kLastTermNumber + 1)));
+  BOOST_TEST(is_term(next_term(numbered(kLastTermNumber - 1), node(1))));
+  BOOST_TEST(is_term(next_term(last, node(1))));
+  BOOST_TEST(term_number(next_term(last, node(1))) == kLastTermNumber);
+  BOOST_TEST(is_of(next_term(last, node(1)), node(1)));
+  BOOST_TEST(is_term(next_term(Term(~uint64_t{0}), node(1))));
+}
+
+// 1,024 messages led to the end, after which nobody coordinates.
+BOOST_AUTO_TEST_CASE(whoever_says_ever_higher_terms_is_followed_slowly) {
+  TermLead lead;
+  Term known;
+  const auto walk = [&](Time now) {
+    for (int i = 0; i < 5'000; ++i) {
+      const Term more = known + (kTermJump << kTermNodeBits), one = known + (1u << kTermNodeBits);
+      const Term said = lead.allows(more, known, now) ? more : one;
+      if (!lead.allows(said, known, now)) return;
+      lead.led(term_number(said) - term_number(known), now);
+      known = said;
+    }
+  };
+  walk(1'000s);
+  BOOST_TEST(term_number(known) == kAtOnce);
+  for (Time now = 1'000s; now <= 2'000s; now += 1s) walk(now);
+  BOOST_TEST(term_number(known) == kAtOnce + 200);
+  walk(1'000'000s);  // after a pause so many at once again
+  BOOST_TEST(term_number(known) == 2 * kAtOnce + 200);
+}
+
+BOOST_AUTO_TEST_CASE(a_record_leads_who_knows_nothing_far_and_others_as_a_message_does) {
+  const Term high = numbered(300'000), last = numbered(kLastTermNumber);
+  TermLead fresh;
+  BOOST_TEST(fresh.reaches(high, Term(), 0s));
+  BOOST_TEST(fresh.follow(high, Term(), 0s) == high);
+  BOOST_TEST(fresh.left(0s) == kAtOnce);
+  BOOST_TEST(!fresh.reaches(last, Term(), 0s));
+  BOOST_TEST(term_number(fresh.follow(last, Term(), 0s)) == kLastTermNumber / 2 + kAtOnce);
+  TermLead knows;
+  const Term known = numbered(10);
+  BOOST_TEST(!knows.reaches(high, known, 0s));
+  BOOST_TEST(knows.reaches(numbered(10 + kAtOnce), known, 0s));
+  Term led = knows.follow(high, known, 0s);
+  BOOST_TEST(term_number(led) == 10 + kAtOnce);
+  BOOST_TEST(knows.follow(high, led, 0s) == led);
+  BOOST_TEST(knows.follow(known, led, 0s) == led);
+  BOOST_TEST(term_number(knows.follow(high, led, 30s)) == 16 + kAtOnce);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -101,6 +101,35 @@ BOOST_AUTO_TEST_CASE(a_change_of_the_past_or_of_the_far_future_is_not_stored) {
              ErrorCode::kInvalidArgument);
 }
 
+// One message with a huge number, and every gathering since waited for that list.
+BOOST_AUTO_TEST_CASE(a_number_that_jumps_is_refused_and_who_was_away_for_long_learns) {
+  const auto far = [](uint64_t number) { return configuration(number, {"x", "y"}); };
+  const auto refused = ErrorCode::kRefused;
+  for (const uint64_t number : {kNumberJump + 2, ~uint64_t{0} - 1}) {
+    Voter a = voter();
+    BOOST_TEST((a.learn(ballot(1), far(number)).code() == refused));
+    BOOST_TEST((a.store(ballot(1), far(number), far(number + 1)).code() == refused));
+    Configuration other = far(number);
+    other.fork(ballot(9));
+    BOOST_TEST((a.give_up("a", other).code() == refused));
+    BOOST_TEST((a.record().decided == kFirst));
+  }
+  Voter a = voter(), fresh("b", {}, {});
+  BOOST_TEST(a.learn(ballot(1), far(kNumberJump + 1)).ok());
+  BOOST_TEST(fresh.learn(ballot(1), far(1'000'000'000)).ok());
+  BOOST_TEST(fresh.record().decided.number.value() == 1'000'000'000u);
+}
+
+BOOST_AUTO_TEST_CASE(of_a_lower_ballot_than_the_one_answered_nothing_is_learned) {
+  Voter a = voter();
+  BOOST_TEST(a.promise(ballot(3)).ok());
+  BOOST_TEST((a.learn(ballot(2), kSecond).code() == ErrorCode::kStaleTerm));
+  BOOST_TEST((a.record().decided == kFirst));
+  BOOST_TEST(a.learn(ballot(3), kSecond).ok());
+  BOOST_TEST(a.learn(ballot(4), kFirst).ok());  // old news
+  BOOST_TEST((a.record().decided == kSecond));
+}
+
 BOOST_AUTO_TEST_CASE(a_node_without_a_disk_of_its_own_begins_with_the_list_of_the_file) {
   Voter a("a", {}, kAll);
   BOOST_TEST((a.record().decided.voters == kAll));
