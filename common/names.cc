@@ -8,6 +8,7 @@ namespace swarm {
 namespace {
 
 const std::string kStagePrefix = "stage/";
+const std::string kAsidePrefix = kAsideStreams;
 
 struct RoleRow {
   Role role;
@@ -67,6 +68,16 @@ std::string stage_key(uint32_t stage) { return kStagePrefix + std::to_string(sta
 
 bool is_stage_key(const std::string& key) {
   return key.compare(0, kStagePrefix.size(), kStagePrefix) == 0;
+}
+
+std::string aside_key(const std::string& name, const std::string& stream) {
+  return kAsidePrefix + name + "/" + stream;
+}
+
+std::string aside_of(const std::string& key) {
+  const bool is_one = key.compare(0, kAsidePrefix.size(), kAsidePrefix) == 0;
+  const size_t end = is_one ? key.find('/', kAsidePrefix.size()) : std::string::npos;
+  return end == std::string::npos ? "" : key.substr(end + 1);
 }
 
 std::string subkey_of(const NodeId& node) { return node.hex(); }

@@ -33,6 +33,11 @@ std::string name_key(const std::string& node_name);
 /// stage's snapshots in a checkpoint store.
 std::string stage_key(uint32_t stage);
 bool is_stage_key(const std::string& key);
+constexpr const char* kAsideStreams = "aside/";
+/// "aside/1/stage/2": where a checkpoint store keeps what is set aside of a stream, under the name "1".
+std::string aside_key(const std::string& name, const std::string& stream);
+/// The stream that this one was set aside of; "" if it was of none.
+std::string aside_of(const std::string& key);
 
 /// Under which a node, or one of its actors, writes into the distributed table: "<32 hex digits>" and
 /// "<32 hex digits>/stage.0". Whoever reads a record believes it of no other node.

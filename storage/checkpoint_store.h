@@ -59,7 +59,13 @@ class CheckpointStore {
   /// mix histories).
   virtual Status drop_newer(const std::string& stream, uint64_t step) = 0;
 
-  /// All streams that have a snapshot.
+  /// Sets these snapshots aside, those of them that are there, in one atomic commit: each is in the stream
+  /// aside_key(`name`, its stream) afterwards, under its step, and no longer in its own. Of each stream only
+  /// what was set aside last is kept: what lies under other names goes in the same commit. Survives a crash.
+  /// Errors: kInvalidArgument, kIo (all is as it was).
+  virtual Status set_aside(const std::vector<CheckpointKey>& keys, const std::string& name) = 0;
+
+  /// All streams that have a snapshot, those that are set aside too.
   virtual Result<std::vector<std::string>> streams() const = 0;
 };
 

@@ -20,6 +20,7 @@
 #include "storage/rocksdb_errors.h"
 #include "storage/rocksdb_files.h"
 #include "storage/rocksdb_options.h"
+#include "storage/rocksdb_set_aside.h"
 #include "storage/set_aside.h"
 #include "storage/snapshot_manifest.h"
 #include "storage/store_keys.h"
@@ -144,6 +145,17 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     return status;
   }
 
+  Status set_aside(const std::vector<CheckpointKey>& keys, const std::string& name) override {
+    std::lock_guard<std::mutex> lock(write_mutex_);
+    if (Status open = reopen(); !open.ok()) return open;
+    rocksdb::WriteBatch batch;
+    Status status = batch_setting_aside(*db_, keys, name, batch);
+    if (!status.ok() || batch.Count() == 0) return status;
+    status = commit(batch, "setting snapshots aside");
+    if (status.ok()) reclaim();
+    return status;
+  }
+
   Result<std::vector<std::string>> streams() const override {
     std::vector<std::string> found;
     std::shared_lock<std::shared_mutex> lock(db_mutex_);
@@ -213,7 +225,7 @@ class RocksdbCheckpointStore final : public CheckpointStore {
   Result<Buffer> read_chunks(const rocksdb::ReadOptions& options, rocksdb::Iterator& all,
                              const SnapshotManifest& manifest, const CheckpointKey& key,
                              uint64_t bytes) const {
-    if (manifest.total_bytes > stored_bytes())
+    if (manifest.total_bytes > stored_bytes(*db_))
       return Error{ErrorCode::kCorruptCheckpoint, text(key) + ": larger than the whole store"};
     const uint64_t most = bytes / manifest.chunk_bytes + 1;  // chunks
     const uint64_t chunks = std::min<uint64_t>(most, manifest.chunk_digests.size());
@@ -233,18 +245,6 @@ class RocksdbCheckpointStore final : public CheckpointStore {
       std::memcpy(value.data() + uint64_t{manifest.chunk_bytes} * i, chunk.data(), chunk.size());
     }
     return value.freeze();
-  }
-
-  /// An upper bound of what any snapshot can hold: nothing is compressed.
-  uint64_t stored_bytes() const {
-    uint64_t total = 0;
-    for (const std::string& name :
-         {rocksdb::DB::Properties::kTotalBlobFileSize, rocksdb::DB::Properties::kTotalSstFilesSize,
-          rocksdb::DB::Properties::kCurSizeAllMemTables}) {
-      uint64_t bytes = 0;
-      if (db_->GetIntProperty(name, &bytes)) total += bytes;
-    }
-    return total;
   }
 
   /// A put of before the tables.

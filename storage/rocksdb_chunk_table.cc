@@ -77,4 +77,15 @@ uint64_t last_put_in_tables(rocksdb::DB& db) {
   return last;
 }
 
+uint64_t stored_bytes(rocksdb::DB& db) {
+  uint64_t total = 0;
+  for (const std::string& name :
+       {rocksdb::DB::Properties::kTotalBlobFileSize, rocksdb::DB::Properties::kTotalSstFilesSize,
+        rocksdb::DB::Properties::kCurSizeAllMemTables}) {
+    uint64_t bytes = 0;
+    if (db.GetIntProperty(name, &bytes)) total += bytes;
+  }
+  return total;
+}
+
 }  // namespace swarm::storage

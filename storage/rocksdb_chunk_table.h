@@ -27,6 +27,9 @@ rocksdb::Status take_in_chunks(rocksdb::DB& db, const rocksdb::Options& options,
 /// Takes the tables of all puts but `kept` out; each is deleted when no iterator is left that could read it.
 rocksdb::Status drop_tables_but(rocksdb::DB& db, const std::set<uint64_t>& kept);
 
+/// An upper bound of what any snapshot in the database can hold: nothing is compressed.
+uint64_t stored_bytes(rocksdb::DB& db);
+
 /// The highest put of which there is a table, or was when tables were joined; 0: there is none.
 uint64_t last_put_in_tables(rocksdb::DB& db);
 

@@ -108,6 +108,7 @@ routing::PeerReport read_report(const proto::RegisterPeer& message) {
   for (const auto& copy : message.copies())
     report.copies.push_back(
         {Stage(copy.stage()), Step(copy.step()), routing::History(copy.history())});
+  report.line_left = message.line_left();
   return report;
 }
 
@@ -242,6 +243,14 @@ Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, Term t
     for (const PeerId& source : order.sources) *copy.add_sources() = book.to_proto(source);
   }
   for (const Stage stage : verdict.copies.drop) reply.add_spare_copies(stage.value());
+  if (verdict.line_left) {
+    auto& left = *reply.mutable_line_left();
+    left.set_number(verdict.line_left->number);
+    for (const auto& [step, history] : verdict.line_left->shared) {
+      left.add_steps(step.value());
+      left.add_histories(history.value());
+    }
+  }
   return make_mail(std::move(reply));
 }
 

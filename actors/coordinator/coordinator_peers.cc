@@ -75,9 +75,9 @@ void CoordinatorState::expect(const PeerAddress& address, Stage stage) {
 }
 
 routing::Verdict CoordinatorState::admit(const PeerId& id) {
-  if (consent_.attendance().apart(&id.node))
-    return routing::wait_verdict(milliseconds(500),
-                                 "its line of history stays once more than half of it is here");
+  const bool agreed =
+      schedule_->frame().phase != Phase::kClosed || gathering_->planned_step().has_value();
+  if (auto held = routing::held_back(id, consent_.attendance(), *roster_, agreed)) return *held;
   if (schedule_->frame().phase != Phase::kClosed) {
     routing::Orders orders;
     auto verdict = schedule_->admit(id, orders, now());

@@ -172,6 +172,17 @@ void CopyKeeper::forget_newer(Step applied) {
   erase_if(copies_, newer);
 }
 
+std::vector<std::string> CopyKeeper::leave_line() {
+  const auto& deps = context_.deps;
+  std::vector<std::string> streams;
+  if (!deps.copies.keeps) return streams;
+  for (Stage stage; stage.value() < deps.num_stages; ++stage)
+    if (mine(stage)) streams.push_back(stage_key(stage.value()));
+  making_.reset();
+  copies_.clear();
+  return streams;
+}
+
 void CopyKeeper::spoiled(Stage stage, Step step) {
   const auto bad = [=](const StoredCopy& copy) { return copy.stage == stage && copy.step == step; };
   if (erase_if(copies_, bad) == 0) return;

@@ -166,6 +166,11 @@ void SnapshotWriter::forget_newer(Step applied) {
   list();
 }
 
+void SnapshotWriter::leave_line() {
+  line_.forget_newer(Step());
+  snapshots_.forget_newer(Step());
+}
+
 void SnapshotWriter::describe_to(proto::RegisterPeer& message) const {
   for (Step step : snapshots_.readable()) {
     message.add_snapshots(step.value());

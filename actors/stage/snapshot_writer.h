@@ -37,6 +37,8 @@ class SnapshotWriter {
   void list(const std::function<void()>& then = [] {});
   /// The swarm goes on from `applied`: newer ones belong to a history that was given up.
   void forget_newer(Step applied);
+  /// The node gave up its line of history: what waits to be written is dropped. list() tells what is left.
+  void leave_line();
   routing::SnapshotList& snapshots() { return snapshots_; }
   const routing::SnapshotList& snapshots() const { return snapshots_; }
   /// For a whole state, to the disk or from it.

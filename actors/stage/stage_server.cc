@@ -52,10 +52,12 @@ void StageServerState::init(Self* self, StageServerDeps deps) {
     if (context_->phase.serves()) announce();
   });
   copies_.emplace(*context_, keeper_->writer());
+  leaver_.emplace(*context_, *updates_, *keeper_, *copies_);
   self_->send(d.links, subscribe_atom::value, me);
   caf::anon_send(d.state_transfer, set_stage_atom::value, me);
   keeper_->writer().list();
   copies_->list();
+  leaver_->list();
   make_stage();
 }
 
@@ -290,6 +292,7 @@ std::string StageServerState::describe() const {
        << updates_->describe() << ", " << keeper_->writer().describe();
   if (context_->phase.learns()) text << "\n" << keeper_->learner().describe();
   if (const std::string copies = copies_->describe(); !copies.empty()) text << "\n" << copies;
+  if (const std::string aside = leaver_->describe(); !aside.empty()) text << "\n" << aside;
   text << "\ncoordinator "
        << (coordinator.known() ? coordinator.id().brief() : std::string("not known")) << " term "
        << coordinator.term() << "\n"

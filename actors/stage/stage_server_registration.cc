@@ -54,6 +54,7 @@ void StageServerState::register_peer() {
   updates_->describe_to(message);
   keeper_->describe_to(message);
   copies_->describe_to(message);
+  leaver_->describe_to(message);
   if (context_->phase.learns()) keeper_->learner().describe_to(message);
   message.set_up_bytes_per_s(context_->rates.best_send);
   message.set_down_bytes_per_s(context_->rates.best_receive);
@@ -119,6 +120,7 @@ void StageServerState::obey(Step as_of, const proto::RegisterPeerReply& verdict)
       if (context_->at.applied == as_of) fetch(verdict);  // else overtaken by a commit
       return;
     case Reply::VERDICT_WAIT:
+      if (verdict.has_line_left()) leaver_->leave(verdict.line_left());
       if (context_->phase.learns()) keeper_->settle_learned();
       keeper_->take_another();
       stop_serving(verdict.reason());

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "actors/stage/copy_keeper.h"
+#include "actors/stage/line_leaver.h"
 #include "actors/stage/microbatches.h"
 #include "actors/stage/stage_context.h"
 #include "actors/stage/stage_mover.h"
@@ -67,6 +68,7 @@ class StageServerState : public StageHost {
   std::optional<StateKeeper> keeper_;
   std::optional<StageMover> mover_;
   std::optional<CopyKeeper> copies_;
+  std::optional<LineLeaver> leaver_;
   bool registering_ = false;
   bool was_serving_ = false;
   uint32_t swarm_peers_ = 0;  ///< As the coordinator said when it told this one to serve.

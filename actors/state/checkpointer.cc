@@ -54,17 +54,25 @@ caf::result<void> retain(const Store& store, const std::string& prefix,
   return caf::unit;
 }
 
-caf::result<void> replace(const Store& store, const storage::CheckpointKey& key,
-                          const Buffer& value, uint32_t keep) {
-  auto status = store->put_or_replace(key, value, keep);
+caf::result<void> answer(const Status& status) {
   if (!status) return to_caf(status.error());
   return caf::unit;
+}
+
+caf::result<void> replace(const Store& store, const storage::CheckpointKey& key,
+                          const Buffer& value, uint32_t keep) {
+  return answer(store->put_or_replace(key, value, keep));
 }
 
 caf::result<std::vector<uint64_t>> list(const Store& store, const std::string& stream) {
   auto steps = store->steps(stream);
   if (!steps) return to_caf(steps.error());
   return *steps;
+}
+
+caf::result<std::vector<std::string>> lines_of(const Result<std::vector<std::string>>& found) {
+  if (!found) return to_caf(found.error());
+  return *found;
 }
 
 caf::result<StoredCopies> list_copies(const Store& store, const std::vector<uint64_t>& stages) {
@@ -139,15 +147,11 @@ caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self, const S
       [store](history_atom, const std::string& stream, uint64_t step) {
         return history_of(store, stream, step);
       },
-      [self, store](pin_atom, const std::string& stream, uint64_t step) -> caf::result<void> {
-        if (auto pinned = pin(self->state, store, stream, step); !pinned)
-          return to_caf(pinned.error());
-        return caf::unit;
+      [self, store](pin_atom, const std::string& stream, uint64_t step) {
+        return answer(pin(self->state, store, stream, step));
       },
-      [store](forget_newer_atom, const std::string& stream, uint64_t step) -> caf::result<void> {
-        auto status = store->drop_newer(stream, step);
-        if (!status) return to_caf(status.error());
-        return caf::unit;
+      [store](forget_newer_atom, const std::string& stream, uint64_t step) {
+        return answer(store->drop_newer(stream, step));
       },
       [store](keep_atom, const std::string& stream, uint64_t number, const Buffer& bytes) {
         return replace(store, {stream, number}, bytes, UINT32_MAX);
@@ -158,6 +162,10 @@ caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self, const S
       [store](copy_atom, const std::string& stream, uint64_t step, const Buffer& state) {
         return replace(store, {stream, step}, state, kCopiesKept);
       },
+      [store](leave_line_atom, const LeaveLine& order) {
+        return lines_of(leave_line(*store, order));
+      },
+      [store](asides_atom) { return lines_of(list_aside(*store)); },
       [store](retain_atom, const std::string& prefix, const std::vector<std::string>& streams) {
         return retain(store, prefix, streams);
       },

@@ -23,6 +23,8 @@
 ///   (copies_atom, vector<uint64> stages)                 StoredCopies    kIo; of their streams
 ///   (copy_atom, string stream, uint64 step, Buffer)      -               kIo, kInvalidArgument;
 ///                                                                        replaces, keeps two
+///   (leave_line_atom, LeaveLine)                         vector<string>  kIo; see leave_line()
+///   (asides_atom)                                        vector<string>  kIo; see list_aside()
 ///   (retain_atom, string prefix, vector<string> streams) -               kIo; drops the other streams
 ///                                                                        that begin so
 ///
@@ -38,6 +40,7 @@
 #include <vector>
 
 #include "actors/net/buffer_message.h"
+#include "actors/state/aside.h"
 #include "actors/state/state_messages.h"
 #include "routing/membership/recovery.h"
 #include "storage/checkpoint_store.h"
@@ -54,6 +57,8 @@ using pin_atom = caf::atom_constant<caf::atom("pin")>;
 using keep_atom = caf::atom_constant<caf::atom("keep")>;
 using retain_atom = caf::atom_constant<caf::atom("retain")>;
 using copies_atom = caf::atom_constant<caf::atom("copies")>;
+using leave_line_atom = caf::atom_constant<caf::atom("leaveline")>;
+using asides_atom = caf::atom_constant<caf::atom("asides")>;
 using copy_atom = caf::atom_constant<caf::atom("copy")>;
 
 struct StoredCopies {

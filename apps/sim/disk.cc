@@ -4,6 +4,7 @@
 
 #include <iterator>
 
+#include "common/names.h"
 #include "storage/snapshot_manifest.h"
 
 namespace swarm::sim {
@@ -16,9 +17,26 @@ void prune(std::map<uint64_t, Disk::Value>& snapshots, uint32_t keep) {
     it = it->second.pinned ? std::next(it) : snapshots.erase(it);
 }
 
+void set_aside_in(Disk::Streams& streams, const std::vector<storage::CheckpointKey>& keys,
+                  const std::string& name) {
+  for (const auto& key : keys) {
+    const auto stream = streams.find(key.stream);
+    if (stream == streams.end() || stream->second.count(key.step) == 0) continue;
+    auto value = std::move(stream->second.at(key.step));
+    value.pinned = false;
+    stream->second.erase(key.step);
+    if (stream->second.empty()) streams.erase(stream);
+    const std::string to = aside_key(name, key.stream);
+    streams[to][key.step] = std::move(value);
+    for (auto it = streams.begin(); it != streams.end();)
+      it = it->first != to && aside_of(it->first) == key.stream ? streams.erase(it) : std::next(it);
+  }
+}
+
 }  // namespace
 
 void Disk::Change::apply(Streams& to, bool torn) const {
+  if (what == What::kSetAside) return set_aside_in(to, keys, key.stream);
   auto& snapshots = to[key.stream];
   const auto old = snapshots.find(key.step);
   switch (what) {
@@ -34,6 +52,8 @@ void Disk::Change::apply(Streams& to, bool torn) const {
       if (old == snapshots.end()) break;
       for (auto& [step, value] : snapshots) value.pinned = step == key.step;
       break;
+    case What::kSetAside:
+      break;  // above
   }
   if (snapshots.empty()) to.erase(key.stream);
 }
@@ -55,6 +75,11 @@ void Disk::drop_newer(const std::string& stream, uint64_t step) {
 
 void Disk::pin(const std::string& stream, uint64_t step) {
   change(Change::What::kPin, {stream, step}, "", 0);
+}
+
+void Disk::set_aside(std::vector<storage::CheckpointKey> keys, const std::string& name) {
+  unsynced_.push_back({++changes_, Change::What::kSetAside, {name, 0}, "", 0, std::move(keys)});
+  unsynced_.back().apply(visible_, false);
 }
 
 Status Disk::keep(std::string record) {
@@ -173,6 +198,18 @@ Status DiskStore::drop_newer(const std::string& stream, uint64_t step) {
   if (auto ok = usable(stream); !ok.ok()) return ok;
   if (disk_->trouble().fails) return Error{ErrorCode::kIo, "input/output error"};
   disk_->drop_newer(stream, step);
+  changed();
+  return {};
+}
+
+Status DiskStore::set_aside(const std::vector<storage::CheckpointKey>& keys,
+                            const std::string& name) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& key : keys)
+    if (auto ok = usable(aside_key(name, key.stream)); !ok.ok()) return ok;
+  if (disk_->trouble().fails) return Error{ErrorCode::kIo, "input/output error"};
+  if (disk_->trouble().full) return Error{ErrorCode::kIo, "no space is left"};
+  disk_->set_aside(keys, name);
   changed();
   return {};
 }

@@ -40,6 +40,7 @@ class Disk {
   void put(const storage::CheckpointKey& key, std::string bytes, uint32_t keep);
   void drop_newer(const std::string& stream, uint64_t step);
   void pin(const std::string& stream, uint64_t step);
+  void set_aside(std::vector<storage::CheckpointKey> keys, const std::string& name);
   /// What is kept beside the snapshots, replaced as a whole; durable at once. Errors: kIo.
   Status keep(std::string record);
   const std::optional<std::string>& kept() const { return kept_; }
@@ -75,11 +76,12 @@ class Disk {
  private:
   struct Change {
     uint64_t number = 0;
-    enum class What { kPut, kDropNewer, kPin };
+    enum class What { kPut, kDropNewer, kPin, kSetAside };
     What what = What::kPut;
     storage::CheckpointKey key;
     std::string bytes;
     uint32_t keep = 0;
+    std::vector<storage::CheckpointKey> keys{};  ///< kSetAside, under the name `key.stream`.
     void apply(Streams& to, bool torn) const;
   };
   void change(Change::What what, const storage::CheckpointKey& key, std::string bytes,
@@ -109,6 +111,8 @@ class DiskStore final : public storage::CheckpointStore {
   Result<Buffer> get(const storage::CheckpointKey& key) const override;
   Result<std::vector<uint64_t>> steps(const std::string& stream) const override;
   Status drop_newer(const std::string& stream, uint64_t step) override;
+  Status set_aside(const std::vector<storage::CheckpointKey>& keys,
+                   const std::string& name) override;
   Result<std::vector<std::string>> streams() const override;
 
   void close();

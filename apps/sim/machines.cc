@@ -5,6 +5,7 @@
 #include "actors/net/local.h"
 #include "actors/net/requests.h"
 #include "actors/stage/compute.h"
+#include "actors/state/aside.h"
 #include "actors/state/checkpointer.h"
 #include "actors/state/mirror.h"
 #include "apps/sim/arithmetic_stage.h"
@@ -12,12 +13,14 @@
 
 namespace swarm::sim {
 
+using actors::asides_atom;
 using actors::compute_atom;
 using actors::copies_atom;
 using actors::copy_atom;
 using actors::forget_newer_atom;
 using actors::history_atom;
 using actors::keep_atom;
+using actors::leave_line_atom;
 using actors::list_atom;
 using actors::load_atom;
 using actors::LocalTask;
@@ -127,6 +130,22 @@ caf::result<uint64_t> save_in_time(caf::event_based_actor* self, const caf::acto
   return promise;
 }
 
+/// Nothing of these streams is promised any more.
+caf::result<std::vector<std::string>> set_aside_in_time(
+    caf::event_based_actor* self, const caf::actor& checkpointer,
+    const std::function<void(std::function<void()>)>& when_synced, const SnapshotNoted& snapshot,
+    const actors::LeaveLine& order) {
+  auto promise = self->make_response_promise();
+  for (const std::string& stream : order.streams) snapshot(stream, 0, true);
+  self->request(checkpointer, caf::infinite, leave_line_atom::value, order)
+      .then(
+          [=](const std::vector<std::string>& lines) {
+            when_synced([=]() mutable { promise.deliver(lines); });
+          },
+          [=](const caf::error& e) mutable { promise.deliver(e); });
+  return promise;
+}
+
 /// A snapshot is listed when it is durable, until it is dropped.
 std::vector<uint64_t> durable_steps(const Disk& disk, const std::string& stream) {
   std::vector<uint64_t> steps;
@@ -136,6 +155,24 @@ std::vector<uint64_t> durable_steps(const Disk& disk, const std::string& stream)
   for (const auto& [step, value] : found->second)
     if (seen->second.count(step) != 0) steps.insert(steps.begin(), step);
   return steps;
+}
+
+caf::message_handler reads_of(caf::event_based_actor* self, const caf::actor& checkpointer,
+                              const std::shared_ptr<Disk>& disk, DiskTimes times) {
+  const auto pass_on = [=](const auto&... order) { return self->delegate(checkpointer, order...); };
+  return {
+      [=](load_atom, const std::string& stream, uint64_t step) {
+        return read_later(self, checkpointer, times.read, stream, step);
+      },
+      [=](list_atom, const std::string& stream) { return durable_steps(*disk, stream); },
+      [=](history_atom, const std::string& stream, uint64_t step) {
+        return pass_on(history_atom::value, stream, step);
+      },
+      [=](copies_atom copies, const std::vector<uint64_t>& stages) {
+        return pass_on(copies, stages);
+      },
+      [=](asides_atom asides) { return pass_on(asides); },
+  };
 }
 
 }  // namespace
@@ -149,7 +186,7 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
     self->request(checkpointer, caf::infinite, order...)
         .then([=] { when_synced([] {}); }, [](const caf::error&) {});
   };
-  return {
+  const caf::message_handler writes{
       [=](save_atom, const std::string& stream, uint64_t step, const Buffer& state, bool replace,
           bool spare_one) {
         return save_in_time(self, checkpointer, when_synced, snapshot,
@@ -159,19 +196,9 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
         return write_in_time(self, checkpointer, when_synced, save_beside_atom::value, stream,
                              frozen);
       },
-      [=](load_atom, const std::string& stream, uint64_t step) {
-        return read_later(self, checkpointer, times.read, stream, step);
-      },
-      [=](list_atom, const std::string& stream) { return durable_steps(*disk, stream); },
-      [=](history_atom, const std::string& stream, uint64_t step) {
-        return self->delegate(checkpointer, history_atom::value, stream, step);
-      },
       [=](keep_atom, const std::string& stream, uint64_t number, const Buffer& bytes) {
         return write_in_time(self, checkpointer, when_synced, keep_atom::value, stream, number,
                              bytes);
-      },
-      [=](copies_atom, const std::vector<uint64_t>& stages) {
-        return self->delegate(checkpointer, copies_atom::value, stages);
       },
       [=](copy_atom, const std::string& stream, uint64_t step, const Buffer& state) {
         return write_in_time(self, checkpointer, when_synced, copy_atom::value, stream, step,
@@ -181,6 +208,9 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
         snapshot(stream, step, true);
         sync_after(forget_newer_atom::value, stream, step);
       },
+      [=](leave_line_atom, const actors::LeaveLine& order) {
+        return set_aside_in_time(self, checkpointer, when_synced, snapshot, order);
+      },
       [=](pin_atom, const std::string& stream, uint64_t step) {
         sync_after(pin_atom::value, stream, step);
       },
@@ -189,6 +219,7 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
       },
       [](run_later_atom, const LocalTask& task) { task(); },
   };
+  return writes.or_else(reads_of(self, checkpointer, disk, times));
 }
 
 caf::behavior mirror_on_disk(caf::event_based_actor* self, const caf::actor& mirror,

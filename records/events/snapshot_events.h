@@ -106,7 +106,20 @@ struct MirrorRefused {
   }
 };
 
-using SnapshotEvents = EventList<Checkpointed, CheckpointFailed, CopyMade, CopyFailed,
-                                 MirrorWritten, MirrorFailed, MirrorTaken, MirrorRefused>;
+struct LineSetAside {
+  static constexpr EventInfo kInfo{"line_set_aside", Level::kWarn, Place::kRecovery, kRemarkable,
+                                   "The node's line of history was given up at a meeting: "
+                                   "snapshots of it lie aside in the node's database, where nobody "
+                                   "goes on from them."};
+  std::string at;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("at", at, "the streams, each with the steps that lie there");
+  }
+};
+
+using SnapshotEvents =
+    EventList<Checkpointed, CheckpointFailed, CopyMade, CopyFailed, MirrorWritten, MirrorFailed,
+              MirrorTaken, MirrorRefused, LineSetAside>;
 
 }  // namespace swarm::records

@@ -114,6 +114,21 @@ void takes_part(Attendance& attendance, const Roster& roster, const NodeId& node
   if (serves || attendance.barred().count(node) == 0) attendance.takes_part(node);
 }
 
+std::optional<Verdict> held_back(const PeerId& id, const Attendance& attendance,
+                                 const Roster& roster, bool agreed) {
+  if (attendance.apart(&id.node))
+    return wait_verdict(milliseconds(500),
+                        "its line of history stays once more than half of it is here");
+  if (attendance.loses(id.node))
+    return wait_verdict(milliseconds(100), "its node gives its line of history up");
+  const auto number = attendance.given_up(id.node);
+  if (!number || !agreed || roster.peers().at(id).line_left == *number) return std::nullopt;
+  Verdict verdict =
+      wait_verdict(milliseconds(100), "it sets aside what it has of a line that was given up");
+  verdict.line_left = LineLeft{*number, places_of(roster.supplies(), attendance.barred())};
+  return verdict;
+}
+
 Admission admit_at_step(const PeerId& id, const Roster& roster, const Whereabouts& where,
                         Time now) {
   const PeerFacts& peer = roster.peers().at(id);

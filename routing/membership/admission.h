@@ -13,6 +13,7 @@
 #include "common/strong_id.h"
 #include "routing/membership/attendance.h"
 #include "routing/membership/copies.h"
+#include "routing/membership/line_left.h"
 #include "routing/membership/roster.h"
 #include "routing/state/state_label.h"
 #include "routing/time.h"
@@ -45,6 +46,8 @@ struct Verdict {
   uint64_t order = 0;                ///< That it is to carry out (routing/membership/relocation.h).
   Stage move_to{};
   CopyOrders copies{};  ///< Of other stages' snapshots.
+  /// kWait: what is not of the line that goes on is to be set aside first.
+  std::optional<LineLeft> line_left{};
 };
 
 /// Where the swarm is while it trains or after the end.
@@ -88,6 +91,11 @@ Verdict serve_verdict(Step step, Step open_step, const std::string& reason);
 /// The node serves or trains, and gets a vote: where what it had is of a line that it gave up, once all its
 /// peers serve.
 void takes_part(Attendance& attendance, const Roster& roster, const NodeId& node);
+
+/// What it is told instead, as long as what it has may be of another line than the one that goes on; nothing:
+/// it is not. `agreed`: a plan is made or a step open, so peers have said what there is of that line.
+std::optional<Verdict> held_back(const PeerId& id, const Attendance& attendance,
+                                 const Roster& roster, bool agreed);
 
 /// All peers train the same step. Requires that `id` is in the roster.
 Admission admit_at_step(const PeerId& id, const Roster& roster, const Whereabouts& where, Time now);

@@ -107,6 +107,18 @@ std::set<NodeId> Attendance::barred() const {
   return processes;
 }
 
+std::optional<uint64_t> Attendance::given_up(const NodeId& process) const {
+  for (const auto& [name, node] : nodes_)
+    if (node.process == process && node.forsaken) return lines_given_up(node.voter);
+  return std::nullopt;
+}
+
+bool Attendance::loses(const NodeId& process) const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [&process](const auto& one) {
+    return one.second.process == process && one.second.stand == Stand::kLoses;
+  });
+}
+
 bool Attendance::apart(const NodeId* process) const {
   return std::any_of(nodes_.begin(), nodes_.end(), [process](const auto& one) {
     const Node& node = one.second;

@@ -67,6 +67,11 @@ class Attendance {
   void meet(const Configuration& held, const Lines& lines);
   /// Processes whose peers have nothing of the line that goes on.
   std::set<NodeId> barred() const;
+  /// What this process's peers have is of the last of so many lines that its node has given up; none: it gave up
+  /// none, or has a vote again.
+  std::optional<uint64_t> given_up(const NodeId& process) const;
+  /// It is about to give one up: it has not answered yet that it did.
+  bool loses(const NodeId& process) const;
   /// Likewise this one, and it is to keep what it has; null: any.
   bool apart(const NodeId* process = nullptr) const;
   /// The term of the highest ballot that somebody here has answered, if it is above this one's.

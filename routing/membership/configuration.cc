@@ -15,6 +15,16 @@ Voters nodes_of(const Voters& voters) {
   return nodes;
 }
 
+uint64_t lines_given_up(const std::string& voter) {
+  const size_t dot = voter.rfind('.');
+  uint64_t number = 0;
+  for (size_t i = dot + 1; dot != std::string::npos && i < voter.size(); ++i) {
+    if (voter[i] < '0' || voter[i] > '9') return 0;
+    number = 10 * number + static_cast<uint64_t>(voter[i] - '0');
+  }
+  return number;
+}
+
 /// '#' comes before all that a name may have, so nothing lies between "s1" and "s1#0f3a".
 std::string voter_of(const Voters& list, const std::string& node) {
   const auto found = list.lower_bound(node);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/erase_if.h"
+#include "routing/membership/line_left.h"
 #include "routing/membership/replicas.h"
 #include "routing/membership/suspects.h"
 #include "routing/membership/term.h"
@@ -45,30 +46,6 @@ NewestCommit newest_commit(const Roster& roster, const std::set<NodeId>& barred)
     newest.gradient_norm = peer.last_gradient_norm;
   }
   return newest;
-}
-
-/// Leaves to peers of `barred`, whose line was given up, what others have of the same history: that is from
-/// before they parted.
-void keep_shared(std::vector<PeerSupply>& supplies, const std::set<NodeId>& barred) {
-  std::set<std::pair<Step, History>> shared;
-  for (const PeerSupply& peer : supplies) {
-    if (barred.count(peer.peer.node) != 0) continue;
-    shared.insert(peer.histories.begin(), peer.histories.end());
-    for (const StoredCopy& copy : peer.copies) shared.emplace(copy.step, copy.history);
-  }
-  const auto foreign = [&shared](Step step, History history) {
-    return history == History() || shared.count({step, history}) == 0;
-  };
-  for (PeerSupply& peer : supplies) {
-    if (barred.count(peer.peer.node) == 0) continue;
-    const auto gone = [&](Step step) {
-      const auto known = peer.histories.find(step);
-      return known == peer.histories.end() || foreign(step, known->second);
-    };
-    peer.has_state &= !gone(peer.step);
-    erase_if(peer.snapshots, gone);
-    erase_if(peer.copies, [&](const StoredCopy& copy) { return foreign(copy.step, copy.history); });
-  }
 }
 
 bool one_behind(const PeerFacts& peer, const NewestCommit& newest) {

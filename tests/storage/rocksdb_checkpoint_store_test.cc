@@ -86,6 +86,26 @@ BOOST_AUTO_TEST_CASE(snapshots_survive_closing_and_another_chunk_size) {
   BOOST_TEST((store->get({"stage/0", 4})->view() == content(4, kSize).view()));
 }
 
+BOOST_AUTO_TEST_CASE(what_is_set_aside_stays_so_and_its_chunks_stay_as_long) {
+  TemporaryDirectory directory;
+  fill(directory.path());
+  BOOST_TEST(open_store(directory.path())->set_aside({{"stage/0", 2}, {"stage/0", 3}}, "1").ok());
+  const uint64_t bytes = directory_bytes(directory.path());
+  {
+    auto store = open_store(directory.path());
+    BOOST_TEST(store->steps("stage/0").value() == std::vector<uint64_t>{1},
+               boost::test_tools::per_element());
+    BOOST_TEST((store->get({"aside/1/stage/0", 2})->view() == content(2, kSize).view()));
+    BOOST_TEST((store->get({"aside/1/stage/0", 3})->view() == content(3, kSize).view()));
+    BOOST_TEST(store->set_aside({{"stage/0", 1}}, "2").ok());
+  }
+  auto store = open_store(directory.path());
+  BOOST_TEST(store->streams().value() == std::vector<std::string>{"aside/2/stage/0"},
+             boost::test_tools::per_element());
+  BOOST_TEST((store->get({"aside/2/stage/0", 1})->view() == content(1, kSize).view()));
+  BOOST_TEST(directory_bytes(directory.path()) < bytes - kSize);  // two have gone
+}
+
 BOOST_AUTO_TEST_CASE(a_store_in_use_is_refused_with_a_clear_text) {
   TemporaryDirectory directory;
   auto store = open_store(directory.path());

@@ -153,6 +153,52 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(newer_snapshots_are_dropped_after_a_recovery, T, I
   BOOST_TEST(fixture.store->streams().value().empty());
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(what_is_set_aside_is_listed_elsewhere_and_can_be_read, T,
+                              Implementations) {
+  T fixture;
+  auto& store = *fixture.store;
+  for (uint64_t step = 1; step <= 4; ++step)
+    BOOST_TEST(store.put({"stage/0", step}, content(step, 70'000), 9).ok());
+  BOOST_TEST(store.put({"residual/0", 3}, content(33, 10), 9).ok());
+  BOOST_TEST(store.pin("stage/0", 3).ok());
+  const std::vector<CheckpointKey> keys{
+      {"stage/0", 3}, {"stage/0", 4}, {"stage/0", 7}, {"residual/0", 3}, {"stage/1", 3}};
+  BOOST_TEST(store.set_aside(keys, "1").ok());
+  BOOST_TEST(store.set_aside(keys, "1").ok());  // again, as after a crash
+  BOOST_TEST(steps(store, "stage/0") == (std::vector<uint64_t>{2, 1}), tt::per_element());
+  BOOST_TEST(steps(store, "residual/0").empty());
+  BOOST_TEST(store.get({"stage/0", 3}).code() == ErrorCode::kNotFound);
+  BOOST_TEST(steps(store, "aside/1/stage/0") == (std::vector<uint64_t>{4, 3}), tt::per_element());
+  BOOST_TEST(steps(store, "aside/1/residual/0") == std::vector<uint64_t>{3}, tt::per_element());
+  BOOST_TEST((store.get({"aside/1/stage/0", 3})->view() == content(3, 70'000).view()));
+  BOOST_TEST(store.put({"stage/0", 3}, content(300, 70'000), 2).ok());  // of the other line
+  for (uint64_t step = 5; step <= 6; ++step)
+    BOOST_TEST(store.put({"stage/0", step}, content(step, 70'000), 2).ok());
+  BOOST_TEST(steps(store, "stage/0") == (std::vector<uint64_t>{6, 5}), tt::per_element());
+  BOOST_TEST((store.get({"aside/1/stage/0", 3})->view() == content(3, 70'000).view()));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(of_what_is_set_aside_under_several_names_the_last_is_kept, T,
+                              Implementations) {
+  T fixture;
+  auto& store = *fixture.store;
+  for (const char* stream : {"stage/0", "stage/1"})
+    for (uint64_t step = 1; step <= 4; ++step)
+      BOOST_TEST(store.put({stream, step}, content(step, 70'000), 9).ok());
+  BOOST_TEST(store.set_aside({{"stage/0", 1}, {"stage/1", 1}}, "1").ok());
+  BOOST_TEST(store.set_aside({{"stage/0", 2}}, "1").ok());
+  BOOST_TEST(steps(store, "aside/1/stage/0") == (std::vector<uint64_t>{2, 1}), tt::per_element());
+  BOOST_TEST(store.set_aside({{"stage/0", 9}}, "2").ok());  // nothing: it drops nothing
+  BOOST_TEST(steps(store, "aside/1/stage/0").size() == 2u);
+  BOOST_TEST(store.set_aside({{"stage/0", 3}}, "2").ok());
+  BOOST_TEST(
+      store.streams().value() ==
+          (std::vector<std::string>{"aside/1/stage/1", "aside/2/stage/0", "stage/0", "stage/1"}),
+      tt::per_element());
+  BOOST_TEST(store.set_aside({{std::string(60, 'a'), 1}}, "2").code() ==
+             ErrorCode::kInvalidArgument);
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(bad_arguments_are_refused, T, Implementations) {
   T fixture;
   for (const std::string& stream : {std::string(), std::string("Stage"), std::string("a b"),

@@ -79,6 +79,9 @@ struct MemoryStore : storage::CheckpointStore {
   }
   Status drop_newer(const std::string&, uint64_t) override { return {}; }
   Status pin(const std::string&, uint64_t) override { return {}; }
+  Status set_aside(const std::vector<storage::CheckpointKey>&, const std::string&) override {
+    return {};
+  }
   Result<std::vector<std::string>> streams() const override {
     std::vector<std::string> out;
     for (const auto& one : values)

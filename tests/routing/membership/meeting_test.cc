@@ -195,6 +195,40 @@ BOOST_FIXTURE_TEST_CASE(nothing_begins_anew_while_only_a_line_that_was_given_up_
   BOOST_TEST((gathering->admit({process_of("a"), "stage.0"}).kind == Verdict::Kind::kWait));
 }
 
+BOOST_FIXTURE_TEST_CASE(who_gave_up_its_line_is_held_back_until_what_is_not_shared_is_set_aside,
+                        Met) {
+  kept("a", 0, {{Step(1), History(11)}, {Step(2), History(12)}, {Step(3), History()}});
+  kept("d", 0, {{Step(1), History(11)}, {Step(2), History(22)}, {Step(3), History(23)}});
+  kept("e", 1, {{Step(1), History(11)}, {Step(2), History(22)}});
+  const PeerId a{process_of("a"), "stage.0"}, d{process_of("d"), "stage.0"};
+  BOOST_TEST(!held_back(a, both.attendance(), roster, true));
+  BOOST_TEST(!held_back(d, both.attendance(), roster, false));  // nobody knows yet what is shared
+  const auto held = held_back(d, both.attendance(), roster, true);
+  BOOST_REQUIRE(held.has_value());
+  BOOST_TEST((held->kind == Verdict::Kind::kWait));
+  BOOST_REQUIRE(held->line_left.has_value());
+  BOOST_TEST(held->line_left->number == 1u);
+  BOOST_TEST(
+      (held->line_left->shared == KnownPlaces{{Step(1), History(11)}, {Step(2), History(12)}}));
+  BOOST_TEST(held->line_left->keeps(Step(1), History(11)));
+  BOOST_TEST(!held->line_left->keeps(Step(2), History(22)));
+  roster.find(d)->line_left = 1;
+  BOOST_TEST(!held_back(d, both.attendance(), roster, true));
+  both.attendance().nodes().at("d").voter = "d#.2";  // it has given up another one since
+  BOOST_TEST(held_back(d, both.attendance(), roster, true).has_value());
+  both.attendance().nodes().at("d").stand = Stand::kLoses;  // and is about to give up this one
+  const auto loses = held_back(d, both.attendance(), roster, true);
+  BOOST_REQUIRE(loses.has_value());
+  BOOST_TEST(!loses->line_left.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_voter_is_named_by_the_lines_that_it_gave_up) {
+  BOOST_TEST(lines_given_up("d#.1") == 1u);
+  BOOST_TEST(lines_given_up("s1#0f3a.12") == 12u);
+  BOOST_TEST(lines_given_up("s1#0f3a") == 0u);
+  BOOST_TEST(lines_given_up("a.b#0f3a") == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(states_of_a_line_that_was_given_up_are_not_planned_with) {
   Cut cut;
   Consent both;

@@ -1,0 +1,91 @@
+#include "actors/stage/line_leaver.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "actors/net/log.h"
+#include "actors/net/requests.h"
+#include "actors/stage/residuals.h"
+#include "actors/state/aside.h"
+#include "actors/state/checkpointer.h"
+#include "records/catalogue.h"
+
+namespace swarm::actors {
+
+namespace {
+
+/// After a disk has not taken it.
+constexpr double kDiskPause_s = 5;
+
+routing::LineLeft line_of(const proto::LineLeft& message) {
+  routing::LineLeft line;
+  line.number = message.number();
+  const int known = std::min(message.steps_size(), message.histories_size());
+  for (int i = 0; i < known; ++i)
+    line.shared.emplace(Step(message.steps(i)), routing::History(message.histories(i)));
+  return line;
+}
+
+}  // namespace
+
+LineLeaver::LineLeaver(StageContext& context, StageUpdates& updates, StateKeeper& keeper,
+                       CopyKeeper& copies)
+    : context_(context), updates_(updates), keeper_(keeper), copies_(copies) {}
+
+void LineLeaver::list() {
+  context_.self
+      ->request(context_.deps.checkpointer, context_.deps.options.disk_limit, asides_atom::value)
+      .then(
+          [this](const std::vector<std::string>& lines) { aside_ = lines; },
+          [](const caf::error&) {});  // the snapshot writer, which asks the same disk, has said so
+}
+
+void LineLeaver::leave(const proto::LineLeft& message) {
+  if (leaving_ || number_ == message.number() || context_.now_s() < not_before_s_) return;
+  leaving_ = true;
+  LeaveLine order{{context_.stream()}, residual_key(context_.deps.stage), line_of(message)};
+  const auto copied = copies_.leave_line();
+  order.streams.insert(order.streams.end(), copied.begin(), copied.end());
+  context_.host->stop_serving("its line of history was given up");
+  context_.host->end_learning("its line of history was given up");
+  keeper_.forget_learned();
+  if (context_.at.has_state && !order.line.keeps(context_.at.applied, context_.history))
+    give_up_state(context_, updates_);
+  keeper_.writer().leave_line();
+  const auto failed = [this](const caf::error& error) {
+    leaving_ = false;
+    not_before_s_ = context_.now_s() + kDiskPause_s;
+    context_.record(records::CheckpointFailed{from_caf(error)});
+  };
+  context_.self
+      ->request(context_.deps.checkpointer, caf::infinite, leave_line_atom::value, std::move(order))
+      .then([this, number = message.number()](
+                const std::vector<std::string>& lines) { left(number, lines); },
+            failed);
+}
+
+void LineLeaver::left(uint64_t number, const std::vector<std::string>& lines) {
+  leaving_ = false;
+  number_ = number;
+  if (!lines.empty()) {
+    const std::string at = fmt::format("{}", fmt::join(lines, ", "));
+    context_.record(records::LineSetAside{at});
+    log_warn(fmt::format("event=line_set_aside stage={} at=\"{}\"", context_.deps.stage, at));
+  }
+  list();
+  copies_.list();
+  keeper_.writer().list([this] { context_.host->register_peer(); });
+}
+
+void LineLeaver::describe_to(proto::RegisterPeer& message) const { message.set_line_left(number_); }
+
+std::string LineLeaver::describe() const {
+  return aside_.empty() ? ""
+                        : fmt::format("set aside, of a line of history that was given up: {}",
+                                      fmt::join(aside_, ", "));
+}
+
+}  // namespace swarm::actors

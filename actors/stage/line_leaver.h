@@ -1,0 +1,45 @@
+/// The node of a stage server gave up its line of history at a meeting (docs/one_history.md): what the peer has of
+/// it, in memory and on the disk, is set aside before it takes part in the line that goes on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "actors/stage/copy_keeper.h"
+#include "actors/stage/stage_context.h"
+#include "actors/stage/stage_updates.h"
+#include "actors/stage/state_keeper.h"
+#include "routing/membership/line_left.h"
+
+namespace swarm::actors {
+
+/// Part of the state of a StageServer; used only from its handlers.
+class LineLeaver {
+ public:
+  /// All must outlive this.
+  LineLeaver(StageContext& context, StageUpdates& updates, StateKeeper& keeper, CopyKeeper& copies);
+
+  /// Asks the disk what lies aside from before.
+  void list();
+  /// The coordinator says what is shared with the line that goes on: what is not is given up, and set aside behind
+  /// all that is being written. Then the peer registers anew. What fails is tried again.
+  void leave(const proto::LineLeft& message);
+  void describe_to(proto::RegisterPeer& message) const;
+  /// "" if nothing lies aside.
+  std::string describe() const;
+
+ private:
+  void left(uint64_t number, const std::vector<std::string>& lines);
+
+  StageContext& context_;
+  StageUpdates& updates_;
+  StateKeeper& keeper_;
+  CopyKeeper& copies_;
+  std::vector<std::string> aside_;  ///< As list_aside().
+  uint64_t number_ = 0;             ///< Of the line that was left last, in this process.
+  bool leaving_ = false;
+  double not_before_s_ = 0;
+};
+
+}  // namespace swarm::actors

@@ -1,0 +1,51 @@
+#include "storage/rocksdb_set_aside.h"
+
+#include <memory>
+#include <set>
+#include <string_view>
+
+#include "common/names.h"
+#include "storage/rocksdb_errors.h"
+#include "storage/snapshot_manifest.h"
+#include "storage/store_keys.h"
+
+namespace swarm::storage {
+namespace {
+
+/// What was set aside of `streams` under other names than `name` goes.
+Status drop_other_names(rocksdb::DB& db, const std::set<std::string>& streams,
+                        const std::string& name, rocksdb::WriteBatch& batch) {
+  const std::string prefix = kManifestTag + std::string(kAsideStreams);
+  std::unique_ptr<rocksdb::Iterator> it(db.NewIterator({}));
+  for (it->Seek(prefix); it->Valid() && it->key().starts_with(prefix); it->Next()) {
+    const std::string_view rest = it->key().ToStringView().substr(1);
+    const std::string key(rest.substr(0, rest.find('\0')));
+    const std::string stream = aside_of(key);
+    if (streams.count(stream) != 0 && key != aside_key(name, stream)) batch.Delete(it->key());
+  }
+  if (!it->status().ok()) return to_error(it->status(), "listing what is set aside");
+  return {};
+}
+
+}  // namespace
+
+Status batch_setting_aside(rocksdb::DB& db, const std::vector<CheckpointKey>& keys,
+                           const std::string& name, rocksdb::WriteBatch& batch) {
+  std::set<std::string> streams;
+  for (const CheckpointKey& key : keys) {
+    const CheckpointKey to{aside_key(name, key.stream), key.step};
+    if (Status valid = check_stream(to.stream); !valid.ok()) return valid;
+    std::string manifest, pin;
+    const rocksdb::Status read = db.Get({}, manifest_key(key), &manifest);
+    if (read.IsNotFound()) continue;
+    if (!read.ok()) return to_error(read, "reading a manifest of " + key.stream);
+    batch.Put(manifest_key(to), manifest);
+    batch.Delete(manifest_key(key));
+    const bool pinned = db.Get({}, pin_key(key.stream), &pin).ok() && pin == big_endian(key.step);
+    if (pinned) batch.Delete(pin_key(key.stream));
+    streams.insert(key.stream);
+  }
+  return streams.empty() ? Status() : drop_other_names(db, streams, name, batch);
+}
+
+}  // namespace swarm::storage

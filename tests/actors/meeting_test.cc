@@ -1,0 +1,147 @@
+// A part that was forced to go on meets the one whose history stays: what it saved meanwhile is set aside, for good.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "actors/net/mail_kinds.h"
+#include "actors/voter/voter_mail.h"
+#include "tensor/core/state_format.h"
+#include "tests/support/sim_swarm.h"
+
+namespace swarm {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Two stages. Six nodes of eleven are cut from five, which have more of the peers. Both parts go on beyond the step
+/// of the first snapshot.
+struct TwoParts : testing::SimSwarm {
+  TwoParts() {
+    num_stages = 2;
+    training.steps = 60;
+    training.batch = 8;
+    checkpoint.every_steps = kSaved;
+    checkpoint.keep = 9;
+    checkpoint.copies = 1;
+    net.set_model({}, 1);
+    for (const auto& [name, stage] : peers)
+      Swarm::add_peer(name, stage, {name[0] == 'a' ? 300ms : 100ms, 1ms});
+    for (const char* name : {"t1", "t2", "t3", "t4", "u1"}) Swarm::add_trainer(name);
+    observer.loaded = [this](const std::string& node, const records::LoadedState& state) {
+      loads[node] = {state.step, state.history};
+    };
+    for (const auto& name : everybody()) start(name);
+    BOOST_REQUIRE(run_to_step(2));
+  }
+  std::vector<std::string> everybody() const {
+    std::vector<std::string> all = larger;
+    all.insert(all.end(), smaller.begin(), smaller.end());
+    return all;
+  }
+  bool within(std::chrono::seconds limit, const std::function<bool()>& done) {
+    return system.advance_until(done, limit, 10ms);
+  }
+  uint64_t step_of(const std::string& name) const {
+    const auto& node = nodes.at(name);
+    return node.arithmetic == nullptr ? 0 : node.arithmetic->step();
+  }
+  void part() {
+    for (const auto& a : larger)
+      for (const auto& b : smaller) cut_both_ways(a, b);
+    BOOST_REQUIRE(within(60s, [this] { return events->count("minority") > 0; }));
+    BOOST_REQUIRE(within(60s, [this] {
+      order(actors::make_mail(proto::GoOn()));
+      return step_of("c0") > 4;
+    }));
+    BOOST_REQUIRE(within(60s, [this] { return step_of("a0") > kSaved && step_of("c0") > kSaved; }));
+    for (const auto& [step, history] : histories("a0", "stage/0")) stays[step] = history;
+    for (const auto& [step, history] : histories("c0", "stage/0")) given_up[step] = history;
+    BOOST_REQUIRE((stays.count(kSaved) == 1 && given_up.count(kSaved) == 1));
+    BOOST_REQUIRE(stays.at(kSaved) != given_up.at(kSaved));
+  }
+  /// Until all of the smaller part have a vote of the line that goes on.
+  void meet() {
+    net.heal_all();
+    BOOST_REQUIRE(within(60s, [this] {
+      return std::all_of(smaller.begin(), smaller.end(), [this](const std::string& name) {
+        const auto record = actors::read_voter_record(*disks.at(name)->kept());
+        return record && record->given_up == 1 && !record->forsaken;
+      });
+    }));
+    BOOST_REQUIRE(step_of("a0") < 2 * kSaved);
+  }
+  std::map<uint64_t, uint64_t> histories(const std::string& node, const std::string& stream) const {
+    std::map<uint64_t, uint64_t> found;
+    const auto& streams = disks.at(node)->durable();
+    const auto snapshots = streams.find(stream);
+    if (snapshots == streams.end()) return found;
+    for (const auto& [step, value] : snapshots->second)
+      found[step] = tensor::history_of(Buffer::from_string(value.bytes));
+    return found;
+  }
+  /// Of the line that was given up, among those that are listed.
+  std::set<std::string> listed_still() const {
+    std::set<std::string> found;
+    for (const auto& [node, disk] : disks)
+      for (const auto& [stream, snapshots] : disk->durable())
+        for (const auto& [step, history] : histories(node, stream))
+          if (stream.rfind("stage/", 0) == 0 && given_up.count(step) != 0 &&
+              history == given_up.at(step) && history != stays.at(step))
+            found.insert(node + ":" + stream + ":" + std::to_string(step));
+    return found;
+  }
+
+  static constexpr uint64_t kSaved = 10;
+  const std::map<std::string, int> peers = {{"a0", 0}, {"a1", 1}, {"c0", 0},
+                                            {"c1", 1}, {"d0", 0}, {"d1", 1}};
+  const std::vector<std::string> larger = {"a0", "a1", "t1", "t2", "t3", "t4"};
+  const std::vector<std::string> smaller = {"c0", "c1", "d0", "d1", "u1"};
+  std::map<uint64_t, uint64_t> stays, given_up;  ///< Histories of snapshots, by step.
+  std::map<std::string, std::pair<uint64_t, uint64_t>> loads;
+};
+
+BOOST_AUTO_TEST_SUITE(MeetingTest)
+
+BOOST_FIXTURE_TEST_CASE(snapshots_of_a_line_that_is_given_up_are_set_aside, TwoParts) {
+  part();
+  meet();
+  BOOST_TEST(listed_still() == std::set<std::string>(), boost::test_tools::per_element());
+  for (const auto& [name, stage] : peers) {
+    const std::string stream = "aside/1/stage/" + std::to_string(stage);
+    const bool gave_up = name[0] != 'a';
+    BOOST_TEST(histories(name, stream).count(kSaved) == (gave_up ? 1u : 0u), name);
+    if (!gave_up) continue;
+    BOOST_TEST(histories(name, stream).at(kSaved) == given_up.at(kSaved));
+    const std::string text = describe(nodes.at(name).stage_server);
+    BOOST_TEST(text.find(stream + " ") != std::string::npos, text);
+  }
+  BOOST_TEST(events->count("line_set_aside") == 4u);
+  kill("c0");
+  start("c0");
+  system.advance(2s);
+  const std::string text = describe(nodes.at("c0").stage_server);
+  BOOST_TEST(text.find("aside/1/stage/0 ") != std::string::npos, text);
+}
+
+BOOST_FIXTURE_TEST_CASE(
+    after_a_meeting_and_the_end_of_all_processes_the_history_that_stayed_goes_on, TwoParts) {
+  part();
+  meet();
+  for (const auto& name : everybody()) kill(name);
+  loads.clear();
+  for (const auto& name : everybody()) start(name);
+  BOOST_REQUIRE(within(60s, [this] { return loads.size() == peers.size(); }));
+  for (const auto& [node, state] : loads) {
+    BOOST_TEST(state.first == kSaved, node);
+    BOOST_TEST(state.second == stays.at(kSaved), node);
+  }
+  BOOST_TEST(run_to_end(600s));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace swarm
