@@ -36,7 +36,7 @@ bool is_stage_key(const std::string& key);
 constexpr const char* kAsideStreams = "aside/";
 /// "aside/1/stage/2": where a checkpoint store keeps what is set aside of a stream, under the name "1".
 std::string aside_key(const std::string& name, const std::string& stream);
-/// The stream that this one was set aside of; "" if it was of none.
+/// The stream that this one was set aside of; "": it was of none.
 std::string aside_of(const std::string& key);
 
 /// Under which a node, or one of its actors, writes into the distributed table: "<32 hex digits>" and

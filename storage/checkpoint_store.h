@@ -65,7 +65,7 @@ class CheckpointStore {
   /// Errors: kInvalidArgument, kIo (all is as it was).
   virtual Status set_aside(const std::vector<CheckpointKey>& keys, const std::string& name) = 0;
 
-  /// All streams that have a snapshot, those that are set aside too.
+  /// All streams that have a snapshot, those that lie aside too.
   virtual Result<std::vector<std::string>> streams() const = 0;
 };
 

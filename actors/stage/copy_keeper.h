@@ -30,7 +30,7 @@ class CopyKeeper {
   void obey(const proto::RegisterPeerReply& verdict);
   /// The swarm goes on from `applied`: newer ones belong to a history that was given up.
   void forget_newer(Step applied);
-  /// The node gave up its line of history. Returns the streams of which there may be copies: what is not shared goes
+  /// Its node gave up its line of history. Returns the streams of which there may be copies: what is not shared goes
   /// aside, and list() then tells what is left.
   std::vector<std::string> leave_line();
   /// This copy cannot be read: it is offered no more.

@@ -20,7 +20,7 @@ class LineLeaver {
   /// All must outlive this.
   LineLeaver(StageContext& context, StageUpdates& updates, StateKeeper& keeper, CopyKeeper& copies);
 
-  /// Asks the disk what lies aside from before.
+  /// Asks the disk what lies aside already.
   void list();
   /// The coordinator says what is shared with the line that goes on: what is not is given up, and set aside behind
   /// all that is being written. Then the peer registers anew. What fails is tried again.

@@ -37,7 +37,7 @@ class SnapshotWriter {
   void list(const std::function<void()>& then = [] {});
   /// The swarm goes on from `applied`: newer ones belong to a history that was given up.
   void forget_newer(Step applied);
-  /// The node gave up its line of history: what waits to be written is dropped. list() tells what is left.
+  /// The node gave up its line of history: what waits to be written is dropped. Then list() tells what is left.
   void leave_line();
   routing::SnapshotList& snapshots() { return snapshots_; }
   const routing::SnapshotList& snapshots() const { return snapshots_; }

@@ -1,5 +1,5 @@
 /// Snapshots of a line of history that a node gave up, in its checkpoint store (docs/one_history.md): they are set
-/// aside under the line's number.
+/// aside under that line's number.
 #pragma once
 
 #include <caf/allowed_unsafe_message_type.hpp>

@@ -23,8 +23,8 @@
 ///   (copies_atom, vector<uint64> stages)                 StoredCopies    kIo; of their streams
 ///   (copy_atom, string stream, uint64 step, Buffer)      -               kIo, kInvalidArgument;
 ///                                                                        replaces, keeps two
-///   (leave_line_atom, LeaveLine)                         vector<string>  kIo; see leave_line()
-///   (asides_atom)                                        vector<string>  kIo; see list_aside()
+///   (leave_line_atom, LeaveLine)                         vector<string>  kIo; as leave_line()
+///   (asides_atom)                                        vector<string>  kIo; as list_aside()
 ///   (retain_atom, string prefix, vector<string> streams) -               kIo; drops the other streams
 ///                                                                        that begin so
 ///

@@ -81,7 +81,7 @@ class Disk {
     storage::CheckpointKey key;
     std::string bytes;
     uint32_t keep = 0;
-    std::vector<storage::CheckpointKey> keys{};  ///< kSetAside, under the name `key.stream`.
+    std::vector<storage::CheckpointKey> keys{};  ///< kSetAside, under this name: `key.stream`.
     void apply(Streams& to, bool torn) const;
   };
   void change(Change::What what, const storage::CheckpointKey& key, std::string bytes,

@@ -114,7 +114,7 @@ struct LineSetAside {
   std::string at;
   template <class Visitor>
   void fields(Visitor& v) {
-    v("at", at, "the streams, each with the steps that lie there");
+    v("at", at, "the streams, each with the steps that lie in it");
   }
 };
 

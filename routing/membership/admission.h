@@ -46,7 +46,7 @@ struct Verdict {
   uint64_t order = 0;                ///< That it is to carry out (routing/membership/relocation.h).
   Stage move_to{};
   CopyOrders copies{};  ///< Of other stages' snapshots.
-  /// kWait: what is not of the line that goes on is to be set aside first.
+  /// kWait: what is not of the line that goes on is first to be set aside.
   std::optional<LineLeft> line_left{};
 };
 

@@ -47,7 +47,7 @@ using Voters = std::set<std::string>;
 /// "s1" of "s1#0f3a".
 std::string node_of(const std::string& voter);
 Voters nodes_of(const Voters& voters);
-/// How many lines of history it had given up when it became this voter: 2 of "s1#0f3a.2".
+/// How many lines of history it had given up when it became this voter: "s1#0f3a.2" two.
 uint64_t lines_given_up(const std::string& voter);
 /// The voter of that node on the list; "" if there is none.
 std::string voter_of(const Voters& list, const std::string& node);

@@ -17,7 +17,7 @@
 
 namespace swarm::routing {
 
-/// Steps with their histories, all of which are known.
+/// Steps with their histories, which are all known.
 using KnownPlaces = std::set<std::pair<Step, History>>;
 
 /// What there is of the line that goes on: in the memory and on the disks of all peers but those of `barred`.

@@ -69,8 +69,8 @@ struct PeerReport {
   uint64_t average_bytes = 0;  ///< That it sends of its own in a round.
   bool keeps_copies = false;   ///< For its node; see routing/membership/copies.h.
   std::vector<StoredCopy> copies;
-  uint64_t line_left =
-      0;  ///< Of the lines that its node gave up the last one that is set aside; 0: none.
+  /// Of the lines of history that its node gave up, the last that it has set aside; 0: none.
+  uint64_t line_left = 0;
 
   bool learns() const { return state_bytes > 0; }
   /// It has all that was applied but the last update, or all of a state but the last updates.

@@ -19,9 +19,10 @@ using namespace std::chrono_literals;
 /// Two stages. Six nodes of eleven are cut from five, which have more of the peers. Both parts go on beyond the step
 /// of the first snapshot.
 struct TwoParts : testing::SimSwarm {
-  TwoParts() {
+  explicit TwoParts(actors::TrainingMode mode = actors::TrainingMode::kSync) {
+    training.mode = mode;
     num_stages = 2;
-    training.steps = 60;
+    training.steps = in_steps() ? 60 : 400;
     training.batch = 8;
     checkpoint.every_steps = kSaved;
     checkpoint.keep = 9;
@@ -44,6 +45,11 @@ struct TwoParts : testing::SimSwarm {
   bool within(std::chrono::seconds limit, const std::function<bool()>& done) {
     return system.advance_until(done, limit, 10ms);
   }
+  bool in_steps() const { return training.mode == actors::TrainingMode::kSync; }
+  bool saved(const std::string& name) const {
+    const auto found = histories(name, "stage/0");  // beside that of step 0
+    return in_steps() ? found.count(kSaved) == 1 : found.size() > 1;
+  }
   uint64_t step_of(const std::string& name) const {
     const auto& node = nodes.at(name);
     return node.arithmetic == nullptr ? 0 : node.arithmetic->step();
@@ -56,22 +62,37 @@ struct TwoParts : testing::SimSwarm {
       order(actors::make_mail(proto::GoOn()));
       return step_of("c0") > 4;
     }));
-    BOOST_REQUIRE(within(60s, [this] { return step_of("a0") > kSaved && step_of("c0") > kSaved; }));
+    BOOST_REQUIRE(within(60s, [this] { return saved("a0") && saved("c0"); }));
     for (const auto& [step, history] : histories("a0", "stage/0")) stays[step] = history;
     for (const auto& [step, history] : histories("c0", "stage/0")) given_up[step] = history;
-    BOOST_REQUIRE((stays.count(kSaved) == 1 && given_up.count(kSaved) == 1));
-    BOOST_REQUIRE(stays.at(kSaved) != given_up.at(kSaved));
+    if (in_steps()) BOOST_REQUIRE(stays.at(kSaved) != given_up.at(kSaved));
+  }
+  bool all_of_the_smaller(const std::function<bool(const routing::VoterRecord&)>& are) const {
+    return std::all_of(smaller.begin(), smaller.end(), [&](const std::string& name) {
+      const auto record = actors::read_voter_record(*disks.at(name)->kept());
+      return record && are(*record);
+    });
   }
   /// Until all of the smaller part have a vote of the line that goes on.
   void meet() {
     net.heal_all();
     BOOST_REQUIRE(within(60s, [this] {
-      return std::all_of(smaller.begin(), smaller.end(), [this](const std::string& name) {
-        const auto record = actors::read_voter_record(*disks.at(name)->kept());
-        return record && record->given_up == 1 && !record->forsaken;
-      });
+      return all_of_the_smaller([](const auto& one) { return one.given_up == 1 && !one.forsaken; });
     }));
-    BOOST_REQUIRE(step_of("a0") < 2 * kSaved);
+    BOOST_REQUIRE((!in_steps() || step_of("a0") < 2 * kSaved));
+  }
+  void kill_and_start_all() {
+    for (const auto& name : everybody()) kill(name);
+    loads.clear();
+    for (const auto& name : everybody()) start(name);
+  }
+  void check_that_all_go_on_with_what_stays() {
+    BOOST_REQUIRE(within(60s, [this] { return loads.size() == peers.size(); }));
+    for (const auto& [node, state] : loads) {
+      BOOST_TEST(state.first == kSaved, node);
+      BOOST_TEST(state.second == stays.at(kSaved), node);
+    }
+    BOOST_TEST(run_to_end(600s));
   }
   std::map<uint64_t, uint64_t> histories(const std::string& node, const std::string& stream) const {
     std::map<uint64_t, uint64_t> found;
@@ -82,14 +103,18 @@ struct TwoParts : testing::SimSwarm {
       found[step] = tensor::history_of(Buffer::from_string(value.bytes));
     return found;
   }
+  static bool is_of(const std::map<uint64_t, uint64_t>& line, uint64_t step, uint64_t history) {
+    const auto found = line.find(step);
+    return found != line.end() && found->second == history;
+  }
   /// Of the line that was given up, among those that are listed.
   std::set<std::string> listed_still() const {
     std::set<std::string> found;
     for (const auto& [node, disk] : disks)
       for (const auto& [stream, snapshots] : disk->durable())
         for (const auto& [step, history] : histories(node, stream))
-          if (stream.rfind("stage/", 0) == 0 && given_up.count(step) != 0 &&
-              history == given_up.at(step) && history != stays.at(step))
+          if (stream.rfind("stage/", 0) == 0 && is_of(given_up, step, history) &&
+              !is_of(stays, step, history))
             found.insert(node + ":" + stream + ":" + std::to_string(step));
     return found;
   }
@@ -101,6 +126,10 @@ struct TwoParts : testing::SimSwarm {
   const std::vector<std::string> smaller = {"c0", "c1", "d0", "d1", "u1"};
   std::map<uint64_t, uint64_t> stays, given_up;  ///< Histories of snapshots, by step.
   std::map<std::string, std::pair<uint64_t, uint64_t>> loads;
+};
+
+struct TwoPartsInPeriods : TwoParts {
+  TwoPartsInPeriods() : TwoParts(actors::TrainingMode::kAsync) {}
 };
 
 BOOST_AUTO_TEST_SUITE(MeetingTest)
@@ -130,14 +159,32 @@ BOOST_FIXTURE_TEST_CASE(
     after_a_meeting_and_the_end_of_all_processes_the_history_that_stayed_goes_on, TwoParts) {
   part();
   meet();
-  for (const auto& name : everybody()) kill(name);
-  loads.clear();
-  for (const auto& name : everybody()) start(name);
-  BOOST_REQUIRE(within(60s, [this] { return loads.size() == peers.size(); }));
-  for (const auto& [node, state] : loads) {
-    BOOST_TEST(state.first == kSaved, node);
-    BOOST_TEST(state.second == stays.at(kSaved), node);
-  }
+  kill_and_start_all();
+  check_that_all_go_on_with_what_stays();
+}
+
+BOOST_FIXTURE_TEST_CASE(who_dies_before_it_has_set_aside_what_it_gave_up_begins_with_that,
+                        TwoParts) {
+  part();
+  net.heal_all();
+  BOOST_REQUIRE(system.advance_until(
+      [this] { return all_of_the_smaller([](const auto& one) { return one.forsaken; }); }, 60s,
+      100us));
+  BOOST_REQUIRE(events->count("line_set_aside") == 0u);
+  BOOST_REQUIRE(listed_still().size() >= 4u);
+  kill_and_start_all();
+  check_that_all_go_on_with_what_stays();
+  BOOST_TEST(listed_still() == std::set<std::string>(), boost::test_tools::per_element());
+  BOOST_TEST(events->count("line_set_aside") == 4u);
+}
+
+BOOST_FIXTURE_TEST_CASE(without_names_of_histories_nothing_of_a_line_that_is_given_up_stays,
+                        TwoPartsInPeriods) {
+  part();
+  meet();
+  const auto aside = histories("c0", "aside/1/stage/0");
+  for (const auto& [step, history] : given_up) BOOST_TEST(aside.count(step) == 1u, step);
+  BOOST_TEST(loads.at("c0").first <= step_of("a0"));  // what the others had
   BOOST_TEST(run_to_end(600s));
 }
 
