@@ -167,7 +167,7 @@ void PeriodUpdates::take(const Buffer& sent, Result<AverageResult> result) {
       [part = context_.deps.training.average, mean = result->mean, sent,
        blocking = round_.blocking](tensor::Stage& stage) -> Result<uint64_t> {
         if (auto taken = stage.take_average(part, mean, sent); !taken) return taken.error();
-        return blocking ? stage.checksum() : 0;
+        return blocking ? stage.averaged_checksum(part) : 0;
       },
       [this, result = *result](Result<uint64_t> checksum, double seconds) {
         if (!checksum) return end(checksum.error());

@@ -26,9 +26,10 @@ constexpr milliseconds kMirrorAgain{5'000};
 /// The swarm is waited for so long before another snapshot is taken from the mirror.
 constexpr double kPatience_s = 5;
 
-/// In steps replicas have all in common; else the parameters, at most.
-uint64_t checksum_of(const tensor::Stage& stage, bool in_steps) {
-  return in_steps ? stage.state_checksum() : stage.checksum();
+/// In steps replicas have all in common; else what they average, at most.
+uint64_t checksum_of(const tensor::Stage& stage, const TrainingOptions& training) {
+  return training.replicas_equal() ? stage.state_checksum()
+                                   : stage.averaged_checksum(training.average);
 }
 
 }  // namespace
@@ -79,11 +80,11 @@ void StateKeeper::initialize() {
 void StateKeeper::draw() {
   context_.device.run<Loaded>(
       [updater = updates_.updater(),
-       in_steps = !updates_.states_change()](tensor::Stage& stage) -> Result<Loaded> {
+       training = context_.deps.training](tensor::Stage& stage) -> Result<Loaded> {
         if (updater) updater->clear();
         stage.initialize();
         stage.set_history(0);
-        return Loaded{Step(0), checksum_of(stage, in_steps)};
+        return Loaded{Step(0), checksum_of(stage, training)};
       },
       [this](Result<Loaded> made, double) {
         const std::string reason = "initialised from the seed";
@@ -172,13 +173,13 @@ bool StateKeeper::fetch(const proto::RegisterPeerReply& verdict) {
 void StateKeeper::load(const Buffer& state, const Origin& origin) {
   context_.device.run<Loaded>(
       [state, updater = updates_.updater(),
-       in_steps = !updates_.states_change()](tensor::Stage& stage) -> Result<Loaded> {
+       training = context_.deps.training](tensor::Stage& stage) -> Result<Loaded> {
         if (updater) updater->clear();
         auto loaded = stage.load_state(state);
         if (!loaded) return loaded.error();
         stage.clear_gradients();
         stage.set_history(tensor::history_of(state));
-        return Loaded{Step(stage.step()), checksum_of(stage, in_steps),
+        return Loaded{Step(stage.step()), checksum_of(stage, training),
                       routing::History(stage.history()),
                       tensor::digest(state.data(), state.size())};
       },

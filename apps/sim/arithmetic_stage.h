@@ -302,7 +302,7 @@ class ArithmeticStage : public tensor::Stage {
     noted_(*this, {StageNote::What::kAveraged, {}, a[0], s[0]});
     return {};
   }
-  uint64_t checksum() const override {
+  uint64_t averaged_checksum(tensor::AveragedPart) const override {  // of parameters only
     return tensor::digest(parameters().data(), parameters().size() * 4);
   }
   uint64_t state_checksum() const override {

@@ -325,7 +325,7 @@ struct CloseAnswer {
 };
 /// A member's answer to EndPeriod.
 struct PeriodAnswer {
-  uint64_t checksum = 0;  ///< Of the parameters that the round left; 0: not known.
+  uint64_t checksum = 0;  ///< Of what was averaged, as the round left it; 0: not known.
   double took_s = 0, stalled_s = 0;
   std::optional<RoundFailure> failed;  ///< Then all else says nothing.
   uint64_t digest = 0;                 ///< Of the average that it took; 0: of none.

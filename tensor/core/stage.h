@@ -130,8 +130,9 @@ class Stage {
   /// Errors: kShapeMismatch, kNonFinite; then nothing has changed.
   virtual Status take_average(AveragedPart part, const Buffer& average, const Buffer& sent);
 
-  /// xxh64 of the parameters' bytes.
-  virtual uint64_t checksum() const = 0;
+  /// Of what replicas have in common after a round of `part`. Of kWeights: xxh64 of the parameters' bytes.
+  virtual uint64_t averaged_checksum(AveragedPart part) const = 0;
+  uint64_t checksum() const { return averaged_checksum(AveragedPart::kWeights); }
   /// Of all that the next update depends on: parameters, moments and counters. Reads them once.
   virtual uint64_t state_checksum() const = 0;
 

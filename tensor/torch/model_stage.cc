@@ -47,8 +47,11 @@ class TorchStage final : public ModelStage {
   uint64_t num_parameters() const override { return parameters_.size(); }
   const std::vector<ParameterInfo>& layout() const override { return parameters_.layout(); }
   Buffer parameters() const override { return parameters_.values(); }
-  uint64_t checksum() const override { return parameters_.checksum(false); }
-  uint64_t state_checksum() const override { return parameters_.checksum(true); }
+  uint64_t averaged_checksum(AveragedPart part) const override {
+    return parameters_.checksum(part == AveragedPart::kWeights ? Covers::kValues
+                                                               : Covers::kMoments);
+  }
+  uint64_t state_checksum() const override { return parameters_.checksum(Covers::kCounters); }
   uint64_t step() const override { return parameters_.step(); }
   Buffer gradient_sum() const override { return parameters_.gradient_sum(); }
   void clear_gradients() override { parameters_.clear_gradients(); }

@@ -57,11 +57,12 @@ Buffer TrainedParameters::copy(const float* from) const {
   return out.freeze();
 }
 
-uint64_t TrainedParameters::checksum(bool whole) const {
+uint64_t TrainedParameters::checksum(Covers covers) const {
   const uint64_t bytes = size_ * sizeof(float);
-  if (!whole) return digest(versions_.values(), bytes);
+  if (covers == Covers::kValues) return digest(versions_.values(), bytes);
+  const bool all = covers == Covers::kCounters;
   return state_checksum(versions_.values(), bytes, optimizer_->moments(),
-                        optimizer_->moments_bytes(), optimizer_->counters());
+                        optimizer_->moments_bytes(), all ? counters() : OptimizerCounters());
 }
 
 // ---- gradients

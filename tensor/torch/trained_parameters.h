@@ -21,6 +21,9 @@
 
 namespace swarm::tensor {
 
+/// Of a checksum; each what the one before does, and more.
+enum class Covers : uint8_t { kValues, kMoments, kCounters };
+
 class TrainedParameters {
  public:
   /// Values are undefined until initialize(). `forget_kept` is called before the parameters become
@@ -36,8 +39,7 @@ class TrainedParameters {
     return versions_.weights(versions_.current());
   }
   Buffer values() const { return copy(versions_.values()); }  ///< A copy, float32 [size()].
-  /// `whole`: of moments and counters too.
-  uint64_t checksum(bool whole) const;
+  uint64_t checksum(Covers covers) const;
   uint64_t step() const { return step_; }
 
   /// Adds one gradient for each parameter, in the order of the layout, to the sum. More may follow

@@ -28,6 +28,22 @@ BOOST_AUTO_TEST_CASE(a_bit_that_turns_shows_in_the_checksum_of_its_part) {
   BOOST_TEST(memory.sum_checksum() == empty);
 }
 
+BOOST_AUTO_TEST_CASE(a_bit_of_a_moment_shows_where_moments_are_averaged) {
+  auto stage = open_stage(stage_options(0, 1));
+  require_ok(stage);
+  const auto checksum = [&](AveragedPart part) { return (*stage)->averaged_checksum(part); };
+  const uint64_t weights = checksum(AveragedPart::kWeights);
+  const uint64_t both = checksum(AveragedPart::kWeightsAndMoments);
+  BOOST_TEST(weights == (*stage)->checksum());
+  (*stage)->memory().flip_bit(StatePart::kMoments);
+  BOOST_TEST(checksum(AveragedPart::kWeights) == weights);
+  BOOST_TEST(checksum(AveragedPart::kWeightsAndMoments) != both);
+  (*stage)->memory().flip_bit(StatePart::kMoments);
+  (*stage)->memory().flip_bit(StatePart::kParameters);
+  BOOST_TEST(checksum(AveragedPart::kWeights) != weights);
+  BOOST_TEST(checksum(AveragedPart::kWeightsAndMoments) != both);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace swarm::tensor

@@ -372,6 +372,27 @@ BOOST_AUTO_TEST_CASE(
   BOOST_TEST(b[0]->updates() == 3u);
 }
 
+BOOST_AUTO_TEST_CASE(replicas_have_the_checksum_of_what_they_averaged_in_common) {
+  const auto part = AveragedPart::kWeightsAndMoments;
+  Stages a = pipeline(async_options()), b = pipeline(async_options());
+  for (uint32_t slot : {1, 2, 3}) {
+    Stages& stages = slot == 1 ? a : b;
+    const auto g = visit_last(*stages[1], slot, forward(*stages[0], slot));
+    BOOST_REQUIRE(stages[0]->backward(key(slot), g, true).ok());
+    update(*stages[0]);
+  }
+  BOOST_TEST(a[0]->averaged_checksum(part) != b[0]->averaged_checksum(part));
+  auto from_a = a[0]->to_average(part), from_b = b[0]->to_average(part);
+  require_ok(from_a);
+  require_ok(from_b);
+  std::vector<float> mean = floats(*from_a), other = floats(*from_b);
+  for (size_t i = 0; i < mean.size(); ++i) mean[i] = (mean[i] + other[i]) / 2;
+  BOOST_REQUIRE(a[0]->take_average(part, bytes(mean), *from_a).ok());
+  BOOST_REQUIRE(b[0]->take_average(part, bytes(mean), *from_b).ok());
+  BOOST_TEST(a[0]->averaged_checksum(part) == b[0]->averaged_checksum(part));
+  BOOST_TEST(a[0]->state_checksum() != b[0]->state_checksum());  // counters are a peer's own
+}
+
 BOOST_AUTO_TEST_CASE(second_moments_never_fall_below_zero) {
   Stages stages = pipeline(async_options());
   const size_t n = stages[0]->num_parameters();
