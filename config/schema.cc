@@ -306,9 +306,8 @@ void add_roles(ExperimentBuilder& b) {
   b.add("transfer_limit_ms", AT(base.stage_server.transfer_limit), in(1, 24 * kHourMs),
         "An averaging round or a download of state that takes longer has failed.");
   b.add("check_gradient_sum", AT(base.stage_server.check_gradient_sum), {},
-        "Do not use a gradient sum that has changed by itself between two uses (a broken memory). "
-        "With each microbatch the sum is read twice, as fast as memory allows. In the asynchronous "
-        "mode only with local_update_every > 1.");
+        "Do not use a gradient sum that has changed by itself (a broken memory). Each microbatch "
+        "reads the sum twice, as fast as memory allows; asynchronous: if local_update_every > 1.");
   b.section("averager", false);
   // Members make the plan of a round each by itself: these must be equal, so they count as well.
   auto& topology =
