@@ -1,6 +1,7 @@
 // What `swarm sweep` decides before its runs: the plan and the state.
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
+#include <map>
 
 #include "apps/sweep/sweep_parts.h"
 #include "apps/sweep/sweep_state.h"
@@ -192,6 +193,21 @@ BOOST_AUTO_TEST_CASE(the_papers_sweeps_can_be_planned_in_both_sizes) {
   }
   BOOST_TEST(small >= 8u);
   BOOST_TEST(small == full);
+}
+
+BOOST_AUTO_TEST_CASE(the_sweeps_of_boundaries_can_be_planned_and_have_a_speed_each) {
+  std::map<std::string, size_t> settings;
+  for (const auto& entry : std::filesystem::directory_iterator(SWARM_CONFIG "/quality")) {
+    const std::string name = entry.path().filename();
+    if (name == "base.toml") continue;
+    const auto result = load_plan(entry.path());
+    BOOST_REQUIRE_MESSAGE(result.ok(), result.text());
+    settings[name] = result.plan->settings.size();
+  }
+  for (const std::string name : {"sync_4.toml", "async_4.toml", "sync_2.toml"}) {
+    BOOST_TEST(settings[name] >= 4u);
+    BOOST_TEST(settings["speed_" + name] == settings[name]);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_sweep_too_large_to_mean_is_refused_before_it_is_made) {
