@@ -54,12 +54,9 @@ void quit(ConsoleContext&, const std::string&, ConsoleAnswer answer) {
 
 /// What is wrong with this node's disk; "" if nothing.
 std::string lost_text(const records::LostLines& lost) {
-  const uint64_t lines = lost ? lost->load() : 0;
-  return lines == 0 ? ""
-                    : fmt::format(
-                          "{} lines of this node's events, metrics, audit and log are lost: its "
-                          "disk was full, or failed\n",
-                          lines);
+  if (!lost || lost->load() == 0) return "";
+  return fmt::format("{} lines of this node's events, metrics, audit and log are lost\n",
+                     lost->load());
 }
 
 std::string megabytes(const std::array<uint64_t, kTrafficClasses>& bytes) {
