@@ -74,9 +74,12 @@ void LinkMeter::moved(LinkId id, uint64_t bytes, TimePoint now) {
   add_time(link);
   for (Window* window : {&link.alone, &link.shared, &all_}) window->bytes += bytes;
   if (close(link.alone, link.alone_rate)) link.measured_at_s = clock_s_;
+  const double before = link.shared_rate;
   if (close(link.shared, link.shared_rate)) {
-    if (link.beside.rate() >= kAsTheNode * rate())
-      link.shared_rate = std::max(link.shared_rate, rate());
+    const bool slower = link.shared_rate < before || before == 0;
+    const bool explained = link.beside.rate() >= kAsTheNode * rate();
+    // Such a window says nothing: a pair that was seen to be slow, and when, stays so.
+    if (explained && slower && link.shared_rate < kAsTheNode * rate()) link.shared_rate = before;
     link.beside = {};
   }
   close(all_, all_rate_);

@@ -331,9 +331,9 @@ class RunningNode : public Node {
       self->request(supervisor_, times.node, drain_atom::value)
           .receive([this](bool saved) { saved ? void() : deps_.say(kUnsaved); },
                    [this](const caf::error& error) {
+                     deps_.say(kUnsaved);  // first: a hung disk takes no record
                      events_->record(-1, -1,
                                      records::StateUnsaved{kSupervisorName, caf::to_string(error)});
-                     deps_.say(kUnsaved);
                    });
     }
     for (caf::actor* actor :

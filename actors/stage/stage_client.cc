@@ -112,9 +112,9 @@ void StageClient::forget_silent_peers() {
 void StageClient::add_peer(const AnnouncedPeer& announced, const DhtRecordLocal& record) {
   const auto& [id, endpoint, name] = announced;
   auto [it, is_new] = peers_.try_emplace(id);
-  const bool later = it->second.announcement < record.version;
+  const bool misled = record.version < it->second.announcement;
   if (!it->second.takes(record) && !is_new) return;
-  if (!later) choice_.forget(id);  // with what others said of it
+  if (misled) choice_.forget(id);  // with what others said of it
   it->second.node_name = name;
   it->second.announced_at = now();
   if (!choice_.announced(id, record.version)) return;

@@ -11,13 +11,11 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-/// One that cannot be read is of no known history.
-Result<routing::History> known_history(const storage::CheckpointStore& store,
-                                       const storage::CheckpointKey& key) {
+/// One that cannot be read is of no known history: a bad sector is not to keep the peer out.
+routing::History known_history(const storage::CheckpointStore& store,
+                               const storage::CheckpointKey& key) {
   const auto front = store.front(key, tensor::kMaxHeadBytes);
-  if (front) return routing::History(tensor::history_of(*front));
-  if (front.code() == ErrorCode::kIo) return front.error();
-  return routing::History();
+  return front ? routing::History(tensor::history_of(*front)) : routing::History();
 }
 
 /// "" if there is nothing.
@@ -36,9 +34,7 @@ Result<Lines> leave_line(storage::CheckpointStore& store, const LeaveLine& order
     const auto steps = store.steps(stream);
     if (!steps) return steps.error();
     for (const uint64_t step : *steps) {
-      const auto history = known_history(store, {stream, step});
-      if (!history) return history.error();
-      if (order.line.keeps(Step(step), *history)) continue;
+      if (order.line.keeps(Step(step), known_history(store, {stream, step}))) continue;
       keys.push_back({stream, step});
       if (stream == order.streams.front()) keys.push_back({order.beside, step});
     }

@@ -164,7 +164,7 @@ Admission admit_at_period(const PeerId& id, const Roster& roster, const Whereabo
   const uint64_t lag = where.finished ? 0 : 1;
   const bool fetched = !where.finished && peer.fetch_from && peer.step + 1 >= *peer.fetch_from;
   const bool near = peer.has_state && (peer.step + lag >= where.step || fetched);
-  bool serving = peer.serving;
+  bool serving = peer.serving && peer.has_state;  // it may have had to give it up
   if (!serving && is_wrong_in_period(id, roster))
     return {fetch_verdict(id, roster, where, "what it had was not believed"), Then::kFetches};
   if (where.finished && !near) {  // if others have not missed the last averaging, it has
