@@ -15,8 +15,7 @@
 /// shows.
 ///
 /// The last parameter stands for rounding: what a sample adds to it differs from peer to peer, so
-/// that replicas which trained apart from one another have other bits, as they would have in a
-/// model.
+/// that replicas which trained apart from one another have other bits, as in a model.
 #pragma once
 
 #include <cmath>
@@ -88,8 +87,9 @@ class ArithmeticState {
   bool has(uint64_t first, uint64_t count) const {
     return first < size() && count <= size() - first;
   }
-  /// They are parameters, not what memory holds before it was initialized.
-  bool is_set() const { return parameters_.front() != -1.0f || moments_.front() != -1.0f; }
+  bool blank(uint64_t i) const { return parameters_[i] == -1.0f && moments_[i] == -1.0f; }
+  /// They are parameters, not what memory holds before it was initialized, nor a part that was learned.
+  bool is_set() const { return !blank(0) && !blank(size() - 1); }
   int64_t weight() const { return has_weight_ ? weight_of(parameters_.front()) : 0; }
   std::vector<float>& parameters() { return parameters_; }
   const std::vector<float>& parameters() const { return parameters_; }
