@@ -19,6 +19,7 @@ namespace {
 
 /// After a disk has not taken it.
 constexpr double kDiskPause_s = 5;
+constexpr char kWhy[] = "its line of history was given up";
 
 routing::LineLeft line_of(const proto::LineLeft& message) {
   routing::LineLeft line;
@@ -49,8 +50,8 @@ void LineLeaver::leave(const proto::LineLeft& message) {
   LeaveLine order{{context_.stream()}, residual_key(context_.deps.stage), line_of(message)};
   const auto copied = copies_.leave_line();
   order.streams.insert(order.streams.end(), copied.begin(), copied.end());
-  context_.host->stop_serving("its line of history was given up");
-  context_.host->end_learning("its line of history was given up");
+  context_.host->stop_serving(kWhy);
+  context_.host->end_learning(kWhy);
   keeper_.forget_learned();
   if (context_.at.has_state && !order.line.keeps(context_.at.applied, context_.history))
     give_up_state(context_, updates_);

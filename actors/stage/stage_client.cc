@@ -14,6 +14,7 @@
 #include "actors/stage/microbatch_times.h"
 #include "common/mix.h"
 #include "common/names.h"
+#include "routing/dht/record_store.h"
 #include "routing/wiring/deadline.h"
 
 namespace swarm::actors {
@@ -83,9 +84,8 @@ void StageClient::found_peers(const std::vector<DhtRecordLocal>& records) {
 }
 
 bool StageClient::KnownPeer::takes(const DhtRecordLocal& record) {
-  const bool own = record.first_hand && !first_hand;
-  if (!own && (record.first_hand != first_hand || record.version <= announcement)) return false;
-  announcement = record.version;
+  if (!routing::stands_before(record, *this)) return false;
+  version = record.version;
   first_hand = record.first_hand;
   return true;
 }
@@ -112,7 +112,7 @@ void StageClient::forget_silent_peers() {
 void StageClient::add_peer(const AnnouncedPeer& announced, const DhtRecordLocal& record) {
   const auto& [id, endpoint, name] = announced;
   auto [it, is_new] = peers_.try_emplace(id);
-  const bool misled = record.version < it->second.announcement;
+  const bool misled = record.version < it->second.version;
   if (!it->second.takes(record) && !is_new) return;
   if (misled) choice_.forget(id);  // with what others said of it
   it->second.node_name = name;
@@ -149,7 +149,7 @@ void StageClient::take_in(const PeerId& id, const Endpoint& endpoint) {
 
 void StageClient::node_down(const NodeId& node) {
   for (const auto& [id, peer] : peers_)
-    if (id.node == node) choice_.ban(id, peer.announcement);
+    if (id.node == node) choice_.ban(id, peer.version);
 }
 
 uint64_t StageClient::send(proto::ForwardRequest head, Buffer body, milliseconds budget,
@@ -289,7 +289,7 @@ void StageClient::handle_failure(uint64_t id, const PeerId& peer, double waited_
   if (is_final(error.code)) return finish(id, error);
   if (bans(error.code)) {
     auto known = peers_.find(peer);
-    choice_.ban(peer, known == peers_.end() ? 0 : known->second.announcement);
+    choice_.ban(peer, known == peers_.end() ? 0 : known->second.version);
   }
   if (error.code == ErrorCode::kPeerTimeout) {
     choice_.timed_out(peer, static_cast<int64_t>(sending.head().samples()), waited_s);

@@ -116,10 +116,10 @@ class StageClient {
   struct KnownPeer {
     caf::actor proxy;
     std::string node_name;
-    uint64_t announcement = 0;
-    bool first_hand = false;  ///< It came from the peer itself.
+    uint64_t version = 0;     ///< Of its record.
+    bool first_hand = false;  ///< That came from the peer itself.
     TimePoint announced_at{};
-    /// What it says itself stands before what others pass on, of any version. False: nothing new.
+    /// False: what is known stands before it, or is the same.
     bool takes(const DhtRecordLocal& record);
   };
   struct Sending {

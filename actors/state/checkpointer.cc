@@ -64,13 +64,8 @@ caf::result<void> replace(const Store& store, const storage::CheckpointKey& key,
   return answer(store->put_or_replace(key, value, keep));
 }
 
-caf::result<std::vector<uint64_t>> list(const Store& store, const std::string& stream) {
-  auto steps = store->steps(stream);
-  if (!steps) return to_caf(steps.error());
-  return *steps;
-}
-
-caf::result<std::vector<std::string>> lines_of(const Result<std::vector<std::string>>& found) {
+template <class T>
+caf::result<T> answer(const Result<T>& found) {
   if (!found) return to_caf(found.error());
   return *found;
 }
@@ -143,7 +138,7 @@ caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self, const S
       [store](load_atom, const std::string& stream, uint64_t step) {
         return load(store, stream, step);
       },
-      [store](list_atom, const std::string& stream) { return list(store, stream); },
+      [store](list_atom, const std::string& stream) { return answer(store->steps(stream)); },
       [store](history_atom, const std::string& stream, uint64_t step) {
         return history_of(store, stream, step);
       },
@@ -163,9 +158,9 @@ caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self, const S
         return replace(store, {stream, step}, state, kCopiesKept);
       },
       [store](leave_line_atom, const LeaveLine& order) {
-        return lines_of(leave_line(*store, order));
+        return answer(leave_line(*store, order));
       },
-      [store](asides_atom) { return lines_of(list_aside(*store)); },
+      [store](asides_atom) { return answer(list_aside(*store)); },
       [store](retain_atom, const std::string& prefix, const std::vector<std::string>& streams) {
         return retain(store, prefix, streams);
       },

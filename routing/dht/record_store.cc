@@ -30,10 +30,6 @@ void take_off(std::map<Key, Count>& counts, const Key& of, Count less) {
 
 }  // namespace
 
-bool stands_before(const StoredRecord& one, const StoredRecord& other) {
-  return one.first_hand != other.first_hand ? one.first_hand : one.version > other.version;
-}
-
 RecordStore::RecordStore(const Options& options) : options_(options) {}
 
 bool RecordStore::store(const DhtKey& key, const StoredRecord& record, double now_s) {

@@ -29,7 +29,10 @@ struct StoredRecord {
 
 /// Of two records of one subkey that live: what its writer gave stands before what others pass on, whatever
 /// version that says; of two alike the higher version.
-bool stands_before(const StoredRecord& one, const StoredRecord& other);
+template <class One, class Other>  // both with `version` and `first_hand`
+bool stands_before(const One& one, const Other& other) {
+  return one.first_hand != other.first_hand ? one.first_hand : one.version > other.version;
+}
 
 class RecordStore {
  public:

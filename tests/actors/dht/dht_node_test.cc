@@ -478,10 +478,8 @@ BOOST_AUTO_TEST_CASE(who_reads_much_again_and_again_is_told_to_wait) {
   BOOST_TEST(answered(2'000) == first);
 }
 
-BOOST_AUTO_TEST_CASE(a_forged_record_does_not_replace_a_nodes_own) {
-  Swarm swarm;
-  swarm.add_many(2);
-  swarm.store(1, "stage/0", {subkey_of(id_of(1)), "own", 3, 4'000ms});
+/// Of stage 0: what node 1 never wrote, of the highest version.
+proto::DhtStore forged_store() {
   proto::DhtStore store;
   store.set_key(routing::dht_key("run/stage/0").raw());
   auto& record = *store.add_records();
@@ -489,6 +487,14 @@ BOOST_AUTO_TEST_CASE(a_forged_record_does_not_replace_a_nodes_own) {
   record.set_value("forged");
   record.set_version(~uint64_t{0});
   record.set_ttl_ms(60'000);
+  return store;
+}
+
+BOOST_AUTO_TEST_CASE(a_forged_record_does_not_replace_a_nodes_own) {
+  Swarm swarm;
+  swarm.add_many(2);
+  swarm.store(1, "stage/0", {subkey_of(id_of(1)), "own", 3, 4'000ms});
+  const proto::DhtStore store = forged_store();
   for (uint64_t n : {0, 1}) {
     Mail mail = make_mail(store);
     mail.from = id_of(8);
@@ -509,14 +515,8 @@ BOOST_AUTO_TEST_CASE(a_forged_version_at_one_source_hides_no_record_from_its_wri
     const bool apart = from == id_of(1) && to.node == id_of(2);
     return apart && mail.kind == proto::KIND_DHT_STORE ? sim::Fate::kDrop : sim::Fate::kDeliver;
   });
-  proto::DhtStore store;
-  store.set_key(routing::dht_key("run/stage/0").raw());
-  auto& record = *store.add_records();
-  record.set_subkey(subkey_of(id_of(1)));
-  record.set_value("forged");
-  record.set_version(~uint64_t{0});
-  record.set_ttl_ms(60'000);
-  record.set_first_hand(true);  // of stores nobody believes it
+  proto::DhtStore store = forged_store();
+  store.mutable_records(0)->set_first_hand(true);  // of stores nobody believes it
   Mail mail = make_mail(store);
   mail.from = id_of(8);
   BOOST_TEST(swarm.ask<Mail>(2, 20ms, mail).has_value());
