@@ -72,7 +72,7 @@ void CoordinatorClient::found(const std::vector<DhtRecordLocal>& records) {
     if (!node || !writes(*node, record.subkey) || !is_name(one.actor())) continue;
     const Term term(one.term());
     if (!routing::is_term(term) || !routing::is_of(term, *node)) continue;
-    if (!lead_.reaches(term, std::max(term_, highest_), now())) continue;
+    if (!lead_.reaches(term, known_term(), now())) continue;
     if (dead_.is_dead(term, *node, record.version)) continue;
     if (!links::told_endpoint(one.endpoint())) continue;  // else it would hide who can be reached
     auto rank = [](const proto::CoordinatorRecord& r) {
@@ -128,7 +128,7 @@ void CoordinatorClient::follow(const Known& one) {
 void CoordinatorClient::reached(const Known& one, const caf::actor& proxy) {
   reaching_ = false;
   if (dead_.is_dead(one.term, one.id.node, one.version)) return;
-  lead_.follow(one.term, std::max(term_, highest_), now());
+  lead_.follow(one.term, known_term(), now());
   proxy_ = proxy;
   id_ = one.id;
   term_ = one.term;
@@ -158,13 +158,12 @@ Status CoordinatorClient::accept(Term term, const std::optional<NodeId>& from) {
     return Error{ErrorCode::kRefused,
                  fmt::format("term {} is none of node {}", term, from ? from->brief() : "?")};
   if (term < highest_)
-    return Error{ErrorCode::kStaleTerm, fmt::format("term {} rules", std::max(term_, highest_))};
+    return Error{ErrorCode::kStaleTerm, fmt::format("term {} rules", known_term())};
   if (term > term_) refresh();  // its record will say where it is
-  const Term known = std::max(term_, highest_);
-  if (!lead_.allows(term, known, now()))
+  if (!lead_.allows(term, known_term(), now()))
     return Error{ErrorCode::kRefused,
                  fmt::format("term {} is too far above {}: no record says so", term, highest_)};
-  if (known < term) lead_.led(routing::term_number(term) - routing::term_number(known), now());
+  lead_.led(known_term(), term, now());
   highest_ = term;
   return {};
 }

@@ -6,6 +6,7 @@
 /// Not an actor: used only from the handlers of its owner.
 #pragma once
 
+#include <algorithm>
 #include <caf/actor.hpp>
 #include <caf/event_based_actor.hpp>
 #include <functional>
@@ -82,6 +83,7 @@ class CoordinatorClient {
   void reached(const Known& one, const caf::actor& proxy);
   void has_answered(const ActorId& id, Term term);
   routing::Time now() const;
+  Term known_term() const { return std::max(term_, highest_); }
   double now_s() const { return std::chrono::duration<double>(now()).count(); }
 
   CoordinatorClientDeps deps_;

@@ -190,8 +190,7 @@ class VoterState {
       if (after.record().given_up > voter()->record().given_up)
         log_warn(fmt::format("event=line_given_up voter={} configuration={}", after.answer().voter,
                              after.record().decided.number));
-      if (const Term before = known(), promised = after.record().promised.term; before < promised)
-        lead_.led(routing::term_number(promised) - routing::term_number(before), now());
+      lead_.led(known(), after.record().promised.term, now());
       voter() = std::move(after);
     }
     return make_mail(write_voter(voter()->answer(), taken, knows));

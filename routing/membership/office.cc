@@ -143,7 +143,7 @@ std::optional<Term> Office::led_to(Term seen, Time now) {
 
 void Office::learn_term(Term seen, Time now) {
   if (!(term_ < seen) || !lead_.allows(seen, term_, now)) return;
-  lead_.led(term_number(seen) - term_number(term_), now);
+  lead_.led(term_, seen, now);
   term_ = seen;
 }
 

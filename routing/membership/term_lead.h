@@ -30,6 +30,10 @@ class TermLead {
     since_ = before == 0 ? now : since_ + (now - since_) / every_ * every_;
     used_ = std::min(at_once_, before + numbers);
   }
+  /// They have led from `highest` to `term`; nothing if that is not above it.
+  void led(Term highest, Term term, Time now) {
+    if (highest < term) led(term_number(term) - term_number(highest), now);
+  }
 
   /// Whether a message may say `term` where `highest` is known: at most kTermJump above it, and within
   /// left().
