@@ -38,6 +38,8 @@ struct FactWriter {
     record(records::PeerAdmitted{book.name(f.peer)});
   }
   void operator()(const facts::PeerLost& f) const {
+    log_warn(fmt::format("event=lost stage={} peer={} reason=\"{}\"", stage.value(),
+                         book.name(f.peer), f.reason));
     record(records::PeerLost{book.name(f.peer), f.reason});
   }
   void operator()(const facts::Recompute& f) const { record(records::Recompute{f.slots}); }
@@ -143,8 +145,8 @@ struct FactWriter {
     record(records::Quorum{f.have, f.of, std::chrono::duration<double>(f.after).count()});
   }
   void operator()(const facts::ConfigurationHolds& f) const {
-    record(
-        records::ConfigurationHolds{f.number, f.voters, f.joined, f.left, f.gone_back, f.forced});
+    record(records::ConfigurationHolds{f.number, f.voters, f.joined, f.left, f.gone_back, f.forced,
+                                       f.line});
   }
   void operator()(const facts::CannotGoOn& f) const { record(records::CannotGoOn{f.error}); }
   void operator()(const facts::SaveFailed& f) const { record(records::CheckpointFailed{f.error}); }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "apps/audit/check_step.h"
 #include "apps/audit/closings.h"
@@ -188,18 +189,19 @@ class Auditor {
                           one ? "was" : fmt::format("to {} were", end - 1)));
   }
 
-  /// Steps rise by one; going back needs a `recovered` event that says so.
+  /// Steps rise by one; going back needs a `recovered` event that says so. In each line of history by
+  /// itself: a part that is forced to go on begins where it is, however far others have come.
   void check_order() {
-    const Closed* before = nullptr;
+    std::map<std::string, const Closed*> last;  // by line
     for (const Closed* line : closings_.in_order()) {
       if (commits_.count(line) == 0) continue;
       const uint64_t step = line->record.step;
+      const Closed* const before = std::exchange(last[closings_.line_of(line)], line);
       if (before != nullptr && step <= before->record.step && !recovered(*before, *line))
         violation("the swarm went back from " + at(before->record.step) + " to " + at(step) +
                   " and no `recovered` event says so");
       if (before != nullptr && step > before->record.step + 1 && !recovered(*before, *line))
         violation("the swarm went from " + at(before->record.step) + " to " + at(step));
-      before = line;
     }
   }
 

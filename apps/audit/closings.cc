@@ -34,6 +34,12 @@ Closings::Closings(const AuditLog& log, const AuditContext& context,
   for (const records::Event& event : context.events)
     if (const auto coordinator = event.as<records::CoordinatorActive>())
       takeovers_.push_back({event.time_s, event.node, coordinator->term});
+  for (const records::Event& event : context.events) {
+    const auto holds = event.as<records::ConfigurationHolds>();
+    if (!holds || !holds->line) continue;
+    if (const auto reign = reign_at(event.node, event.time_s))
+      lines_[{*reign, holds->number}] = *holds->line;
+  }
   for (const Closed& line : log.closed) {
     if (line.record.slots == 0) continue;  // nothing was trained
     if (line.record.stages.size() != context.num_stages)
@@ -91,6 +97,12 @@ std::optional<Reign> Closings::reign_at(const std::string& node, double time_s) 
     if (!latest || *latest < one) latest = one;
   }
   return latest;
+}
+
+/// By its reign, not by time: the first step is often closed before its coordinator says what holds.
+std::string Closings::line_of(const Closed* line) const {
+  const auto found = lines_.find({reigns_.at(line), line->record.configuration.value_or(0)});
+  return found == lines_.end() ? "" : found->second;
 }
 
 const Closed* Closings::find_round(const records::CommittedStep& done) const {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "apps/audit/audit.h"
@@ -26,6 +27,8 @@ class Closings {
   const Reign& reign_of(const Closed* line) const { return reigns_.at(line); }
   /// In which `node` said something at `time_s`, both by its own clock; nothing: no line says that it led.
   std::optional<Reign> reign_at(const std::string& node, double time_s) const;
+  /// Of history (docs/one_history.md), as ConfigurationHolds names it: two parts may have gone on at once.
+  std::string line_of(const Closed* line) const;
   /// Coordinators that there were.
   size_t reigns() const { return takeovers_.size(); }
   /// The round that a peer means: of several with its number the one that it was a member of, or
@@ -42,6 +45,8 @@ class Closings {
     uint64_t term;
   };
   std::vector<Takeover> takeovers_;
+  /// Of which line a configuration was that held in a reign, by its number.
+  std::map<std::pair<Reign, uint64_t>, std::string> lines_;
   std::vector<const Closed*> closings_;
   std::map<const Closed*, Reign> reigns_;
   std::map<std::pair<StageStep, uint64_t>, std::vector<const Closed*>> rounds_;

@@ -82,7 +82,8 @@ void Checks::snapshot(const std::string& node, const std::string& stream, uint64
   if (dropped) {
     const DiskStore store(swarm_.disks.at(node));
     forget_pushed_out(steps, store, stream);  // by what goes now itself
-    steps.erase(steps.upper_bound(step), steps.end());
+    // Step 0 too is set aside with its line; every peer can make it anew.
+    steps.erase(step == 0 ? steps.begin() : steps.upper_bound(step), steps.end());
     return;
   }
   steps.insert(step);

@@ -22,11 +22,11 @@ bool turns_state(const FaultInjector::Plan& plan) {
   return plan.profile == FaultProfile::kBits && plan.run_seed >= kStateBitsFrom;
 }
 
+}  // namespace
+
 std::string in_seconds(nanoseconds time) {
   return std::to_string(static_cast<double>(time.count()) * 1e-9) + " s";
 }
-
-}  // namespace
 
 // rows: one fault each
 const std::vector<FaultInjector::Kind>& FaultInjector::kinds() {
@@ -74,6 +74,10 @@ const std::vector<FaultInjector::Kind>& FaultInjector::kinds() {
       {P::kElastic, "elastic",
        "the same with copies of snapshots, SIGTERM, lost disks and lost stages", &I::draw_any,
        kNever},
+      {P::kForced, "forced",
+       "long cuts into two parts, of which one, both or none is told to go on without the rest, "
+       "and kills",
+       &I::draw_forced, kNever},
       {P::kAll, "all", "each of the others at once", &I::draw_any, kNever},
   };
   return rows;
@@ -121,7 +125,8 @@ Result<FaultProfile> parse_profile(const std::string& name) {
 
 std::vector<FaultProfile> all_profiles() {
   std::vector<FaultProfile> all;
-  for (const auto& kind : FaultInjector::kinds()) all.push_back(kind.profile);
+  for (const auto& kind : FaultInjector::kinds())
+    if (kind.profile != FaultProfile::kForced) all.push_back(kind.profile);
   return all;
 }
 
@@ -188,6 +193,8 @@ FaultInjector::Names FaultInjector::draw_some(Names from, size_t count) {
 
 /// A replica (another trainer) that lives now and is never killed remains.
 bool FaultInjector::may_leave(const std::string& name) const {
+  // A stage may be left to a part whose line is given up at the meeting (docs/one_history.md, "Open").
+  if (profile_ == FaultProfile::kForced) return false;
   const int stage = swarm_.nodes.at(name).stage;
   const auto peers =
       std::count_if(swarm_.nodes.begin(), swarm_.nodes.end(), [this](const auto& entry) {
@@ -337,6 +344,7 @@ void FaultInjector::heal() {
   hooks_.log("-", "HEALED");
   swarm_.net.change_model(calm_);
   cuts_.clear();
+  divided_ = false;
   swarm_.net.heal_all();
   set_cut(lasting_, true);
   swarm_.lift_rates();

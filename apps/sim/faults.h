@@ -36,6 +36,7 @@ enum class FaultProfile {
   kBits,
   kPlacement,
   kElastic,
+  kForced,
   kAll
 };
 
@@ -47,9 +48,13 @@ constexpr bool moves_peers(FaultProfile profile) {
 const char* to_string(FaultProfile profile);
 /// Errors: kInvalidArgument, listing the names.
 Result<FaultProfile> parse_profile(const std::string& name);
+/// Those that no seed is known to break: without kForced (docs/simulation.md, "Open").
 std::vector<FaultProfile> all_profiles();
 /// "none: nothing; kills: ...", for --help.
 std::string profiles_help();
+
+/// "1.500000 s"
+std::string in_seconds(std::chrono::nanoseconds time);
 
 constexpr uint64_t kFewestFaults = 2, kMostFaults = 7;
 
@@ -117,6 +122,7 @@ class FaultInjector {
   void draw_rate();
   void draw_flapping();
   void draw_lasting();
+  void draw_forced();
   template <void (MachineFaults::*draw)()>
   void draw_machine() {
     (machines_.*draw)();
@@ -142,6 +148,7 @@ class FaultInjector {
   std::vector<std::pair<std::string, std::string>> lasting_;  ///< Cut for good.
   std::set<std::string> undialled_, parted_;
   std::set<uint64_t> lasting_kinds_;  ///< Drawn.
+  bool divided_ = false;              ///< By draw_forced().
   uint64_t count_ = 0;
 };
 

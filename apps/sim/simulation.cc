@@ -7,6 +7,7 @@
 
 #include "apps/sim/copies.h"
 #include "apps/sim/elastic_start.h"
+#include "apps/sim/forced_parts.h"
 #include "apps/sim/journal.h"
 #include "apps/sim/traffic_report.h"
 #include "common/check.h"
@@ -79,7 +80,9 @@ class Simulation {
   SimulationReport run() {
     start_all();
     const auto begin = random_.between({}, seconds(4));
-    faults_->plan(begin, begin + random_.between(seconds(2), seconds(12)), options_.max_faults);
+    auto until = begin + random_.between(seconds(2), seconds(12));
+    if (is_forced()) until += kDividedFor;
+    faults_->plan(begin, until, options_.max_faults);
     run_until([this] { return finished_ && !faults_->agenda().next(); }, kLivenessLimit,
               "the last step was not reached");
     for (const auto& name : faults_->parted()) checks_.excuse(name);
@@ -154,7 +157,8 @@ class Simulation {
     else if (idle.chance(0.67))
       calm_.idle_close = idle.spread(milliseconds(500), seconds(8));
     swarm_.net.set_model(calm_, random_.next());
-    const auto compute = random_.spread(microseconds(500), milliseconds(20));
+    auto compute = random_.spread(microseconds(500), milliseconds(20));
+    if (is_forced()) compute *= draw_divided(training, options_.seed);
     const auto fsync = random_.spread(milliseconds(1), milliseconds(300));
     for (uint32_t i = 0; i < trainers; ++i) swarm_.add_trainer(fmt::format("t{}", i));
     if (elastic_) elastic_->add_peers(peers, fsync);
@@ -169,6 +173,8 @@ class Simulation {
                          training.steps));
     if (options_.asynchronous) draw_asynchronous();
   }
+
+  bool is_forced() const { return options_.profile == FaultProfile::kForced; }
 
   uint32_t draw_nodes() {
     if (elastic_) return elastic_->nodes();

@@ -45,6 +45,7 @@ void StepChecks::parameters(const std::string& node, const ArithmeticStage& stag
 
 void StepChecks::bit_turned(const std::string& node) {
   turned_[node] = true;
+  doubtful_.erase(node);
   settled_.erase(node);
 }
 
@@ -61,11 +62,13 @@ bool StepChecks::has_turned(int stage) const {
 
 void StepChecks::event(const records::Event& event) {
   context_.events.push_back(event);
+  if (const auto now = event.as<records::ConfigurationHolds>()) forced_ |= now->forced;
   const auto replaced = event.as<records::ReplicaReplaced>();
   if (replaced && !turned_.empty() && turned_.count(replaced->peer) == 0)
     report_("I2", replaced->peer + " is replaced, in whose memory no bit has turned");
   if (event.is<records::Recovered>() && event.step >= 0) {
     const Step step(static_cast<uint64_t>(event.step));
+    recovered_ = step;
     if (last_committed_ && *last_committed_ >= step) {
       if (step == Step())
         last_committed_.reset();
@@ -104,20 +107,36 @@ void StepChecks::one_history(const records::ClosedStep& step) {
 void StepChecks::committed(const std::string& node, const records::CommittedStep& step) {
   audit_.committed.push_back({step, seconds_of(swarm_), ++audit_.lines, node});
   const std::tuple round(Stage(step.stage), Step(step.step), Round(step.round), step.digest);
-  const auto known = rounds_.find(round);
-  if (is_turned(node) && known != rounds_.end() && known->second == step.checksum)
-    turned_[node] = false;  // rounding has taken the bit away
-  if (!is_turned(node)) {
+  const std::pair after(Stage(step.stage), Step(step.step + 1));
+  if (is_turned(node)) {
+    doubtful_[node].push_back({round, after, step.checksum});
+  } else {
     if (rounds_.try_emplace(round, step.checksum).first->second != step.checksum)
       report_("I2", fmt::format(
                         "{} stage {} step {}: another checksum than a replica after the same round",
                         node, step.stage, step.step));
-    reached_[{Stage(step.stage), Step(step.step + 1)}].insert(step.checksum);
+    reached_[after].insert(step.checksum);
   }
+  for (auto& [other, rounds] : doubtful_) believe_again(other, rounds);
   states_[step.held.peer] = {Step(step.step + 1), step.history};
   if (step.history == 0)
     report_("I7", fmt::format("{} stage {} step {}: committed without a history", node, step.stage,
                               step.step));
+}
+
+/// Rounding has taken the bit away, if a replica has the same checksum after a round, whoever was first.
+void StepChecks::believe_again(const std::string& node, std::vector<Doubtful>& rounds) {
+  const auto equal = std::find_if(rounds.begin(), rounds.end(), [this](const Doubtful& one) {
+    const auto known = rounds_.find(one.round);
+    return known != rounds_.end() && known->second == one.checksum;
+  });
+  if (equal == rounds.end()) return;
+  turned_[node] = false;
+  for (auto it = equal; it != rounds.end(); ++it) {
+    rounds_.try_emplace(it->round, it->checksum);
+    reached_[it->after].insert(it->checksum);
+  }
+  rounds.clear();
 }
 
 void StepChecks::loaded(const std::string& node, const records::LoadedState& state) {
@@ -150,8 +169,12 @@ void StepChecks::at_end(const std::set<std::string>&) {
 void StepChecks::metrics(const records::StepMetrics& line) {
   const Term term(line.term);
   if (term < highest_term_) return;  // of one that was replaced; its peers refuse it
-  highest_term_ = term;
   const Step step(line.step);
+  // The part that is not most of the swarm may decide what had its votes after the other one began.
+  if (term != highest_term_ && (forced_ || (recovered_ && step >= *recovered_)))
+    last_committed_.reset();
+  if (term != highest_term_) recovered_.reset();
+  highest_term_ = term;
   if (last_committed_ && step < *last_committed_)
     report_("I7", fmt::format("step {} was committed after step {} without a logged recovery", step,
                               *last_committed_));

@@ -45,7 +45,15 @@ class StepChecks : public ModeChecks {
   void at_end(const std::set<std::string>& left_behind) override;
 
  private:
+  using RoundOf = std::tuple<Stage, Step, Round, uint64_t>;  ///< And the digest.
+  /// What somebody has after a round in whose memory a bit has turned.
+  struct Doubtful {
+    RoundOf round;
+    std::pair<Stage, Step> after;
+    uint64_t checksum = 0;
+  };
   Histories& histories();
+  void believe_again(const std::string& node, std::vector<Doubtful>& rounds);
   void one_history(const records::ClosedStep& step);
   bool is_turned(const std::string& node) const;
   bool rounds() const { return swarm_.averager_options.codec != tensor::Codec::kNone; }
@@ -55,7 +63,7 @@ class StepChecks : public ModeChecks {
   ReplayCheck replay_;
   std::unique_ptr<Histories> histories_;  ///< From the first look on: the swarm has its size.
   /// By (stage, step, round, digest): the checksum after it.
-  std::map<std::tuple<Stage, Step, Round, uint64_t>, uint64_t> rounds_;
+  std::map<RoundOf, uint64_t> rounds_;
   std::map<std::pair<Stage, Step>, std::set<uint64_t>> reached_;  ///< By (stage, step).
   struct State {
     Step step;
@@ -66,8 +74,12 @@ class StepChecks : public ModeChecks {
   launch::AuditContext context_;
   /// In whose memory a bit has turned; true: nobody knows what it has, as it has not fetched yet.
   std::map<std::string, bool> turned_;
+  std::map<std::string, std::vector<Doubtful>> doubtful_;  ///< By node.
   std::set<std::string> settled_;  ///< Have learned a state that they have not yet taken for right.
+  bool forced_ = false;            ///< A part went on without the rest.
   std::optional<Step> last_committed_;
+  std::optional<Step>
+      recovered_;  ///< To where, as the coordinator said whose first step is awaited.
   Term highest_term_;
 };
 

@@ -331,9 +331,9 @@ void Swarm::drain(const std::string& name, const std::function<void()>& done) {
     });
 }
 
-void Swarm::order(const actors::Mail& mail) {
+void Swarm::order(const actors::Mail& mail, const std::set<std::string>& only) {
   for (const auto& [name, node] : nodes) {
-    if (!node.alive || !node.trains()) continue;
+    if (!node.alive || !node.trains() || (!only.empty() && only.count(name) == 0)) continue;
     system->spawn([mail, coordinator = node.actors.at(kCoordinator)](caf::event_based_actor* self) {
       self->request(coordinator, kPatience, mail)
           .then([](const actors::Mail&) {}, [](const caf::error&) {});

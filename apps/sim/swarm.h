@@ -148,8 +148,8 @@ class Swarm {
   /// SIGTERM: the node's roles leave in order; `done` is called when they have, or cannot. The process
   /// goes on until it is killed. Not while paused.
   void drain(const std::string& name, const std::function<void()>& done);
-  /// Somebody sends all coordinators an order; nobody waits for the answer.
-  void order(const actors::Mail& mail);
+  /// Somebody sends all coordinators, or those on these nodes, an order; nobody waits for the answer.
+  void order(const actors::Mail& mail, const std::set<std::string>& only = {});
   /// SIGSTOP and SIGCONT: what the node would do meanwhile happens later.
   void pause(const std::string& name);
   void resume(const std::string& name);

@@ -43,6 +43,7 @@ struct ConfigurationHolds {
   uint64_t number = 0, voters = 0;
   std::vector<std::string> joined, left;
   bool gone_back = false, forced = false;
+  std::optional<std::string> line{};
   template <class Visitor>
   void fields(Visitor& v) {
     v("number", number, "of the configuration");
@@ -51,6 +52,8 @@ struct ConfigurationHolds {
     v("left", left, "names of those that only the one before had");
     v("gone_back", gone_back, "more may have been committed in the one before, and is given up");
     v("forced", forced, "made without more than half of the one before");
+    v("line", line,
+      "where this history left another one: number of the newest forced one, and who made it");
   }
 };
 

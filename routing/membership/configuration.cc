@@ -15,8 +15,20 @@ Voters nodes_of(const Voters& voters) {
   return nodes;
 }
 
+namespace {
+
+/// Of the count of lines; npos: none. A node's name may have dots.
+size_t dot_in(const std::string& voter) {
+  const size_t disk = voter.find('#');
+  return disk == std::string::npos ? disk : voter.find('.', disk);
+}
+
+}  // namespace
+
+std::string disk_of(const std::string& voter) { return voter.substr(0, dot_in(voter)); }
+
 uint64_t lines_given_up(const std::string& voter) {
-  const size_t dot = voter.rfind('.');
+  const size_t dot = dot_in(voter);
   uint64_t number = 0;
   for (size_t i = dot + 1; dot != std::string::npos && i < voter.size(); ++i) {
     if (voter[i] < '0' || voter[i] > '9') return 0;
@@ -36,6 +48,12 @@ void Configuration::fork(const Ballot& ballot) {
   if (forks.size() == kMostForks) forks.erase(forks.begin() + 1);
   forks.push_back({number, ballot, base});
   gone_back = true;
+}
+
+std::optional<std::string> Configuration::line_text() const {
+  if (forks.empty()) return std::nullopt;
+  const Fork& last = forks.back();
+  return fmt::format("{} by {}, term {}", last.number, last.ballot.node.brief(), last.ballot.term);
 }
 
 const Fork* fork_between(const Configuration& earlier, const Configuration& later) {

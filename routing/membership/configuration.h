@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -47,6 +48,8 @@ using Voters = std::set<std::string>;
 /// "s1" of "s1#0f3a".
 std::string node_of(const std::string& voter);
 Voters nodes_of(const Voters& voters);
+/// "s1#0f3a" of "s1#0f3a.2": the same disk, whatever it has given up.
+std::string disk_of(const std::string& voter);
 /// How many lines of history it had given up when it became this voter: "s1#0f3a.2" two.
 uint64_t lines_given_up(const std::string& voter);
 /// The voter of that node on the list; "" if there is none.
@@ -93,6 +96,8 @@ struct Configuration {
   bool forced() const { return !forks.empty() && forks.back().number == number; }
   /// Of one line no two configurations with a number hold.
   Ballot line() const { return forks.empty() ? Ballot() : forks.back().ballot; }
+  /// The same for people and the audit: "3 by 1f2e3d4c, term 7"; nothing: it never forked.
+  std::optional<std::string> line_text() const;
   void fork(const Ballot& ballot);
 
   friend bool operator==(const Configuration& a, const Configuration& b) {

@@ -27,13 +27,23 @@ Count present(const Line& line, const Lines& lines) {
   return count(line.newest->voters, there);
 }
 
+/// A voter on a list is this one, or has become it: it gave up the line of the list, or one before.
+bool has_become(const std::string& listed, const std::string& now) {
+  return now == listed ||
+         (disk_of(now) == disk_of(listed) && lines_given_up(now) > lines_given_up(listed));
+}
+
 /// More than half of its list may be of it.
 bool lives(const Line& line, const Lines& lines) {
-  Voters left;
-  for (const Line& one : lines)
-    if (&one != &line && !forked_off(line, one)) left.insert(one.voters.begin(), one.voters.end());
-  const Count count = routing::count(line.newest->voters, left);
-  return 2 * count.missing.size() > count.of;
+  const Voters& list = line.newest->voters;
+  Voters left;  // of the list
+  for (const Line& one : lines) {
+    if (&one == &line || forked_off(line, one)) continue;
+    for (const std::string& now : one.voters)
+      for (const std::string& listed : list)
+        if (has_become(listed, now)) left.insert(listed);
+  }
+  return 2 * (list.size() - left.size()) > list.size();
 }
 
 /// Of two that have forked apart this one stays.

@@ -139,6 +139,7 @@ struct ConfigurationHolds {
   size_t voters = 0;
   std::vector<std::string> joined, left;  ///< Names of nodes, against the one before.
   bool gone_back = false, forced = false;
+  std::optional<std::string> line{};  ///< Configuration::line_text().
 };
 struct CannotGoOn {
   Error error;

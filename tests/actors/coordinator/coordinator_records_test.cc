@@ -47,8 +47,9 @@ BOOST_FIXTURE_TEST_CASE(a_minority_and_its_end_reach_the_records, Written) {
 }
 
 BOOST_FIXTURE_TEST_CASE(a_configuration_reaches_the_records_with_who_came_and_went, Written) {
-  const auto holds = write(facts::ConfigurationHolds{8, 4, {"s2c"}, {"s1b", "t2"}, false, true})
-                         .as<records::ConfigurationHolds>();
+  const auto holds =
+      write(facts::ConfigurationHolds{8, 4, {"s2c"}, {"s1b", "t2"}, false, true, "8 by n"})
+          .as<records::ConfigurationHolds>();
   BOOST_REQUIRE(holds.has_value());
   BOOST_TEST(holds->number == 8u);
   BOOST_TEST(holds->voters == 4u);
@@ -56,6 +57,7 @@ BOOST_FIXTURE_TEST_CASE(a_configuration_reaches_the_records_with_who_came_and_we
   BOOST_TEST((holds->left == Names{"s1b", "t2"}));
   BOOST_TEST(!holds->gone_back);
   BOOST_TEST(holds->forced);
+  BOOST_TEST((holds->line == std::optional<std::string>("8 by n")));
 }
 
 BOOST_FIXTURE_TEST_CASE(rests_and_pauses_reach_the_records, Written) {

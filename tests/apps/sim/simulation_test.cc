@@ -112,6 +112,11 @@ struct Regression {
 const Regression kRegressions[] = {
     // A stage's only peer left for good; the part that another one had learned was taken for a copy of its state.
     {FaultProfile::kPlacement, 9'003'083},
+    // Who had given its line up, under another name, counted for it: two that waited for it were not taken in.
+    // -> a_line_whose_voters_have_given_it_up_is_over
+    {FaultProfile::kForced, 9'500'241},
+    // -> a_part_that_was_forced_counts_steps_of_its_own (tests/apps/audit/divided_test.cc)
+    {FaultProfile::kForced, 9'500'144},
     // A coordinator whose link broke was never followed again under the same term.
     // -> whose_link_broke_is_followed_again_under_the_same_term (tests/actors/coordinator/)
     {FaultProfile::kPartitions, 1},

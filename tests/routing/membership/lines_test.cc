@@ -134,6 +134,23 @@ BOOST_AUTO_TEST_CASE(a_line_whose_voters_have_left_for_a_fork_is_over) {
                      answer("d", fork, 9)}) == fork));
 }
 
+// Theirs are other names by now: "a#1.1" was "a#1".
+BOOST_AUTO_TEST_CASE(a_line_whose_voters_have_given_it_up_is_over) {
+  const Configuration six = configuration(4, {"a#1", "b#1", "c#1", "d#1", "e#1", "f#1"}, 7);
+  const Configuration four = after(configuration(4, {"a#1", "b#1", "c#1", "d#1"}));
+  const Configuration fork = forced(six, {"e#1", "f#1"}, 30, 9);
+  Configuration joined = after(fork);
+  joined.voters = {"a#1.1", "b#1.1", "e#1", "f#1"};
+  std::vector<VoterAnswer> all{answer("c#1", four, 20), answer("e#1", joined, 9),
+                               answer("f#1", joined, 9), answer("a#1.1", joined, 9)};
+  BOOST_TEST((stays(all) == joined));
+  BOOST_TEST((stand(four, joined, lines_of(all)) == Stand::kApart));  // b and d may be of it
+  all.push_back(answer("b#1.1", joined, 9));
+  BOOST_TEST((stand(four, joined, lines_of(all)) == Stand::kLoses));
+  all.back().voter = "b#2";  // of another disk, that knows nothing of the one before
+  BOOST_TEST((stand(four, joined, lines_of(all)) == Stand::kApart));
+}
+
 BOOST_AUTO_TEST_CASE(
     of_two_forced_parts_the_fewest_forks_then_the_most_voters_then_the_lower_ballot) {
   const Configuration six = configuration(4, {"a", "b", "c", "d", "e", "f"}, 7);

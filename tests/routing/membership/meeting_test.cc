@@ -227,6 +227,10 @@ BOOST_AUTO_TEST_CASE(a_voter_is_named_by_the_lines_that_it_gave_up) {
   BOOST_TEST(lines_given_up("s1#0f3a.12") == 12u);
   BOOST_TEST(lines_given_up("s1#0f3a") == 0u);
   BOOST_TEST(lines_given_up("a.b#0f3a") == 0u);
+  BOOST_TEST(lines_given_up("a.7") == 0u);
+  BOOST_TEST(disk_of("a.b#0f3a.2") == "a.b#0f3a");
+  BOOST_TEST(disk_of("s1#0f3a") == "s1#0f3a");
+  BOOST_TEST(disk_of("a.b") == "a.b");
 }
 
 BOOST_AUTO_TEST_CASE(states_of_a_line_that_was_given_up_are_not_planned_with) {
