@@ -16,6 +16,16 @@ namespace swarm::actors {
 
 using Phase = routing::Frame::Phase;
 
+namespace {
+
+/// `what`: Consent::waits_for(). While answers are awaited nobody is known to be missing.
+std::string why_unforced(const std::string& what) {
+  return what.empty() ? "nothing waits: more than half of the swarm is here"
+                      : what + "; ask again once it is in phase minority";
+}
+
+}  // namespace
+
 void CoordinatorState::init(Self* self, CoordinatorDeps deps) {
   self_ = self;
   deps_ = std::move(deps);
@@ -98,7 +108,7 @@ caf::result<Mail> CoordinatorState::on_mail(const Mail& mail) {
       return on_save();
     case proto::KIND_GO_ON:
       if (!consent_.force(now()))
-        return to_caf(ErrorCode::kNotReady, "nothing waits: more than half of the swarm is here");
+        return to_caf(ErrorCode::kNotReady, why_unforced(consent_.waits_for()));
       raise_term(office_->office().term());
       return make_mail(proto::Ack());
     default:

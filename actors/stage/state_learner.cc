@@ -349,14 +349,23 @@ void StateLearner::rest_if_too_slow(const Ptr& learning) {
   if (learning->plan.complete()) return;
   const auto slow = learning->plan.pace().too_slow();
   if (!slow) return;
-  context_.record(records::LearnerTooSlow{slow->needs, slow->has});
+  tell_too_slow(slow->needs, slow->has);
   // No longer than the means of what is held are kept, else it would begin anew.
   const std::chrono::duration<double> steps(2 * learning->plan.pace().step_s());
   learning->plan.rest(
       now() + std::min<routing::Time>(kRest, std::chrono::duration_cast<routing::Time>(steps)));
 }
 
-// -- what is told
+// -- what is told: once a rest, whatever begins anew meanwhile
+void StateLearner::tell_too_slow(double needs, double has) {
+  if (too_slow_told_ && now() < *too_slow_told_ + kRest) return;
+  too_slow_told_ = now();
+  log_warn(
+      fmt::format("event=learner_too_slow stage={} needs_mb_per_s={:.2f} has_mb_per_s={:.2f} "
+                  "reason=\"it does no work until its links carry the others' updates\"",
+                  context_.deps.stage, needs / 1e6, has / 1e6));
+  context_.record(records::LearnerTooSlow{needs, has});
+}
 
 std::string StateLearner::names(const Learning& learning) {
   std::string names;

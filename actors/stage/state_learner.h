@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,7 @@ class StateLearner {
   void settle(const Ptr& learning, const routing::StateLabel& label);
   void settled(const Ptr& learning, const routing::StateLabel& label, Result<uint64_t> checksum);
   void rest_if_too_slow(const Ptr& learning);
+  void tell_too_slow(double needs, double has);
   std::chrono::milliseconds budget(const Learning& learning) const;
 
   StageContext& context_;
@@ -103,6 +105,7 @@ class StateLearner {
   Done done_;
   RangeKeeper keeper_;
   Ptr learning_;  ///< Null: nothing is being learned.
+  std::optional<routing::Time> too_slow_told_;
 };
 
 }  // namespace swarm::actors

@@ -39,6 +39,8 @@ std::string check(const Arguments& a) {
   const int given = !a.config.file.empty() + !a.resume.empty() + !a.restart.empty();
   if (given != 1) return "expected FILE, --resume DIR or --restart DIR";
   if (a.folder().empty()) return "";
+  if (const std::string run = launch::run_of_node(a.folder()); !run.empty())
+    return a.folder() + " is the folder of one node of the run " + run + ": name the run's";
   const auto there = launch::check_run_folder(a.folder());
   return there ? "" : there.error().detail;
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include "records/fields.h"
 #include "records/files.h"
 #include "records/kept_stages.h"
+#include "records/line_tail.h"
 #include "records/segments.h"
 #include "storage/mirror_files.h"
 #include "storage/options.h"
@@ -41,6 +43,20 @@ Status check_mirror(const config::Experiment& experiment) {
   const auto files = storage::list_mirror(mirror, experiment.base.run_id);
   if (files) return {};
   return Error{ErrorCode::kIo, "cannot look at checkpoint.mirror: " + files.error().detail};
+}
+
+/// Stages of which a node of these, whose databases are left, has made a copy: its events say so. What it
+/// still has is seen when it has opened its database.
+std::set<int32_t> copied(const std::string& folder, const std::set<std::string>& nodes) {
+  std::set<int32_t> stages;
+  const auto look = [&](const std::string& line) {
+    if (line.find(records::CopyMade::kInfo.name) == std::string::npos) return;
+    const auto event = records::parse_event(line);
+    if (event && event->is<records::CopyMade>() && nodes.count(event->node) != 0)
+      stages.insert(event->stage);
+  };
+  (void)records::LineTail(folder + "/events.jsonl", SIZE_MAX).each(look);  // none: no copies
+  return stages;
 }
 
 }  // namespace
@@ -81,6 +97,17 @@ Status check_run_folder(const std::string& folder) {
                folder + " is no run folder: it has no config.toml that can be read"};
 }
 
+std::string run_of_node(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  fs::path own = fs::weakly_canonical(folder, failed);
+  if (!own.has_filename()) own = own.parent_path();  // "nodes/s0/"
+  const fs::path nodes = own.parent_path();
+  if (failed || nodes.filename() != "nodes") return "";
+  const fs::path run = nodes.parent_path();
+  return fs::is_regular_file(run / "config.toml", failed) ? run.string() : "";
+}
+
 Result<config::Experiment> read_experiment_of(const std::string& folder) {
   if (auto there = check_run_folder(folder); !there) return there.error();
   auto loaded = config::load_experiment(folder + "/config.toml");
@@ -106,11 +133,13 @@ std::string missing_databases(const std::string& folder, const config::Experimen
   const auto kind = static_cast<size_t>(experiment.base.checkpoint.store);
   if (kind >= heads.size()) return "";  // of a kind that tells nothing before it is opened
   std::set<int32_t> left, stages;
+  std::set<std::string> nodes;  // that have a database
   for (int32_t stage = 0; stage < experiment.base.num_stages; ++stage) stages.insert(stage);
   const auto served = as_served(experiment, folder);
   for (const auto& node : experiment.nodes) {
     stages.insert(node.stages.begin(), node.stages.end());
     if (!fs::exists(folder + "/nodes/" + node.name + "/" + heads[kind], error)) continue;
+    nodes.insert(node.name);
     left.insert(node.stages.begin(), node.stages.end());
     const auto& now = served.find(node.name)->stages;
     left.insert(now.begin(), now.end());
@@ -120,6 +149,7 @@ std::string missing_databases(const std::string& folder, const config::Experimen
   const auto num_stages = static_cast<uint32_t>(experiment.base.num_stages);
   if (!mirror.empty() && files && !storage::complete_places(*files, num_stages).empty()) return "";
   std::string missing;
+  left.merge(copied(folder, nodes));
   stages.erase(actors::kAnyStage);
   for (const int32_t stage : stages)
     if (left.count(stage) == 0) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", stage);

@@ -18,6 +18,9 @@ Result<std::string> make_run_folder(config::Experiment& experiment);
 /// Whether make_run_folder() has made it. Errors: kNotFound.
 Status check_run_folder(const std::string& folder);
 
+/// The run of which this is a node's folder; "": it is none.
+std::string run_of_node(const std::string& folder);
+
 /// Of a run's folder. Errors: kNotFound (it is none), kInvalidArgument (its file has errors; a line
 /// for each).
 Result<config::Experiment> read_experiment_of(const std::string& folder);
@@ -25,8 +28,8 @@ Result<config::Experiment> read_experiment_of(const std::string& folder);
 /// `experiment` with the stages that its nodes serve now: they may have moved (docs/elastic.md).
 config::Experiment as_served(config::Experiment experiment, const std::string& folder);
 
-/// Why a run that has closed steps cannot go on: the stages of which no node has a database left, if
-/// the mirror has no complete step. "": it may; whether what the databases hold suffices is seen when their nodes have opened them.
+/// Why a run that has closed steps cannot go on: the stages of which no node has a database left, if neither
+/// the mirror nor copies on other nodes complete a step. "": it may; whether what the databases hold suffices is seen when their nodes have opened them.
 std::string missing_databases(const std::string& folder, const config::Experiment& experiment);
 
 /// What a run in the folder has left behind is moved to its "before-TIME/"; config.toml and the run's key

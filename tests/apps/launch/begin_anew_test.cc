@@ -6,6 +6,8 @@
 
 #include "apps/launch/run_folder.h"
 #include "apps/launch/timeline.h"
+#include "records/catalogue.h"
+#include "records/event.h"
 #include "records/kept_stages.h"
 
 namespace swarm::launch {
@@ -55,6 +57,51 @@ BOOST_AUTO_TEST_CASE(a_run_whose_databases_are_gone_is_not_gone_on_with) {
   std::ofstream(folder / "nodes/c/db/CURRENT") << "x";
   fs::remove_all(folder / "nodes/a/db");
   BOOST_TEST(missing_databases(path, experiment) == "");  // b has one
+  fs::remove_all(folder);
+}
+
+// It was called lost, though another node had copies.
+BOOST_AUTO_TEST_CASE(copies_on_other_nodes_take_the_place_of_a_stage_that_has_no_database) {
+  char path[] = "/tmp/swarm-test-XXXXXX";
+  BOOST_REQUIRE(::mkdtemp(path) != nullptr);
+  const fs::path folder = path;
+  config::Experiment experiment;
+  experiment.base.num_stages = 2;
+  for (const int stage : {0, 1}) {
+    config::NodeSpec node;
+    node.name = "s" + std::to_string(stage);
+    node.stages = {stage};
+    experiment.nodes.push_back(node);
+    fs::create_directories(folder / "nodes" / node.name);
+  }
+  std::ofstream(folder / "metrics.jsonl") << "{}\n";
+  fs::create_directories(folder / "nodes/s0/db");
+  std::ofstream(folder / "nodes/s0/db/CURRENT") << "x";
+  const auto made = [&folder](const std::string& node, int stage) {
+    auto event = records::make_event(stage, 10, records::CopyMade{});
+    event.node = node;
+    std::ofstream(folder / "events.jsonl", std::ios::app) << to_json(event) << "\n";
+  };
+  made("s0", 0);
+  made("s1", 1);  // whose own database is gone
+  BOOST_TEST(missing_databases(path, experiment).find("of stage 1 (") != std::string::npos);
+  made("s0", 1);
+  BOOST_TEST(missing_databases(path, experiment) == "");
+  fs::remove_all(folder);
+}
+
+BOOST_AUTO_TEST_CASE(a_nodes_folder_is_not_taken_for_its_runs) {
+  char path[] = "/tmp/swarm-test-XXXXXX";
+  BOOST_REQUIRE(::mkdtemp(path) != nullptr);
+  const fs::path folder = path;
+  fs::create_directories(folder / "nodes/s0");
+  std::ofstream(folder / "nodes/s0/config.toml") << "x";
+  BOOST_TEST(run_of_node(folder / "nodes/s0") == "");  // of a node that was started by itself
+  std::ofstream(folder / "config.toml") << "x";
+  BOOST_TEST(run_of_node(folder / "nodes/s0") == fs::canonical(folder));
+  BOOST_TEST(run_of_node(folder / "nodes/s0/") == fs::canonical(folder));
+  BOOST_TEST(run_of_node(folder) == "");
+  BOOST_TEST(run_of_node("") == "");
   fs::remove_all(folder);
 }
 
