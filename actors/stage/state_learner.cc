@@ -356,7 +356,8 @@ void StateLearner::rest_if_too_slow(const Ptr& learning) {
       now() + std::min<routing::Time>(kRest, std::chrono::duration_cast<routing::Time>(steps)));
 }
 
-// -- what is told: once a rest, whatever begins anew meanwhile
+// -- what is told
+
 void StateLearner::tell_too_slow(double needs, double has) {
   if (too_slow_told_ && now() < *too_slow_told_ + kRest) return;
   too_slow_told_ = now();

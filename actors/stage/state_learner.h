@@ -96,6 +96,7 @@ class StateLearner {
   void settle(const Ptr& learning, const routing::StateLabel& label);
   void settled(const Ptr& learning, const routing::StateLabel& label, Result<uint64_t> checksum);
   void rest_if_too_slow(const Ptr& learning);
+  /// Once a rest, whatever begins anew meanwhile. Bytes a second.
   void tell_too_slow(double needs, double has);
   std::chrono::milliseconds budget(const Learning& learning) const;
 

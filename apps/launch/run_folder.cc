@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -148,13 +149,13 @@ std::string missing_databases(const std::string& folder, const config::Experimen
   const auto files = storage::list_mirror(mirror, experiment.base.run_id);
   const auto num_stages = static_cast<uint32_t>(experiment.base.num_stages);
   if (!mirror.empty() && files && !storage::complete_places(*files, num_stages).empty()) return "";
-  std::string missing;
-  left.merge(copied(folder, nodes));
   stages.erase(actors::kAnyStage);
-  for (const int32_t stage : stages)
-    if (left.count(stage) == 0) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", stage);
-  if (missing.empty()) return "";
-  const std::string lost = fmt::format("no node has a database of stage {} (nodes/*/db)", missing);
+  for (const int32_t stage : left) stages.erase(stage);
+  if (stages.empty()) return "";
+  for (const int32_t stage : copied(folder, nodes)) stages.erase(stage);
+  if (stages.empty()) return "";
+  const std::string lost =
+      fmt::format("no node has a database of stage {} (nodes/*/db)", fmt::join(stages, ", "));
   if (!mirror.empty() && !files)
     return lost + ", and checkpoint.mirror cannot be looked at: " + files.error().detail;
   return fmt::format(

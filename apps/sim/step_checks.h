@@ -78,8 +78,8 @@ class StepChecks : public ModeChecks {
   std::set<std::string> settled_;  ///< Have learned a state that they have not yet taken for right.
   bool forced_ = false;            ///< A part went on without the rest.
   std::optional<Step> last_committed_;
-  std::optional<Step>
-      recovered_;  ///< To where, as the coordinator said whose first step is awaited.
+  /// To where, as the coordinator said whose first step is awaited.
+  std::optional<Step> recovered_;
   Term highest_term_;
 };
 

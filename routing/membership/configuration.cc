@@ -6,15 +6,6 @@
 #include <algorithm>
 
 namespace swarm::routing {
-
-std::string node_of(const std::string& voter) { return voter.substr(0, voter.find('#')); }
-
-Voters nodes_of(const Voters& voters) {
-  Voters nodes;
-  for (const std::string& voter : voters) nodes.insert(node_of(voter));
-  return nodes;
-}
-
 namespace {
 
 /// Of the count of lines; npos: none. A node's name may have dots.
@@ -24,6 +15,14 @@ size_t dot_in(const std::string& voter) {
 }
 
 }  // namespace
+
+std::string node_of(const std::string& voter) { return voter.substr(0, voter.find('#')); }
+
+Voters nodes_of(const Voters& voters) {
+  Voters nodes;
+  for (const std::string& voter : voters) nodes.insert(node_of(voter));
+  return nodes;
+}
 
 std::string disk_of(const std::string& voter) { return voter.substr(0, dot_in(voter)); }
 

@@ -36,14 +36,15 @@ bool has_become(const std::string& listed, const std::string& now) {
 /// More than half of its list may be of it.
 bool lives(const Line& line, const Lines& lines) {
   const Voters& list = line.newest->voters;
-  Voters left;  // of the list
-  for (const Line& one : lines) {
-    if (&one == &line || forked_off(line, one)) continue;
-    for (const std::string& now : one.voters)
-      for (const std::string& listed : list)
-        if (has_become(listed, now)) left.insert(listed);
-  }
-  return 2 * (list.size() - left.size()) > list.size();
+  const auto has_left = [&](const std::string& listed) {
+    return std::any_of(lines.begin(), lines.end(), [&](const Line& one) {
+      return &one != &line && !forked_off(line, one) &&
+             std::any_of(one.voters.begin(), one.voters.end(),
+                         [&](const std::string& now) { return has_become(listed, now); });
+    });
+  };
+  const auto left = std::count_if(list.begin(), list.end(), has_left);
+  return 2 * (list.size() - static_cast<size_t>(left)) > list.size();
 }
 
 /// Of two that have forked apart this one stays.

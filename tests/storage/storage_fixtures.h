@@ -1,7 +1,5 @@
-/// What the tests of storage share: a directory of their own and values that depend on the step.
+/// What the tests of storage share: values that depend on the step.
 #pragma once
-
-#include <stdlib.h>
 
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
@@ -9,27 +7,9 @@
 
 #include "storage/checkpoint_store.h"
 #include "tests/support/ids.h"
+#include "tests/support/temporary_directory.h"
 
 namespace swarm::testing {
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "swarm-test-XXXXXX").string();
-    BOOST_REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// A table of a snapshot's chunks: the others, of manifests, are small.
 inline bool holds_chunks(const std::filesystem::directory_entry& file) {

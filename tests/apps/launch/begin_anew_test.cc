@@ -1,24 +1,52 @@
 // What stands before a run begins: what an earlier one left behind, and what a person should know.
 #include <boost/test/unit_test.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "apps/launch/run_folder.h"
 #include "apps/launch/timeline.h"
 #include "records/catalogue.h"
 #include "records/event.h"
 #include "records/kept_stages.h"
+#include "tests/support/temporary_directory.h"
 
 namespace swarm::launch {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// Each with a folder of its own.
+config::Experiment experiment_of(const std::vector<std::pair<std::string, int>>& stages,
+                                 const fs::path& folder) {
+  config::Experiment experiment;
+  experiment.base.run_id = "one";
+  experiment.base.num_stages = 2;
+  for (const auto& [name, stage] : stages) {
+    config::NodeSpec node;
+    node.name = name;
+    node.stages = {stage};
+    experiment.nodes.push_back(node);
+    fs::create_directories(folder / "nodes" / name);
+  }
+  return experiment;
+}
+
+void make_database(const fs::path& folder, const std::string& node) {
+  fs::create_directories(folder / "nodes" / node / "db");
+  std::ofstream(folder / "nodes" / node / "db/CURRENT") << "x";
+}
+
+}  // namespace
+
 BOOST_AUTO_TEST_SUITE(BeginningAnew)
 
 BOOST_AUTO_TEST_CASE(what_a_run_left_behind_is_moved_and_its_settings_and_key_stay) {
-  char path[] = "/tmp/swarm-test-XXXXXX";
-  BOOST_REQUIRE(::mkdtemp(path) != nullptr);
+  const testing::TemporaryDirectory directory;
+  const std::string path = directory.path();
   const fs::path folder = path;
   fs::create_directories(folder / "nodes/s0/db");
   for (const char* name :
@@ -32,51 +60,31 @@ BOOST_AUTO_TEST_CASE(what_a_run_left_behind_is_moved_and_its_settings_and_key_st
     BOOST_TEST(!fs::exists(folder / goes));
     BOOST_TEST(fs::exists(fs::path(*aside) / goes));
   }
-  fs::remove_all(folder);
 }
 
 // It began at step 0 again, without a word, and was finished with exit code 0.
 BOOST_AUTO_TEST_CASE(a_run_whose_databases_are_gone_is_not_gone_on_with) {
-  char path[] = "/tmp/swarm-test-XXXXXX";
-  BOOST_REQUIRE(::mkdtemp(path) != nullptr);
+  const testing::TemporaryDirectory directory;
+  const std::string path = directory.path();
   const fs::path folder = path;
-  config::Experiment experiment;
-  for (const auto& [name, stage] : {std::pair("a", 0), std::pair("b", 0), std::pair("c", 1)}) {
-    config::NodeSpec node;
-    node.name = name;
-    node.stages = {stage};
-    experiment.nodes.push_back(node);
-    fs::create_directories(folder / "nodes" / name / "db");
-    std::ofstream(folder / "nodes" / name / "db/CURRENT") << "x";
-  }
-  fs::remove_all(folder / "nodes/c/db");
+  const config::Experiment experiment = experiment_of({{"a", 0}, {"b", 0}, {"c", 1}}, folder);
+  for (const char* node : {"a", "b"}) make_database(folder, node);
   BOOST_TEST(missing_databases(path, experiment) == "");  // no step was closed
   std::ofstream(folder / "metrics.jsonl") << "{}\n";
   BOOST_TEST(missing_databases(path, experiment).find("of stage 1 (") != std::string::npos);
-  fs::create_directories(folder / "nodes/c/db");
-  std::ofstream(folder / "nodes/c/db/CURRENT") << "x";
+  make_database(folder, "c");
   fs::remove_all(folder / "nodes/a/db");
   BOOST_TEST(missing_databases(path, experiment) == "");  // b has one
-  fs::remove_all(folder);
 }
 
 // It was called lost, though another node had copies.
 BOOST_AUTO_TEST_CASE(copies_on_other_nodes_take_the_place_of_a_stage_that_has_no_database) {
-  char path[] = "/tmp/swarm-test-XXXXXX";
-  BOOST_REQUIRE(::mkdtemp(path) != nullptr);
+  const testing::TemporaryDirectory directory;
+  const std::string path = directory.path();
   const fs::path folder = path;
-  config::Experiment experiment;
-  experiment.base.num_stages = 2;
-  for (const int stage : {0, 1}) {
-    config::NodeSpec node;
-    node.name = "s" + std::to_string(stage);
-    node.stages = {stage};
-    experiment.nodes.push_back(node);
-    fs::create_directories(folder / "nodes" / node.name);
-  }
+  const config::Experiment experiment = experiment_of({{"s0", 0}, {"s1", 1}}, folder);
   std::ofstream(folder / "metrics.jsonl") << "{}\n";
-  fs::create_directories(folder / "nodes/s0/db");
-  std::ofstream(folder / "nodes/s0/db/CURRENT") << "x";
+  make_database(folder, "s0");
   const auto made = [&folder](const std::string& node, int stage) {
     auto event = records::make_event(stage, 10, records::CopyMade{});
     event.node = node;
@@ -87,12 +95,11 @@ BOOST_AUTO_TEST_CASE(copies_on_other_nodes_take_the_place_of_a_stage_that_has_no
   BOOST_TEST(missing_databases(path, experiment).find("of stage 1 (") != std::string::npos);
   made("s0", 1);
   BOOST_TEST(missing_databases(path, experiment) == "");
-  fs::remove_all(folder);
 }
 
 BOOST_AUTO_TEST_CASE(a_nodes_folder_is_not_taken_for_its_runs) {
-  char path[] = "/tmp/swarm-test-XXXXXX";
-  BOOST_REQUIRE(::mkdtemp(path) != nullptr);
+  const testing::TemporaryDirectory directory;
+  const std::string path = directory.path();
   const fs::path folder = path;
   fs::create_directories(folder / "nodes/s0");
   std::ofstream(folder / "nodes/s0/config.toml") << "x";
@@ -102,48 +109,29 @@ BOOST_AUTO_TEST_CASE(a_nodes_folder_is_not_taken_for_its_runs) {
   BOOST_TEST(run_of_node(folder / "nodes/s0/") == fs::canonical(folder));
   BOOST_TEST(run_of_node(folder) == "");
   BOOST_TEST(run_of_node("") == "");
-  fs::remove_all(folder);
 }
 
 BOOST_AUTO_TEST_CASE(the_database_of_a_node_that_has_moved_is_of_both_its_stages) {
-  char path[] = "/tmp/swarm-test-XXXXXX";
-  BOOST_REQUIRE(::mkdtemp(path) != nullptr);
+  const testing::TemporaryDirectory directory;
+  const std::string path = directory.path();
   const fs::path folder = path;
-  config::Experiment experiment;
-  experiment.base.num_stages = 2;
-  experiment.base.run_id = "one";
-  for (const auto& [name, stage] : {std::pair("a", 0), std::pair("b", actors::kAnyStage)}) {
-    config::NodeSpec node;
-    node.name = name;
-    node.stages = {stage};
-    experiment.nodes.push_back(node);
-    fs::create_directories(folder / "nodes" / name / "db");
-  }
+  const config::Experiment experiment = experiment_of({{"a", 0}, {"b", actors::kAnyStage}}, folder);
   std::ofstream(folder / "metrics.jsonl") << "{}\n";
-  std::ofstream(folder / "nodes/a/db/CURRENT") << "x";
+  make_database(folder, "a");
   BOOST_TEST(missing_databases(path, experiment).find("of stage 1 (") != std::string::npos);
   BOOST_TEST(records::KeptStages(folder / "nodes/a", "one", {0}).move(0, 1).ok());
   BOOST_TEST(missing_databases(path, experiment) == "");
   const auto now = as_served(experiment, path);
   BOOST_TEST(now.nodes[0].stages.at(0) == 1);
   BOOST_TEST(now.nodes[1].stages.at(0) == actors::kAnyStage);
-  fs::remove_all(folder);
 }
 
 // Another `--restart` would have gone on from it.
 BOOST_AUTO_TEST_CASE(a_mirror_takes_the_place_of_databases_until_the_run_begins_anew) {
-  char path[] = "/tmp/swarm-test-XXXXXX";
-  BOOST_REQUIRE(::mkdtemp(path) != nullptr);
+  const testing::TemporaryDirectory directory;
+  const std::string path = directory.path();
   const fs::path folder = path;
-  config::Experiment experiment;
-  for (const int stage : {0, 1}) {
-    config::NodeSpec node;
-    node.name = "s" + std::to_string(stage);
-    node.stages = {stage};
-    experiment.nodes.push_back(node);
-  }
-  experiment.base.num_stages = 2;
-  experiment.base.run_id = "one";
+  config::Experiment experiment = experiment_of({{"s0", 0}, {"s1", 1}}, folder);
   experiment.base.checkpoint.mirror = folder / "mirror";
   std::ofstream(folder / "metrics.jsonl") << "{}\n";
   fs::create_directories(folder / "mirror/one");
@@ -162,7 +150,6 @@ BOOST_AUTO_TEST_CASE(a_mirror_takes_the_place_of_databases_until_the_run_begins_
   experiment.run.name = "other";
   BOOST_TEST((make_run_folder(experiment).code() == ErrorCode::kIo));
   BOOST_TEST(!fs::exists(folder / "other"));
-  fs::remove_all(folder);
 }
 
 BOOST_AUTO_TEST_CASE(one_trainer_alone_is_told_and_two_are_not) {
