@@ -149,7 +149,8 @@ FaultInjector::FaultInjector(Swarm& swarm, const Plan& plan, Hooks hooks)
                 {hooks_.log, [this](const std::string& name) { kill(name, /*silently=*/false); },
                  [this](const std::string& name) { start(name); }, hooks_.disk_lost,
                  [this](const std::string& name) { return spared_.count(name) != 0; },
-                 turns_state(plan) ? hooks_.bit_turned : nullptr, &gone_}) {}
+                 turns_state(plan) ? hooks_.bit_turned : nullptr, &gone_}),
+      cuts_(swarm) {}
 
 void FaultInjector::plan(nanoseconds from, nanoseconds until, uint64_t max_faults) {
   if (profile_ == FaultProfile::kNone) return;
@@ -220,12 +221,7 @@ void FaultInjector::start(const std::string& name) {
   hooks_.before_start(name);
   swarm_.start(name);
   hooks_.log(name, "FAULT started id=" + swarm_.nodes.at(name).id.brief());
-  for (const auto& [pair, count] : cuts_) {  // the cable is still cut
-    const bool both = swarm_.nodes.at(pair.first).alive && swarm_.nodes.at(pair.second).alive;
-    if (count > 0 && both && (pair.first == name || pair.second == name))
-      swarm_.cut(pair.first, pair.second);
-  }
-  close_to_dials(name);
+  cuts_.started(name);
 }
 
 void FaultInjector::draw_kill() {
@@ -261,18 +257,6 @@ void FaultInjector::draw_pause() {
   }
 }
 
-void FaultInjector::set_cut(const std::vector<std::pair<std::string, std::string>>& pairs,
-                            bool on) {
-  for (const auto& pair : pairs) {
-    int& count = cuts_[pair];
-    count += on ? 1 : -1;
-    const auto& from = swarm_.nodes.at(pair.first);
-    const auto& to = swarm_.nodes.at(pair.second);
-    if (on && from.alive && to.alive) swarm_.cut(pair.first, pair.second);
-    if (!on && count == 0) swarm_.net.heal(from.id, to.id);
-  }
-}
-
 void FaultInjector::draw_cut() {
   Names all;
   for (const auto& [name, node] : swarm_.nodes) all.push_back(name);
@@ -282,24 +266,19 @@ void FaultInjector::draw_cut() {
     if (std::find(left.begin(), left.end(), name) == left.end()) right.push_back(name);
   if (random_.chance(0.25)) right = draw_some(right, 1);
   const uint64_t direction = random_.below(4);  // 0, 1: both; 2: out; 3: in
-  std::vector<std::pair<std::string, std::string>> pairs;
   std::string text = direction < 2    ? "FAULT cut off from"
                      : direction == 2 ? "FAULT cannot send to"
                                       : "FAULT cannot hear";
   for (const auto& name : right) text += " " + name;
-  for (const auto& a : left)
-    for (const auto& b : right) {
-      if (direction != 3) pairs.emplace_back(a, b);
-      if (direction != 2) pairs.emplace_back(b, a);
-    }
   const auto time = random_.spread(milliseconds(100), seconds(15));
   std::string who;
   for (const auto& name : left) who += (who.empty() ? "" : ",") + name;
   hooks_.log(who, text + " for " + in_seconds(time));
-  set_cut(pairs, true);
+  const auto pairs = Cuts::between(left, right, direction != 3, direction != 2);
+  cuts_.cut(pairs);
   agenda_.later(time, [this, pairs, who] {
     hooks_.log(who, "FAULT connected again");
-    set_cut(pairs, false);
+    cuts_.join(pairs);
   });
 }
 
@@ -343,10 +322,8 @@ void FaultInjector::heal() {
   agenda_.clear();
   hooks_.log("-", "HEALED");
   swarm_.net.change_model(calm_);
-  cuts_.clear();
+  cuts_.heal();
   divided_ = false;
-  swarm_.net.heal_all();
-  set_cut(lasting_, true);
   swarm_.lift_rates();
   machines_.heal();
   for (auto& [name, node] : swarm_.nodes) {

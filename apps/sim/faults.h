@@ -2,14 +2,13 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "apps/sim/agenda.h"
+#include "apps/sim/cuts.h"
 #include "apps/sim/machine_faults.h"
 #include "apps/sim/random.h"
 #include "apps/sim/swarm.h"
@@ -127,10 +126,8 @@ class FaultInjector {
   void draw_machine() {
     (machines_.*draw)();
   }
-  void part_for_good(const std::vector<std::pair<std::string, std::string>>& pairs);
-  void close_to_dials(const std::string& name);
+  void part_for_good(const Cuts::Pairs& pairs);
   bool may_part(const std::string& a, const std::string& b) const;
-  void set_cut(const std::vector<std::pair<std::string, std::string>>& pairs, bool on);
   Names living(bool trainers_only = false) const;
   Names draw_some(Names from, size_t count);
   bool may_leave(const std::string& name) const;
@@ -143,10 +140,8 @@ class FaultInjector {
   Hooks hooks_;
   Agenda agenda_;
   MachineFaults machines_;
-  std::map<std::pair<std::string, std::string>, int> cuts_;
-  std::set<std::string> gone_, spared_;
-  std::vector<std::pair<std::string, std::string>> lasting_;  ///< Cut for good.
-  std::set<std::string> undialled_, parted_;
+  Cuts cuts_;
+  std::set<std::string> gone_, spared_, parted_;
   std::set<uint64_t> lasting_kinds_;  ///< Drawn.
   bool divided_ = false;              ///< By draw_forced().
   uint64_t count_ = 0;

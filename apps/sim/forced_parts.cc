@@ -65,18 +65,16 @@ void FaultInjector::draw_forced() {
   const auto [left, right] = draw_parts(swarm_.nodes, random_);
   if (left.empty() || right.empty()) return draw_kill();
 
-  std::vector<std::pair<std::string, std::string>> pairs;
-  for (const auto& a : left)
-    for (const auto& b : right) pairs.insert(pairs.end(), {{a, b}, {b, a}});
+  const auto pairs = Cuts::between(left, right);
   const auto time = random_.spread(seconds(6), seconds(30));
   hooks_.log("-",
              "FAULT two parts for " + in_seconds(time) + ":" + list(left) + " |" + list(right));
   divided_ = true;
-  set_cut(pairs, true);
+  cuts_.cut(pairs);
   agenda_.later(time, [this, pairs] {
     hooks_.log("-", "FAULT one network again");
     divided_ = false;
-    set_cut(pairs, false);
+    cuts_.join(pairs);
   });
   if (random_.chance(kNobody)) return;
   const bool both = random_.chance(kBoth), first = random_.chance(0.5);

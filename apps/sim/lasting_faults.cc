@@ -6,10 +6,6 @@
 namespace swarm::sim {
 namespace {
 
-using Pairs = std::vector<std::pair<std::string, std::string>>;
-
-Pairs both_ways(const std::string& a, const std::string& b) { return {{a, b}, {b, a}}; }
-
 std::vector<std::string> of_stage(const Swarm& swarm, int stage) {
   std::vector<std::string> names;
   for (const auto& [name, node] : swarm.nodes)
@@ -42,22 +38,17 @@ void FaultInjector::draw_lasting() {
   if (which == 0 && may_part(two[0], two[1])) {
     hooks_.log(two[0], std::string("FAULT ") + (one_way ? "cannot send to " : "is cut off from ") +
                            two[1] + " for good");
-    part_for_good(one_way ? Pairs{{two[0], two[1]}} : both_ways(two[0], two[1]));
+    part_for_good(Cuts::between({two[0]}, {two[1]}, /*to_right=*/true, /*to_left=*/!one_way));
   } else if (which == 1) {
     hooks_.log(two[0], "FAULT cannot be dialled for good");
-    undialled_.insert(two[0]);
-    close_to_dials(two[0]);
+    cuts_.close_to_dials(two[0]);
   } else if (which == 2) {
     hooks_.log(trainers[0], "FAULT has no way to stage " + std::to_string(stage) + " for good");
-    Pairs pairs;
-    for (const auto& peer : of_stage(swarm_, stage))
-      for (const auto& pair : both_ways(trainers[0], peer)) pairs.push_back(pair);
-    part_for_good(pairs);
+    part_for_good(Cuts::between(trainers, of_stage(swarm_, stage)));
   }
 }
 
-void FaultInjector::part_for_good(const Pairs& pairs) {
-  lasting_.insert(lasting_.end(), pairs.begin(), pairs.end());
+void FaultInjector::part_for_good(const Cuts::Pairs& pairs) {
   for (const auto& [a, b] : pairs) {
     for (const auto& end : {a, b})  // whoever could do its work is needed
       for (const auto& other : of_stage(swarm_, swarm_.nodes.at(end).stage)) spared_.insert(other);
@@ -66,15 +57,7 @@ void FaultInjector::part_for_good(const Pairs& pairs) {
     if (of_a >= 0 && (of_b < 0 || of_a == of_b)) parted_.insert(a);
     if (of_b >= 0 && (of_a < 0 || of_a == of_b)) parted_.insert(b);
   }
-  set_cut(pairs, true);
-}
-
-void FaultInjector::close_to_dials(const std::string& name) {
-  for (const auto& closed : undialled_)
-    for (const auto& [other, node] : swarm_.nodes)
-      if (other != closed && node.alive && swarm_.nodes.at(closed).alive &&
-          (name == closed || name == other))
-        swarm_.net.close_to_dials(node.id, swarm_.nodes.at(closed).id);
+  cuts_.cut_for_good(pairs);
 }
 
 }  // namespace swarm::sim

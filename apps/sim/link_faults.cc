@@ -59,12 +59,12 @@ void FaultInjector::draw_flapping() {
     agenda_.later(when, [this, pairs, names] {
       hooks_.log(names[0],
                  "FAULT loses its way to " + names[1] + (pairs.size() > 1 ? " and back" : ""));
-      set_cut(pairs, true);
+      cuts_.cut(pairs);
     });
     when += random_.spread(milliseconds(20), seconds(3));
     agenda_.later(when, [this, pairs, names] {
       hooks_.log(names[0], "FAULT reaches " + names[1] + " again");
-      set_cut(pairs, false);
+      cuts_.join(pairs);
     });
     when += random_.spread(milliseconds(20), seconds(3));
   }
