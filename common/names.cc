@@ -80,6 +80,12 @@ std::string aside_of(const std::string& key) {
   return end == std::string::npos ? "" : key.substr(end + 1);
 }
 
+std::string aside_name(const std::string& key) {
+  const std::string stream = aside_of(key);
+  if (stream.empty()) return "";
+  return key.substr(kAsidePrefix.size(), key.size() - kAsidePrefix.size() - stream.size() - 1);
+}
+
 std::string subkey_of(const NodeId& node) { return node.hex(); }
 
 std::string subkey_of(const ActorId& actor) { return actor.node.hex() + "/" + actor.actor; }

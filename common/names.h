@@ -36,8 +36,12 @@ bool is_stage_key(const std::string& key);
 constexpr const char* kAsideStreams = "aside/";
 /// "aside/1/stage/2": where a checkpoint store keeps what is set aside of a stream, under the name "1".
 std::string aside_key(const std::string& name, const std::string& stream);
+/// The name for what lay there before a part went on without the rest.
+constexpr const char* kAsideBefore = "before";
 /// The stream that this one was set aside of; "": it was of none.
 std::string aside_of(const std::string& key);
+/// Under which name; "": it does not lie aside.
+std::string aside_name(const std::string& key);
 
 /// Under which a node, or one of its actors, writes into the distributed table: "<32 hex digits>" and
 /// "<32 hex digits>/stage.0". Whoever reads a record believes it of no other node.

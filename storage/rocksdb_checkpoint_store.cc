@@ -132,28 +132,26 @@ class RocksdbCheckpointStore final : public CheckpointStore {
   }
 
   Status drop_newer(const std::string& stream, uint64_t step) override {
-    std::lock_guard<std::mutex> lock(write_mutex_);
-    if (Status open = reopen(); !open.ok()) return open;
-    auto stored = steps(stream);
-    if (!stored.ok()) return stored.error();
-    rocksdb::WriteBatch batch;
-    for (uint64_t newer : *stored)
-      if (newer > step) remove_snapshot(batch, {stream, newer});
-    if (batch.Count() == 0) return {};
-    Status status = commit(batch, "dropping snapshots of " + stream);
-    if (status.ok()) reclaim();
-    return status;
+    return change("dropping snapshots of " + stream, [&](rocksdb::WriteBatch& batch) -> Status {
+      auto stored = steps(stream);
+      if (!stored.ok()) return stored.error();
+      for (uint64_t newer : *stored)
+        if (newer > step) remove_snapshot(batch, {stream, newer});
+      return {};
+    });
   }
 
-  Status set_aside(const std::vector<CheckpointKey>& keys, const std::string& name) override {
-    std::lock_guard<std::mutex> lock(write_mutex_);
-    if (Status open = reopen(); !open.ok()) return open;
-    rocksdb::WriteBatch batch;
-    Status status = batch_setting_aside(*db_, keys, name, batch);
-    if (!status.ok() || batch.Count() == 0) return status;
-    status = commit(batch, "setting snapshots aside");
-    if (status.ok()) reclaim();
-    return status;
+  Status set_aside(const std::vector<CheckpointKey>& keys, const std::string& name,
+                   const std::vector<CheckpointKey>& back) override {
+    return change("setting snapshots aside", [&](rocksdb::WriteBatch& batch) {
+      return batch_setting_aside(*db_, keys, name, back, batch);
+    });
+  }
+
+  Status keep_aside(const std::vector<CheckpointKey>& keys) override {
+    return change("keeping snapshots aside", [&](rocksdb::WriteBatch& batch) {
+      return batch_keeping_aside(*db_, keys, batch);
+    });
   }
 
   Result<std::vector<std::string>> streams() const override {
@@ -286,6 +284,18 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     if (const auto kept = pinned(key.stream))
       doomed.erase(std::remove(doomed.begin(), doomed.end(), *kept), doomed.end());
     return doomed;
+  }
+
+  /// `fill` says what is to change: nothing is written if it adds nothing.
+  template <class Fill>
+  Status change(const std::string& what, Fill fill) {
+    std::lock_guard<std::mutex> lock(write_mutex_);
+    if (Status open = reopen(); !open.ok()) return open;
+    rocksdb::WriteBatch batch;
+    if (Status filled = fill(batch); !filled.ok() || batch.Count() == 0) return filled;
+    Status status = commit(batch, what);
+    if (status.ok()) reclaim();
+    return status;
   }
 
   Status commit(rocksdb::WriteBatch& batch, const std::string& what) {

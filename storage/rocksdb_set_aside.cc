@@ -27,23 +27,68 @@ Status drop_other_names(rocksdb::DB& db, const std::set<std::string>& streams,
   return {};
 }
 
+/// "": it is not there.
+Result<std::string> manifest_of(rocksdb::DB& db, const CheckpointKey& key) {
+  if (Status valid = check_stream(key.stream); !valid.ok()) return valid.error();
+  std::string manifest;
+  const rocksdb::Status read = db.Get({}, manifest_key(key), &manifest);
+  if (!read.ok() && !read.IsNotFound())
+    return to_error(read, "reading a manifest of " + key.stream);
+  return manifest;
+}
+
+/// Of before the tables: its chunks go with the first of its manifests.
+bool is_old(rocksdb::DB& db, const std::string& manifest) {
+  const auto decoded = SnapshotManifest::decode(manifest);
+  std::string marker;
+  return decoded && db.Get({}, marker_key(decoded->put_id), &marker).ok();
+}
+
+CheckpointKey aside(const CheckpointKey& key, const std::string& name) {
+  return {aside_key(name, key.stream), key.step};
+}
+
 }  // namespace
 
+Status batch_keeping_aside(rocksdb::DB& db, const std::vector<CheckpointKey>& keys,
+                           rocksdb::WriteBatch& batch) {
+  for (const CheckpointKey& key : keys) {
+    const CheckpointKey to = aside(key, kAsideBefore);
+    const auto kept = manifest_of(db, to);
+    if (!kept) return kept.error();
+    const auto manifest = manifest_of(db, key);
+    if (!manifest) return manifest.error();
+    if (kept->empty() && !manifest->empty() && !is_old(db, *manifest))
+      batch.Put(manifest_key(to), *manifest);
+  }
+  return {};
+}
+
 Status batch_setting_aside(rocksdb::DB& db, const std::vector<CheckpointKey>& keys,
-                           const std::string& name, rocksdb::WriteBatch& batch) {
+                           const std::string& name, const std::vector<CheckpointKey>& back,
+                           rocksdb::WriteBatch& batch) {
   std::set<std::string> streams;
   for (const CheckpointKey& key : keys) {
-    const CheckpointKey to{aside_key(name, key.stream), key.step};
+    const CheckpointKey to = aside(key, name);
     if (Status valid = check_stream(to.stream); !valid.ok()) return valid;
-    std::string manifest, pin;
-    const rocksdb::Status read = db.Get({}, manifest_key(key), &manifest);
-    if (read.IsNotFound()) continue;
-    if (!read.ok()) return to_error(read, "reading a manifest of " + key.stream);
-    batch.Put(manifest_key(to), manifest);
+    const auto manifest = manifest_of(db, key);
+    if (!manifest) return manifest.error();
+    if (manifest->empty()) continue;
+    std::string pin;
+    batch.Put(manifest_key(to), *manifest);
     batch.Delete(manifest_key(key));
     const bool pinned = db.Get({}, pin_key(key.stream), &pin).ok() && pin == big_endian(key.step);
     if (pinned) batch.Delete(pin_key(key.stream));
     streams.insert(key.stream);
+  }
+  for (const CheckpointKey& key : back) {
+    const CheckpointKey to{aside_of(key.stream), key.step};
+    if (Status valid = check_stream(to.stream); !valid.ok()) return valid;
+    const auto manifest = manifest_of(db, key);
+    if (!manifest) return manifest.error();
+    if (manifest->empty()) continue;
+    batch.Put(manifest_key(to), *manifest);
+    streams.insert(to.stream);
   }
   return streams.empty() ? Status() : drop_other_names(db, streams, name, batch);
 }

@@ -15,6 +15,11 @@ namespace swarm::storage {
 /// Adds to `batch` what CheckpointStore::set_aside() is to change; nothing if none of them is there. The chunks of
 /// what goes are nobody's afterwards. Errors: kIo, kInvalidArgument.
 Status batch_setting_aside(rocksdb::DB& db, const std::vector<CheckpointKey>& keys,
-                           const std::string& name, rocksdb::WriteBatch& batch);
+                           const std::string& name, const std::vector<CheckpointKey>& back,
+                           rocksdb::WriteBatch& batch);
+
+/// Likewise CheckpointStore::keep_aside(): two manifests name the same chunks then.
+Status batch_keeping_aside(rocksdb::DB& db, const std::vector<CheckpointKey>& keys,
+                           rocksdb::WriteBatch& batch);
 
 }  // namespace swarm::storage

@@ -60,16 +60,22 @@ void CoordinatorClient::refresh() {
           [again_if_unknown](const caf::error&) { again_if_unknown(); });
 }
 
-/// Follows the active one of the highest (term, node id).
+/// Follows the active one of the highest (term, node id). Who says that it leads no more is followed no
+/// more, however high its term was: another may have been elected that has not heard of that.
 void CoordinatorClient::found(const std::vector<DhtRecordLocal>& records) {
   dead_.expire(now_s());
   std::optional<proto::CoordinatorRecord> best;
   uint64_t version = 0;
+  bool stands_by = false;  // the one that is followed
   for (const auto& record : records) {
     proto::CoordinatorRecord one;
-    if (!one.ParseFromString(record.value) || !one.active()) continue;
+    if (!one.ParseFromString(record.value)) continue;
     auto node = NodeId::from_bytes(one.node_id());
     if (!node || !writes(*node, record.subkey) || !is_name(one.actor())) continue;
+    if (!one.active()) {
+      stands_by |= id_.node == *node && record.version > version_;
+      continue;
+    }
     const Term term(one.term());
     if (!routing::is_term(term) || !routing::is_of(term, *node)) continue;
     if (!lead_.reaches(term, known_term(), now())) continue;
@@ -82,6 +88,7 @@ void CoordinatorClient::found(const std::vector<DhtRecordLocal>& records) {
     best = std::move(one);
     version = record.version;
   }
+  if (stands_by) proxy_ = nullptr;
   if (!best) return;
   if (auto endpoint = links::told_endpoint(best->endpoint()))
     follow({{*NodeId::from_bytes(best->node_id()), best->actor()},

@@ -89,6 +89,7 @@ routing::PeerReport read_report(const proto::RegisterPeer& message) {
   report.has_average = message.has_average();
   report.round = Round(message.round());
   report.last_gradient_norm = message.last_gradient_norm();
+  for (const uint64_t round : message.commit_rounds()) report.commit_rounds.emplace_back(round);
   report.state_came = message.state_came();
   report.changed_at_rest = message.changed_at_rest();
   report.checksum = message.checksum();
@@ -211,8 +212,8 @@ std::optional<KnownCandidate> read_record(const DhtRecordLocal& record) {
 
 // -- sent
 
-Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, Term term,
-                   Attempt min_attempt, uint32_t peers, const RunText& text) {
+Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, const SwarmWord& swarm,
+                   const RunText& text) {
   proto::RegisterPeerReply reply;
   reply.set_verdict(verdict_of(verdict.kind));
   reply.set_reason(verdict.reason);
@@ -227,9 +228,10 @@ Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, Term t
     reply.set_checksum(verdict.word->checksum);
     reply.set_history(verdict.word->history.value());
   }
-  reply.set_term(term.value());
-  reply.set_min_attempt(min_attempt.value());
-  reply.set_peers(peers);
+  reply.set_term(swarm.term.value());
+  reply.set_min_attempt(swarm.min_attempt.value());
+  reply.set_peers(swarm.peers);
+  reply.set_forked_in(swarm.forked_in.value());
   if (text.known()) *reply.mutable_text() = to_proto(text);
   if (verdict.keep) *reply.mutable_keep() = to_proto(*verdict.keep);
   reply.set_order(verdict.order);
@@ -286,6 +288,7 @@ proto::CommitStep commit_message(const routing::orders::CommitStep& order, Term 
   commit.set_save_checkpoint(order.save);
   if (order.keep) *commit.mutable_keep() = to_proto(*order.keep);
   commit.set_history(order.after.value());
+  for (const Round round : order.rounds) commit.add_rounds(round.value());
   return commit;
 }
 

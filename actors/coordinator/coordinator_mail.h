@@ -14,6 +14,7 @@
 #include "common/result.h"
 #include "common/strong_id.h"
 #include "routing/membership/admission.h"
+#include "routing/membership/configuration.h"
 #include "routing/membership/election.h"
 #include "routing/membership/roster.h"
 #include "routing/steps/lease_desk.h"
@@ -57,8 +58,15 @@ std::optional<KnownCandidate> read_record(const DhtRecordLocal& record);
 
 // -- sent
 
-Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, Term term,
-                   Attempt min_attempt, uint32_t peers, const RunText& text);
+/// What a coordinator tells every peer that registers, whatever its verdict.
+struct SwarmWord {
+  Term term;
+  Attempt min_attempt;
+  uint32_t peers = 0;
+  routing::ConfigurationNumber forked_in;
+};
+Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, const SwarmWord& swarm,
+                   const RunText& text);
 /// `step`: said when there are no slots.
 Mail write_leases(const routing::Leases& leases, Term term, Step step, bool over,
                   const RunText& text);

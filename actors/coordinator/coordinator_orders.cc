@@ -31,6 +31,9 @@ void CoordinatorState::obey(const Order& order) {
   else if constexpr (std::is_same_v<Order, orders::Gather>)
     gather(order.reason, schedule_->applied());
   else if constexpr (std::is_same_v<Order, orders::Open>) {
+    std::vector<routing::Fact> agreed;
+    watch_->tell(consent_, now(), agreed);
+    records_->write(std::move(agreed), order.step);
     carry_out(schedule_->open(order.step, order.history, {term, gathering_->count()}, now()));
     records_->training_begins(order.step, office_->office().rivals());
   } else if constexpr (std::is_same_v<Order, orders::AskToRegister>)

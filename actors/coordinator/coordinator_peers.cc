@@ -19,8 +19,10 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
   if (auto own = speaks_for(mail, registration->address.id.node); !own) return to_caf(own.error());
   const auto answer = [this](const routing::Verdict& verdict) {
     const Term term = office_->office().term();
-    return write_verdict(verdict, book_, term, routing::attempt_base(term, gathering_->count()),
-                         roster_->reported(), text_.text());
+    return write_verdict(verdict, book_,
+                         {term, routing::attempt_base(term, gathering_->count()),
+                          roster_->reported(), consent_.bounds().forked_in},
+                         text_.text());
   };
   if (const auto seen = office_->office().led_to(registration->foreign_term, now()))
     raise_term(*seen);  // the next ones lead further
@@ -75,8 +77,8 @@ void CoordinatorState::expect(const PeerAddress& address, Stage stage) {
 }
 
 routing::Verdict CoordinatorState::admit(const PeerId& id) {
-  const bool agreed =
-      schedule_->frame().phase != Phase::kClosed || gathering_->planned_step().has_value();
+  const bool agreed = schedule_->frame().phase != Phase::kClosed ||
+                      gathering_->planned_step().has_value() || gathering_->lacks_states();
   if (auto held = routing::held_back(id, consent_.attendance(), *roster_, agreed)) return *held;
   if (schedule_->frame().phase != Phase::kClosed) {
     routing::Orders orders;

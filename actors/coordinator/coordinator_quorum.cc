@@ -8,6 +8,7 @@
 namespace swarm::actors {
 
 using Ruling = routing::ConsentWatch::Ruling;
+using Snag = routing::Consent::Snag;
 
 namespace {
 
@@ -24,13 +25,13 @@ std::optional<Term> leads_to(routing::Office& office, Term above, Term most, rou
 /// False: this coordinator leads no more.
 bool CoordinatorState::still_agreed() {
   quorum_->send();
-  if (schedule_->frame().phase == routing::Frame::Phase::kFinished)
-    return true;  // nothing is committed
+  const bool finished = schedule_->frame().phase == routing::Frame::Phase::kFinished;
+  // Nothing is committed; but of two ends one is to stay.
+  if (finished && consent_.snag(now()) != Snag::kMeeting) return true;
   const Term ours = office_->office().term();
   std::vector<routing::Fact> notes;
   const Ruling ruling = watch_->rule(consent_, ours, now(), notes);
-  for (routing::Fact& note : notes)
-    records_->write(routing::orders::Note{std::nullopt, step(), std::move(note)});
+  records_->write(std::move(notes), step());
   if (ruling.kind == Ruling::Kind::kStepDown) {
     step_down("a voter follows a newer term");
     return false;

@@ -43,6 +43,11 @@ class CoordinatorRecords {
     events_->record(at_stage, static_cast<int64_t>(step.value()), event);
   }
   void write(const routing::orders::Note& note);
+  /// Of no stage.
+  void write(std::vector<routing::Fact> facts, Step step) {
+    for (routing::Fact& fact : facts)
+      write(routing::orders::Note{std::nullopt, step, std::move(fact)});
+  }
   void write(const routing::orders::WriteAudit& line, Term term);
   void write(const routing::orders::WriteMetrics& line,
              std::vector<records::LearnerProgress> learners, Term term);

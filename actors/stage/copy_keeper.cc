@@ -172,15 +172,19 @@ void CopyKeeper::forget_newer(Step applied) {
   erase_if(copies_, newer);
 }
 
-std::vector<std::string> CopyKeeper::leave_line() {
+std::vector<std::string> CopyKeeper::streams() const {
   const auto& deps = context_.deps;
   std::vector<std::string> streams;
   if (!deps.copies.keeps) return streams;
   for (Stage stage; stage.value() < deps.num_stages; ++stage)
     if (mine(stage)) streams.push_back(stage_key(stage.value()));
+  return streams;
+}
+
+void CopyKeeper::leave_line() {
+  if (!context_.deps.copies.keeps) return;
   making_.reset();
   copies_.clear();
-  return streams;
 }
 
 void CopyKeeper::spoiled(Stage stage, Step step) {

@@ -30,9 +30,10 @@ class CopyKeeper {
   void obey(const proto::RegisterPeerReply& verdict);
   /// The swarm goes on from `applied`: newer ones belong to a history that was given up.
   void forget_newer(Step applied);
-  /// Its node gave up its line of history. Returns the streams of which there may be copies: what is not shared goes
-  /// aside, and list() then tells what is left.
-  std::vector<std::string> leave_line();
+  /// Its node gave up its line of history: what is not shared goes aside, and list() then tells what is left.
+  void leave_line();
+  /// Of all copies that it keeps or might.
+  std::vector<std::string> streams() const;
   /// This copy cannot be read: it is offered no more.
   void spoiled(Stage stage, Step step);
   void describe_to(proto::RegisterPeer& message) const;

@@ -21,8 +21,10 @@ namespace {
 constexpr double kDiskPause_s = 5;
 constexpr char kWhy[] = "its line of history was given up";
 
-routing::LineLeft line_of(const proto::LineLeft& message) {
+routing::LineLeft line_of(const proto::RegisterPeerReply& verdict) {
+  const proto::LineLeft& message = verdict.line_left();
   routing::LineLeft line;
+  line.to_first = verdict.forked_in() == 0;
   line.number = message.number();
   const int known = std::min(message.steps_size(), message.histories_size());
   for (int i = 0; i < known; ++i)
@@ -44,12 +46,12 @@ void LineLeaver::list() {
           [](const caf::error&) {});  // the snapshot writer, which asks the same disk, has said so
 }
 
-void LineLeaver::leave(const proto::LineLeft& message) {
-  if (leaving_ || number_ == message.number() || context_.now_s() < not_before_s_) return;
+void LineLeaver::leave(const proto::RegisterPeerReply& verdict) {
+  const uint64_t number = verdict.line_left().number();
+  if (leaving_ || number_ == number || context_.now_s() < not_before_s_) return;
   leaving_ = true;
-  LeaveLine order{{context_.stream()}, residual_key(context_.deps.stage), line_of(message)};
-  const auto copied = copies_.leave_line();
-  order.streams.insert(order.streams.end(), copied.begin(), copied.end());
+  LeaveLine order{streams(), residual_key(context_.deps.stage), line_of(verdict)};
+  copies_.leave_line();
   context_.host->stop_serving(kWhy);
   context_.host->end_learning(kWhy);
   keeper_.forget_learned();
@@ -63,9 +65,33 @@ void LineLeaver::leave(const proto::LineLeft& message) {
   };
   context_.self
       ->request(context_.deps.checkpointer, caf::infinite, leave_line_atom::value, std::move(order))
-      .then([this, number = message.number()](
-                const std::vector<std::string>& lines) { left(number, lines); },
-            failed);
+      .then([this, number](const std::vector<std::string>& lines) { left(number, lines); }, failed);
+}
+
+void LineLeaver::forked(uint64_t configuration) {
+  if (configuration == 0 || configuration == kept_before_ || keeping_) return;
+  keeping_ = true;
+  KeepBefore order{streams(), residual_key(context_.deps.stage), configuration};
+  context_.self
+      ->request(context_.deps.checkpointer, caf::infinite, keep_before_atom::value,
+                std::move(order))
+      .then(
+          [this, configuration] {
+            keeping_ = false;
+            kept_before_ = configuration;
+            list();
+          },
+          [this](const caf::error& error) {
+            keeping_ = false;
+            context_.record(records::CheckpointFailed{from_caf(error)});
+          });
+}
+
+std::vector<std::string> LineLeaver::streams() const {
+  std::vector<std::string> all{context_.stream()};
+  const auto copied = copies_.streams();
+  all.insert(all.end(), copied.begin(), copied.end());
+  return all;
 }
 
 void LineLeaver::left(uint64_t number, const std::vector<std::string>& lines) {
@@ -84,9 +110,10 @@ void LineLeaver::left(uint64_t number, const std::vector<std::string>& lines) {
 void LineLeaver::describe_to(proto::RegisterPeer& message) const { message.set_line_left(number_); }
 
 std::string LineLeaver::describe() const {
-  return aside_.empty() ? ""
-                        : fmt::format("set aside, of a line of history that was given up: {}",
-                                      fmt::join(aside_, ", "));
+  return aside_.empty()
+             ? ""
+             : fmt::format("aside, of another line of history or from before it forked: {}",
+                           fmt::join(aside_, ", "));
 }
 
 }  // namespace swarm::actors

@@ -1,5 +1,6 @@
-/// The node of a stage server gave up its line of history at a meeting (docs/one_history.md): what the peer has of
-/// it, in memory and on the disk, is set aside before it takes part in the line that goes on.
+/// What a stage server puts where nobody lists it (docs/one_history.md): what it has of a line of history that its node
+/// gave up at a meeting, in memory and on the disk, before it takes part in the line that goes on; and, where its part
+/// goes on without the rest, what it had on the disk before.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +25,16 @@ class LineLeaver {
   void list();
   /// The coordinator says what is shared with the line that goes on: what is not is given up, and set aside behind
   /// all that is being written. Then the peer registers anew. What fails is tried again.
-  void leave(const proto::LineLeft& message);
+  void leave(const proto::RegisterPeerReply& verdict);
+  /// The line that it takes part in forked with this configuration first; call it before anything else is done that
+  /// the coordinator says. The disk is asked before whatever it is asked afterwards. What fails is tried again.
+  void forked(uint64_t configuration);
   void describe_to(proto::RegisterPeer& message) const;
   /// "" if nothing lies aside.
   std::string describe() const;
 
  private:
+  std::vector<std::string> streams() const;
   void left(uint64_t number, const std::vector<std::string>& lines);
 
   StageContext& context_;
@@ -38,7 +43,8 @@ class LineLeaver {
   CopyKeeper& copies_;
   std::vector<std::string> aside_;  ///< As list_aside().
   uint64_t number_ = 0;             ///< Of the line that was left last, in this process.
-  bool leaving_ = false;
+  uint64_t kept_before_ = 0;        ///< Likewise of the fork.
+  bool leaving_ = false, keeping_ = false;
   double not_before_s_ = 0;
 };
 

@@ -93,6 +93,7 @@ void StageServerState::registered(Step as_of, Result<Mail> reply) {
   verdict.set_reason(printable(verdict.reason(), kMaxReason));
   if (!context_->phase.registers() || !context_->accept(Term(verdict.term()), std::nullopt)) return;
   context_->keep(verdict.text());
+  leaver_->forked(verdict.forked_in());
   if (verdict.has_keep()) keep_snapshot(Term(verdict.term()), keep_step_of(verdict.keep()));
   mover_->hear(verdict);
   if (!updates_->committing()) obey(as_of, verdict);
@@ -120,7 +121,7 @@ void StageServerState::obey(Step as_of, const proto::RegisterPeerReply& verdict)
       if (context_->at.applied == as_of) fetch(verdict);  // else overtaken by a commit
       return;
     case Reply::VERDICT_WAIT:
-      if (verdict.has_line_left()) leaver_->leave(verdict.line_left());
+      if (verdict.has_line_left()) leaver_->leave(verdict);
       if (context_->phase.learns()) keeper_->settle_learned();
       keeper_->take_another();
       stop_serving(verdict.reason());

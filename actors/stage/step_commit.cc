@@ -15,6 +15,7 @@ StepCommit read_commit(const proto::CommitStep& message, Term term) {
   commit.save = message.save_checkpoint();
   if (message.has_keep()) commit.keep = keep_step_of(message.keep());
   commit.after = routing::History(message.history());
+  for (const uint64_t round : message.rounds()) commit.rounds.emplace_back(round);
   return commit;
 }
 

@@ -27,6 +27,7 @@ struct StepCommit {
   bool save = false;             ///< A snapshot is wanted.
   std::optional<KeepStep> keep;  ///< Whose snapshot may not be pruned.
   routing::History after;        ///< Of the state that it makes.
+  std::vector<Round> rounds;     ///< By stage, for a coordinator that has to finish the commit.
 };
 
 struct AppliedUpdate {  ///< What the compute job of an update gives.

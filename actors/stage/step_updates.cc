@@ -292,6 +292,7 @@ void StepUpdates::applied(const Commit& commit, const RoundState& round,
   context_.history = commit.after;
   last_round_ = commit.round;
   last_gradient_norm_ = commit.gradient_norm;
+  commit_rounds_ = commit.rounds;
   changed_at_rest_ = update.changed_at_rest;
   state_came_ = false;
   take_residuals(context_, *round.result);
@@ -324,6 +325,7 @@ void StepUpdates::describe_to(proto::RegisterPeer& message) const {
   message.set_has_average(round_.result.has_value());
   message.set_round(round_.id.value());
   message.set_last_gradient_norm(last_gradient_norm_);
+  for (const Round round : commit_rounds_) message.add_commit_rounds(round.value());
   message.set_state_came(state_came_);
   message.set_changed_at_rest(changed_at_rest_);
   const auto& at = context_.at;

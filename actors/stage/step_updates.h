@@ -91,8 +91,9 @@ class StepUpdates final : public StageUpdates {
   bool committing_ = false;
   Round last_round_;  ///< Round of the commit that led to the open step.
   double last_gradient_norm_ = 0;
-  bool changed_at_rest_ = false;  ///< Before its last update.
-  bool state_came_ = true;        ///< Not by its own last update.
+  std::vector<Round> commit_rounds_;  ///< Likewise, of all stages.
+  bool changed_at_rest_ = false;      ///< Before its last update.
+  bool state_came_ = true;            ///< Not by its own last update.
 };
 
 }  // namespace swarm::actors

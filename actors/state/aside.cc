@@ -25,21 +25,76 @@ Result<std::string> list_stream(const storage::CheckpointStore& store, const std
   return steps->empty() ? std::string() : fmt::format("{} {}", stream, fmt::join(*steps, " "));
 }
 
+using Keys = std::vector<storage::CheckpointKey>;
+
+/// With what is kept in `beside`, unless that is "".
+template <class Wanted>
+Status add_where(const storage::CheckpointStore& store, const std::string& stream,
+                 const std::string& beside, Wanted is_wanted, Keys& keys) {
+  const auto steps = store.steps(stream);
+  if (!steps) return steps.error();
+  for (const uint64_t step : *steps) {
+    if (!is_wanted(Step(step), known_history(store, {stream, step}))) continue;
+    keys.push_back({stream, step});
+    if (!beside.empty()) keys.push_back({beside, step});
+  }
+  return {};
+}
+
+template <class Order, class Wanted>
+Result<Keys> snapshots_where(const storage::CheckpointStore& store, const Order& order,
+                             Wanted is_wanted) {
+  Keys keys;
+  for (const std::string& stream : order.streams) {
+    const std::string beside = stream == order.streams.front() ? order.beside : "";
+    if (auto added = add_where(store, stream, beside, is_wanted, keys); !added)
+      return added.error();
+  }
+  return keys;
+}
+
+/// Of what lies aside.
+Result<Keys> taken_back(const storage::CheckpointStore& store, const LeaveLine& order) {
+  const auto streams = store.streams();
+  if (!streams) return streams.error();
+  Keys keys;
+  for (const std::string& stream : order.streams)
+    for (const std::string& lies : *streams) {
+      if (aside_of(lies) != stream) continue;
+      const std::string name = aside_name(lies);
+      const bool all = order.line.to_first && name == kAsideBefore;
+      const auto is_its_own = [&](Step step, routing::History history) {
+        return all || order.line.keeps(step, history);
+      };
+      const bool own = stream == order.streams.front();
+      const std::string beside = own ? aside_key(name, order.beside) : "";
+      if (auto added = add_where(store, lies, beside, is_its_own, keys); !added)
+        return added.error();
+    }
+  return keys;
+}
+
 }  // namespace
+
+Status keep_before(storage::CheckpointStore& store, const KeepBefore& order) {
+  const auto is_before = [&order](Step, routing::History history) {
+    return routing::made_before(history, order.configuration);
+  };
+  const auto keys = snapshots_where(store, order, is_before);
+  return keys ? store.keep_aside(*keys) : keys.error();
+}
 
 Result<Lines> leave_line(storage::CheckpointStore& store, const LeaveLine& order) {
   const std::string name = std::to_string(order.line.number);
-  std::vector<storage::CheckpointKey> keys;
-  for (const std::string& stream : order.streams) {
-    const auto steps = store.steps(stream);
-    if (!steps) return steps.error();
-    for (const uint64_t step : *steps) {
-      if (order.line.keeps(Step(step), known_history(store, {stream, step}))) continue;
-      keys.push_back({stream, step});
-      if (stream == order.streams.front()) keys.push_back({order.beside, step});
-    }
-  }
-  if (auto aside = store.set_aside(keys, name); !aside) return aside.error();
+  const auto keeps = [&line = order.line](Step step, routing::History history) {
+    return line.keeps(step, history);
+  };
+  const auto goes = [&keeps](Step step, routing::History history) { return !keeps(step, history); };
+  const auto keys = snapshots_where(store, order, goes);
+  if (!keys) return keys.error();
+  const auto back = taken_back(store, order);
+  if (!back) return back.error();
+  if (auto aside = store.set_aside(*keys, name, *back); !aside) return aside.error();
   Lines lines;
   for (const std::string& stream : order.streams) {
     auto line = list_stream(store, aside_key(name, stream));

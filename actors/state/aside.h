@@ -19,8 +19,20 @@ struct LeaveLine {
   routing::LineLeft line;
 };
 
-/// Sets aside what `order.line` does not keep, what cannot be read too, in one commit. Returns what lies aside
-/// of these streams under this number, as list_aside(). Errors: kIo (all is as it was).
+/// A part goes on without the rest: what it had before may be the last there is of the line that stays, if it is
+/// not its own.
+struct KeepBefore {
+  std::vector<std::string> streams;  ///< As LeaveLine.
+  std::string beside;
+  uint64_t configuration = 0;  ///< The first behind the first fork.
+};
+
+/// What was decided before is kept aside, whatever becomes of it. Errors: kIo.
+Status keep_before(storage::CheckpointStore& store, const KeepBefore& order);
+
+/// Sets aside what `order.line` does not keep, what cannot be read too, and takes back what lies aside and is of the
+/// line that goes on, in one commit. Returns what lies aside of these streams under this number, as
+/// list_aside(). Errors: kIo (all is as it was).
 Result<std::vector<std::string>> leave_line(storage::CheckpointStore& store,
                                             const LeaveLine& order);
 
@@ -30,3 +42,4 @@ Result<std::vector<std::string>> list_aside(const storage::CheckpointStore& stor
 }  // namespace swarm::actors
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::actors::LeaveLine)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(swarm::actors::KeepBefore)

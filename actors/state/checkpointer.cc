@@ -118,10 +118,23 @@ caf::result<void> save_beside(CheckpointerState& state, const Store& store,
   return replace(store, {stream, mark.step}, tensor::serialize_residuals(residuals, mark), keep);
 }
 
+/// Of what lies aside.
+caf::message_handler asides(const Store& store) {
+  return {
+      [store](leave_line_atom, const LeaveLine& order) {
+        return answer(leave_line(*store, order));
+      },
+      [store](keep_before_atom, const KeepBefore& order) {
+        return answer(keep_before(*store, order));
+      },
+      [store](asides_atom) { return answer(list_aside(*store)); },
+  };
+}
+
 caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self, const Store& store,
                            uint32_t keep) {
   install_default_handlers(self);
-  return {
+  const caf::message_handler snapshots{
       [self, store, keep](save_atom, const std::string& stream, uint64_t step, const Buffer& state,
                           bool replace, bool spare_one) -> caf::result<uint64_t> {
         if (auto pinned = pin_late(self->state, store, stream); !pinned)
@@ -157,14 +170,11 @@ caf::behavior checkpointer(caf::stateful_actor<CheckpointerState>* self, const S
       [store](copy_atom, const std::string& stream, uint64_t step, const Buffer& state) {
         return replace(store, {stream, step}, state, kCopiesKept);
       },
-      [store](leave_line_atom, const LeaveLine& order) {
-        return answer(leave_line(*store, order));
-      },
-      [store](asides_atom) { return answer(list_aside(*store)); },
       [store](retain_atom, const std::string& prefix, const std::vector<std::string>& streams) {
         return retain(store, prefix, streams);
       },
   };
+  return snapshots.or_else(asides(store));
 }
 
 }  // namespace

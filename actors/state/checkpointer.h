@@ -24,6 +24,7 @@
 ///   (copy_atom, string stream, uint64 step, Buffer)      -               kIo, kInvalidArgument;
 ///                                                                        replaces, keeps two
 ///   (leave_line_atom, LeaveLine)                         vector<string>  kIo; as leave_line()
+///   (keep_before_atom, KeepBefore)                       -               kIo; as keep_before()
 ///   (asides_atom)                                        vector<string>  kIo; as list_aside()
 ///   (retain_atom, string prefix, vector<string> streams) -               kIo; drops the other streams
 ///                                                                        that begin so
@@ -58,6 +59,7 @@ using keep_atom = caf::atom_constant<caf::atom("keep")>;
 using retain_atom = caf::atom_constant<caf::atom("retain")>;
 using copies_atom = caf::atom_constant<caf::atom("copies")>;
 using leave_line_atom = caf::atom_constant<caf::atom("leaveline")>;
+using keep_before_atom = caf::atom_constant<caf::atom("keepbefore")>;
 using asides_atom = caf::atom_constant<caf::atom("asides")>;
 using copy_atom = caf::atom_constant<caf::atom("copy")>;
 

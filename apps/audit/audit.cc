@@ -206,9 +206,14 @@ class Auditor {
   }
 
   bool recovered(const Closed& before, const Closed& after) const {
+    // One that did not know that its reign was over may have decided a last commit, which its successor, as that
+    // says, has given up (docs/one_history.md, "What may still happen").
+    const auto says_so = [](const Event& event) {
+      const auto holds = event.as<records::ConfigurationHolds>();
+      return event.is<records::Recovered>() || (holds && holds->gone_back);
+    };
     return std::any_of(context_.events.begin(), context_.events.end(), [&](const Event& event) {
-      return event.is<records::Recovered>() &&
-             event.step <= static_cast<int64_t>(after.record.step) &&
+      return says_so(event) && event.step <= static_cast<int64_t>(after.record.step) &&
              said_between(event, before, after);
     });
   }

@@ -31,6 +31,12 @@ std::map<int, std::set<uint64_t>> of_no_stage(uint32_t num_stages) {
   return stages;
 }
 
+/// Whose snapshots are in this stream.
+std::optional<int> stage_of(const std::string& stream) {
+  if (!is_stage_key(stream)) return std::nullopt;
+  return std::stoi(stream.substr(stream.rfind('/') + 1));
+}
+
 }  // namespace
 
 std::map<int, std::set<uint64_t>> OnDisks::of(const std::string& name) const {
@@ -40,11 +46,12 @@ std::map<int, std::set<uint64_t>> OnDisks::of(const std::string& name) const {
   if (disk == swarm_.disks.end() || own < 0) return found;
   const auto& streams = disk->second->durable();
   const bool others = swarm_.checkpoint.copies > 0 || swarm_.coordinator_options.placement.moves;
-  for (int stage = 0; stage < static_cast<int>(swarm_.num_stages); ++stage) {
-    const auto stream = streams.find(stage_key(static_cast<uint32_t>(stage)));
-    if (stream == streams.end() || (stage != own && !others)) continue;
-    for (const auto& [step, value] : stream->second)
-      if (!value.torn) found[stage].insert(step);
+  for (const auto& [stream, snapshots] : streams) {
+    const std::string aside = aside_of(stream);
+    const auto stage = stage_of(aside.empty() ? stream : aside);
+    if (!stage || (*stage != own && !others)) continue;
+    for (const auto& [step, value] : snapshots)
+      if (!value.torn) found[*stage].insert(step);
   }
   return found;
 }

@@ -18,7 +18,8 @@ class OnDisks {
  public:
   /// `swarm` outlives this.
   explicit OnDisks(const Swarm& swarm) : swarm_(swarm) {}
-  /// By stage: of the one that node `name` serves, and where copies are made or peers move of others.
+  /// By stage: of the one that node `name` serves, and where copies are made or peers move of others. What lies
+  /// aside counts: it is taken back where the line of history that goes on needs it.
   std::map<int, std::set<uint64_t>> of(const std::string& name) const;
   /// Steps that every stage has on one of the disks of `names`.
   std::set<uint64_t> common(const std::vector<std::string>& names) const;

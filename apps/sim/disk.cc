@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <set>
 
 #include "common/names.h"
 #include "storage/snapshot_manifest.h"
@@ -17,26 +18,49 @@ void prune(std::map<uint64_t, Disk::Value>& snapshots, uint32_t keep) {
     it = it->second.pinned ? std::next(it) : snapshots.erase(it);
 }
 
-void set_aside_in(Disk::Streams& streams, const std::vector<storage::CheckpointKey>& keys,
-                  const std::string& name) {
+using Keys = std::vector<storage::CheckpointKey>;
+
+/// Copies what is there of `key` to `to`. False: nothing is.
+bool copy_in(Disk::Streams& streams, const storage::CheckpointKey& key, const std::string& to) {
+  const auto stream = streams.find(key.stream);
+  if (stream == streams.end() || stream->second.count(key.step) == 0) return false;
+  auto value = stream->second.at(key.step);
+  value.pinned = false;
+  streams[to].insert_or_assign(key.step, std::move(value));
+  return true;
+}
+
+void keep_aside_in(Disk::Streams& streams, const Keys& keys) {
   for (const auto& key : keys) {
-    const auto stream = streams.find(key.stream);
-    if (stream == streams.end() || stream->second.count(key.step) == 0) continue;
-    auto value = std::move(stream->second.at(key.step));
-    value.pinned = false;
-    stream->second.erase(key.step);
-    if (stream->second.empty()) streams.erase(stream);
-    const std::string to = aside_key(name, key.stream);
-    streams[to][key.step] = std::move(value);
-    for (auto it = streams.begin(); it != streams.end();)
-      it = it->first != to && aside_of(it->first) == key.stream ? streams.erase(it) : std::next(it);
+    const std::string to = aside_key(kAsideBefore, key.stream);
+    const auto kept = streams.find(to);
+    if (kept == streams.end() || kept->second.count(key.step) == 0) copy_in(streams, key, to);
+  }
+}
+
+void set_aside_in(Disk::Streams& streams, const Keys& keys, const std::string& name,
+                  const Keys& back) {
+  std::set<std::string> changed;
+  for (const auto& key : keys) {
+    if (!copy_in(streams, key, aside_key(name, key.stream))) continue;
+    streams.at(key.stream).erase(key.step);
+    if (streams.at(key.stream).empty()) streams.erase(key.stream);
+    changed.insert(key.stream);
+  }
+  for (const auto& key : back)
+    if (const auto to = aside_of(key.stream); copy_in(streams, key, to)) changed.insert(to);
+  for (auto it = streams.begin(); it != streams.end();) {
+    const std::string of = aside_of(it->first);
+    const bool goes = changed.count(of) != 0 && it->first != aside_key(name, of);
+    it = goes ? streams.erase(it) : std::next(it);
   }
 }
 
 }  // namespace
 
 void Disk::Change::apply(Streams& to, bool torn) const {
-  if (what == What::kSetAside) return set_aside_in(to, keys, key.stream);
+  if (what == What::kSetAside) return set_aside_in(to, keys, key.stream, back);
+  if (what == What::kKeepAside) return keep_aside_in(to, keys);
   auto& snapshots = to[key.stream];
   const auto old = snapshots.find(key.step);
   switch (what) {
@@ -53,6 +77,7 @@ void Disk::Change::apply(Streams& to, bool torn) const {
       for (auto& [step, value] : snapshots) value.pinned = step == key.step;
       break;
     case What::kSetAside:
+    case What::kKeepAside:
       break;  // above
   }
   if (snapshots.empty()) to.erase(key.stream);
@@ -77,8 +102,14 @@ void Disk::pin(const std::string& stream, uint64_t step) {
   change(Change::What::kPin, {stream, step}, "", 0);
 }
 
-void Disk::set_aside(std::vector<storage::CheckpointKey> keys, const std::string& name) {
-  unsynced_.push_back({++changes_, Change::What::kSetAside, {name, 0}, "", 0, std::move(keys)});
+void Disk::set_aside(Keys keys, const std::string& name, Keys back) {
+  unsynced_.push_back(
+      {++changes_, Change::What::kSetAside, {name, 0}, "", 0, std::move(keys), std::move(back)});
+  unsynced_.back().apply(visible_, false);
+}
+
+void Disk::keep_aside(Keys keys) {
+  unsynced_.push_back({++changes_, Change::What::kKeepAside, {}, "", 0, std::move(keys)});
   unsynced_.back().apply(visible_, false);
 }
 
@@ -202,14 +233,26 @@ Status DiskStore::drop_newer(const std::string& stream, uint64_t step) {
   return {};
 }
 
-Status DiskStore::set_aside(const std::vector<storage::CheckpointKey>& keys,
-                            const std::string& name) {
-  std::lock_guard<std::mutex> lock(mutex_);
+Status DiskStore::takes(const Keys& keys, const std::string& name) const {
   for (const auto& key : keys)
     if (auto ok = usable(aside_key(name, key.stream)); !ok.ok()) return ok;
   if (disk_->trouble().fails) return Error{ErrorCode::kIo, "input/output error"};
   if (disk_->trouble().full) return Error{ErrorCode::kIo, "no space is left"};
-  disk_->set_aside(keys, name);
+  return {};
+}
+
+Status DiskStore::set_aside(const Keys& keys, const std::string& name, const Keys& back) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (auto ok = takes(keys, name); !ok.ok()) return ok;
+  disk_->set_aside(keys, name, back);
+  changed();
+  return {};
+}
+
+Status DiskStore::keep_aside(const Keys& keys) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (auto ok = takes(keys, kAsideBefore); !ok.ok()) return ok;
+  disk_->keep_aside(keys);
   changed();
   return {};
 }

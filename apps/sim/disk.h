@@ -40,7 +40,9 @@ class Disk {
   void put(const storage::CheckpointKey& key, std::string bytes, uint32_t keep);
   void drop_newer(const std::string& stream, uint64_t step);
   void pin(const std::string& stream, uint64_t step);
-  void set_aside(std::vector<storage::CheckpointKey> keys, const std::string& name);
+  void set_aside(std::vector<storage::CheckpointKey> keys, const std::string& name,
+                 std::vector<storage::CheckpointKey> back = {});
+  void keep_aside(std::vector<storage::CheckpointKey> keys);
   /// What is kept beside the snapshots, replaced as a whole; durable at once. Errors: kIo.
   Status keep(std::string record);
   const std::optional<std::string>& kept() const { return kept_; }
@@ -76,12 +78,14 @@ class Disk {
  private:
   struct Change {
     uint64_t number = 0;
-    enum class What { kPut, kDropNewer, kPin, kSetAside };
+    enum class What { kPut, kDropNewer, kPin, kSetAside, kKeepAside };
     What what = What::kPut;
     storage::CheckpointKey key;
     std::string bytes;
     uint32_t keep = 0;
-    std::vector<storage::CheckpointKey> keys{};  ///< kSetAside, under this name: `key.stream`.
+    std::vector<storage::CheckpointKey>
+        keys{};  ///< kSetAside, under this name: `key.stream`; kKeepAside.
+    std::vector<storage::CheckpointKey> back{};  ///< kSetAside.
     void apply(Streams& to, bool torn) const;
   };
   void change(Change::What what, const storage::CheckpointKey& key, std::string bytes,
@@ -111,8 +115,9 @@ class DiskStore final : public storage::CheckpointStore {
   Result<Buffer> get(const storage::CheckpointKey& key) const override;
   Result<std::vector<uint64_t>> steps(const std::string& stream) const override;
   Status drop_newer(const std::string& stream, uint64_t step) override;
-  Status set_aside(const std::vector<storage::CheckpointKey>& keys,
-                   const std::string& name) override;
+  Status set_aside(const std::vector<storage::CheckpointKey>& keys, const std::string& name,
+                   const std::vector<storage::CheckpointKey>& back) override;
+  Status keep_aside(const std::vector<storage::CheckpointKey>& keys) override;
   Result<std::vector<std::string>> streams() const override;
 
   void close();
@@ -120,6 +125,7 @@ class DiskStore final : public storage::CheckpointStore {
  private:
   Status store(const storage::CheckpointKey& key, const Buffer& value, uint32_t keep, bool replace);
   Status usable(const std::string& stream) const;
+  Status takes(const std::vector<storage::CheckpointKey>& keys, const std::string& name) const;
   void changed() {
     if (sync_at_once_) disk_->sync(disk_->changes());
   }

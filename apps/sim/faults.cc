@@ -125,8 +125,7 @@ Result<FaultProfile> parse_profile(const std::string& name) {
 
 std::vector<FaultProfile> all_profiles() {
   std::vector<FaultProfile> all;
-  for (const auto& kind : FaultInjector::kinds())
-    if (kind.profile != FaultProfile::kForced) all.push_back(kind.profile);
+  for (const auto& kind : FaultInjector::kinds()) all.push_back(kind.profile);
   return all;
 }
 

@@ -47,7 +47,6 @@ constexpr bool moves_peers(FaultProfile profile) {
 const char* to_string(FaultProfile profile);
 /// Errors: kInvalidArgument, listing the names.
 Result<FaultProfile> parse_profile(const std::string& name);
-/// Those that no seed is known to break: without kForced (docs/simulation.md, "Open").
 std::vector<FaultProfile> all_profiles();
 /// "none: nothing; kills: ...", for --help.
 std::string profiles_help();

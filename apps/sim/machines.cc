@@ -20,6 +20,7 @@ using actors::copy_atom;
 using actors::forget_newer_atom;
 using actors::history_atom;
 using actors::keep_atom;
+using actors::keep_before_atom;
 using actors::leave_line_atom;
 using actors::list_atom;
 using actors::load_atom;
@@ -210,6 +211,9 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
       },
       [=](leave_line_atom, const actors::LeaveLine& order) {
         return set_aside_in_time(self, checkpointer, when_synced, snapshot, order);
+      },
+      [=](keep_before_atom, const actors::KeepBefore& order) {
+        return write_in_time(self, checkpointer, when_synced, keep_before_atom::value, order);
       },
       [=](pin_atom, const std::string& stream, uint64_t step) {
         sync_after(pin_atom::value, stream, step);

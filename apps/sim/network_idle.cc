@@ -1,5 +1,6 @@
 /// The part of the fake network that closes links which nobody needs, as real links do
 /// (actors/net/links/link_upkeep.h): both sides agree, no mail is lost, nobody is told.
+#include <algorithm>
 #include <set>
 
 #include "apps/sim/network_world.h"
@@ -22,6 +23,17 @@ bool World::needs(const NodeId& own, const NodeId& other) const {
   for (const auto& [name, proxy] : known->second)
     if (has_users(proxy)) return true;
   return false;
+}
+
+/// Where one side cannot dial the other a link stays until that side's next dial finds it, as it does in a
+/// swarm, whose links wait for longer than any node between two dials.
+nanoseconds World::idle_limit(const NodeId& a, const NodeId& b) const {
+  const auto no_dials = [this](const NodeId& from, const NodeId& to) {
+    const auto path = paths.find({from, to});
+    return path != paths.end() && path->second.no_dials;
+  };
+  if (!no_dials(a, b) && !no_dials(b, a)) return model->idle_close;
+  return std::max(model->idle_close, 2 * (model->dial_timeout + model->max_backoff));
 }
 
 void World::close_idle() {
@@ -51,7 +63,7 @@ void World::close_idle() {
                     back->second.session == side.session && alive(own) && alive(other);
     if (!up || busy.count(pair) > 0 || cut(own, other) || cut(other, own)) continue;
     if (nodes[own].paused || nodes[other].paused) continue;
-    const bool idle = now() - std::max(side.used, back->second.used) >= model->idle_close;
+    const bool idle = now() - std::max(side.used, back->second.used) >= idle_limit(own, other);
     if (!idle || needs(own, other) || needs(other, own)) continue;
     side.session = back->second.session = 0;
     ++counts.closed_idle;

@@ -62,7 +62,11 @@ bool StepChecks::has_turned(int stage) const {
 
 void StepChecks::event(const records::Event& event) {
   context_.events.push_back(event);
-  if (const auto now = event.as<records::ConfigurationHolds>()) forced_ |= now->forced;
+  if (const auto now = event.as<records::CoordinatorActive>()) leads_[event.node] = now->term;
+  if (const auto now = event.as<records::ConfigurationHolds>()) {
+    forced_ |= now->forced;
+    agreed_.insert(leads_[event.node]);
+  }
   const auto replaced = event.as<records::ReplicaReplaced>();
   if (replaced && !turned_.empty() && turned_.count(replaced->peer) == 0)
     report_("I2", replaced->peer + " is replaced, in whose memory no bit has turned");
@@ -168,6 +172,9 @@ void StepChecks::at_end(const std::set<std::string>&) {
 
 void StepChecks::metrics(const records::StepMetrics& line) {
   const Term term(line.term);
+  if (agreed_.count(line.term) == 0)
+    report_("I7", fmt::format("step {} is committed before it is told that more than half agree",
+                              line.step));
   if (term < highest_term_) return;  // of one that was replaced; its peers refuse it
   const Step step(line.step);
   // The part that is not most of the swarm may decide what had its votes after the other one began.

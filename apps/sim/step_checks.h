@@ -8,7 +8,7 @@
 ///       reached are loaded; where bits turn nobody else is replaced
 ///   I7  no step is committed after a later one unless a recovery was logged; peers that one
 ///       coordinator closes a step with have one history, so that snapshots that are restored together
-///       do as well
+///       do as well; a step is committed after its configuration was told
 #pragma once
 
 #include <map>
@@ -77,6 +77,8 @@ class StepChecks : public ModeChecks {
   std::map<std::string, std::vector<Doubtful>> doubtful_;  ///< By node.
   std::set<std::string> settled_;  ///< Have learned a state that they have not yet taken for right.
   bool forced_ = false;            ///< A part went on without the rest.
+  std::map<std::string, uint64_t> leads_;  ///< The term of each node that led last, as it says.
+  std::set<uint64_t> agreed_;              ///< Terms whose configuration was told.
   std::optional<Step> last_committed_;
   /// To where, as the coordinator said whose first step is awaited.
   std::optional<Step> recovered_;

@@ -12,13 +12,6 @@ namespace {
 
 bool enough(const Count& there) { return there.of == 0 || there.most(); }
 
-VoterAsk ask_to_store(VoterAsk asks, const Configuration& from, const Configuration& to) {
-  asks.what = VoterAsk::What::kStore;
-  asks.decided = from;
-  asks.next = to;
-  return asks;
-}
-
 bool all_in(const std::set<std::string>& nodes, const std::map<std::string, VoterAnswer>& answers) {
   return std::all_of(nodes.begin(), nodes.end(),
                      [&answers](const auto& node) { return answers.count(node) != 0; });
@@ -147,15 +140,23 @@ bool Consent::force(Time now) {
   return true;
 }
 
-std::optional<Step> Consent::newest_possible() const {
-  if (assembly_) return assembly_->place().step;
-  if (state_ != State::kAsks || ruling_.kind != Ruling::Kind::kGoOn) return std::nullopt;
+Consent::Bounds Consent::bounds() const {
+  Bounds out;
+  const Change* change = this->change();
+  const Configuration& next = change != nullptr ? change->to : configuration();
+  const bool forks = !assembly_ && forced_ && ruling_.kind == Ruling::Kind::kWait;
+  if (!next.forks.empty())
+    out.forked_in = next.forks.front().number;
+  else if (forks)
+    out.forked_in = next.number + 1;
+  if (assembly_) out.newest = assembly_->place().step;
+  if (state_ != State::kAsks || ruling_.kind != Ruling::Kind::kGoOn) return out;
   Voters remember;
   for (const auto& [node, answer] : answers_)
     if (answer.remembers && ruling_.elsewhere.count(answer.voter) == 0)
       remember.insert(answer.voter);
-  if (!enough(count(ruling_.decided.voters, remember))) return std::nullopt;
-  return ruling_.newest.step + 1;
+  if (enough(count(ruling_.decided.voters, remember))) out.newest = ruling_.newest.step + 1;
+  return out;
 }
 
 // -- leading
@@ -191,51 +192,6 @@ void Consent::change_list() {
 const Change* Consent::change() const {
   if (assembly_) return assembly_->change() ? &*assembly_->change() : nullptr;
   return change_ ? &*change_ : nullptr;
-}
-
-std::optional<VoterAsk> Consent::next_ask(const std::string& node,
-                                          const Attendance::Node& voter) const {
-  VoterAsk asks;
-  asks.node = node;
-  asks.process = voter.process;
-  asks.ballot = ballot_;
-  if (state_ == State::kOff) return std::nullopt;
-  const auto agreed = [this] { return reigns() ? !lacks() : ruling_.kind == Ruling::Kind::kGoOn; };
-  if (voter.stand == Stand::kLoses && agreed()) {
-    asks.what = VoterAsk::What::kGiveUp;
-    asks.voter = voter.voter;
-    asks.decided = configuration();
-    return asks;
-  }
-  if (voter.follows != Term()) return std::nullopt;
-  if (voter.voter.empty())
-    return asks;  // what it has is looked at before anything is stored over it
-  if (state_ == State::kAsks && answers_.count(node) == 0) return asks;
-  if (voter.stand != Stand::kOurs) return std::nullopt;
-  if (state_ == State::kReigns) return ask_of_reign(std::move(asks), voter);
-  if (!change_ || change_->stored.count(voter.voter) != 0) return std::nullopt;
-  return ask_to_store(std::move(asks), change_->from, change_->to);
-}
-
-std::optional<VoterAsk> Consent::ask_of_reign(VoterAsk asks, const Attendance::Node& voter) const {
-  const Configuration& decided = assembly_->configuration();
-  if (const auto& change = assembly_->change()) {
-    if (change->stored.count(voter.voter) != 0) return std::nullopt;
-    return ask_to_store(std::move(asks), change->from, change->to);
-  }
-  if (decided.voters.count(voter.voter) == 0) return std::nullopt;
-  if (voter.knows < decided.number && voter.stored < decided.number)
-    return ask_to_store(std::move(asks), before_, decided);
-  if (voter.knows < decided.number) {
-    asks.what = VoterAsk::What::kLearn;
-    asks.decided = decided;
-    return asks;
-  }
-  if (!votes_wanted_ || assembly_->has_vote(voter.voter)) return std::nullopt;
-  asks.what = VoterAsk::What::kVote;
-  asks.number = decided.number;
-  asks.place = assembly_->place();
-  return asks;
 }
 
 std::vector<VoterAsk> Consent::due(Time now) {
@@ -330,6 +286,10 @@ bool Consent::stored(const std::string& voter, const Configuration& next) {
     return true;
   }
   assembly_.emplace(held);
+  for (auto& [name, node] : attendance_.nodes())  // with those that come they may be enough
+    if (const auto answer = answers_.find(name);
+        node.stand != Stand::kOurs && answer != answers_.end())
+      node.elsewhere = answer->second;
   state_ = State::kReigns;
   forced_ = votes_wanted_ = false;
   return true;
@@ -384,13 +344,14 @@ std::optional<Count> Consent::minority(Time now, Time patience) const {
 
 bool Consent::may_outrank() const { return enough(attendance_.present(known_.voters, now_)); }
 
-bool Consent::stuck(Time now) const {
-  if (anew_) return true;
+Consent::Snag Consent::snag(Time now) const {
+  if (anew_) return reigns() ? Snag::kMeeting : Snag::kStuck;
   const Change* change = this->change();
-  if (change == nullptr || !changes_since_ || now - *changes_since_ < kPatience) return false;
+  if (change == nullptr || !changes_since_ || now - *changes_since_ < kPatience) return Snag::kNone;
   const Count all = attendance_.present(change->to.voters, now, true);
-  return enough(attendance_.present(change->from.voters, now, true)) &&
-         !(change->to.forced() ? all.missing.empty() : all.most());
+  const bool holds = change->to.forced() ? all.missing.empty() : all.most();
+  const bool may = enough(attendance_.present(change->from.voters, now, true));
+  return may && !holds ? Snag::kStuck : Snag::kNone;
 }
 
 const Configuration& Consent::configuration() const {

@@ -72,8 +72,14 @@ class Consent {
   /// Somebody has decided that this part goes on without the others, and that those whose line would stay
   /// if more of them were here give it up: the next ballot is for that. False: nobody waits.
   bool force(Time now);
-  /// No state of a later step is of this history; none: nobody knows.
-  std::optional<Step> newest_possible() const;
+  struct Bounds {
+    /// No state of a later step is of this history; none: nobody knows.
+    std::optional<Step> newest;
+    /// The first configuration behind the first fork of its line, or of the one that this is about to make; 0: it
+    /// never forked.
+    ConfigurationNumber forked_in;
+  };
+  Bounds bounds() const;
 
   // -- leading
   /// The open step is about to be done: its votes are asked for.
@@ -95,9 +101,13 @@ class Consent {
   /// More than half of the newest list that anybody here knows are here: a higher ballot may lead on. Else
   /// another coordinator has them, perhaps.
   bool may_outrank() const;
-  /// What was asked for cannot hold any more, but something else might, under a new ballot; or others have
-  /// come whose line stays.
-  bool stuck(Time now) const;
+  /// Only another ballot leads on.
+  enum class Snag {
+    kNone,
+    kMeeting,  ///< Others have come whose line stays, while this one reigns.
+    kStuck,  ///< What was asked for cannot hold any more, but something else might; or such others came before.
+  };
+  Snag snag(Time now) const;
   /// Too few are here, and have been for `patience`.
   std::optional<Count> minority(Time now, Time patience = kPatience) const;
   bool reigns() const { return assembly_.has_value(); }

@@ -20,8 +20,7 @@ std::vector<std::string> only_in(const Voters& one, const Voters& other) {
 
 ConsentWatch::Ruling ConsentWatch::rule(Consent& consent, Term ours, Time now,
                                         std::vector<Fact>& notes) {
-  tell_configuration(consent, notes);
-  tell_minority(consent, now, notes);
+  tell(consent, now, notes);
   if (const auto seen = consent.outranked()) {
     if (consent.reigns()) return {Ruling::Kind::kStepDown, *seen};
     if (!outranked_at_) outranked_at_ = now;
@@ -32,8 +31,14 @@ ConsentWatch::Ruling ConsentWatch::rule(Consent& consent, Term ours, Time now,
   }
   outranked_at_.reset();
   const bool waited = few_since_ && continue_after_ && now - *few_since_ >= *continue_after_;
-  if (consent.stuck(now) || (waited && consent.force(now))) return {Ruling::Kind::kNewTerm, ours};
+  if (consent.snag(now) != Consent::Snag::kNone || (waited && consent.force(now)))
+    return {Ruling::Kind::kNewTerm, ours};
   return {};
+}
+
+void ConsentWatch::tell(const Consent& consent, Time now, std::vector<Fact>& notes) {
+  tell_configuration(consent, notes);
+  tell_minority(consent, now, notes);
 }
 
 bool ConsentWatch::may_leave(Consent& consent, const std::string& node) {

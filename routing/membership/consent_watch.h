@@ -34,6 +34,9 @@ class ConsentWatch {
 
   /// `ours`: the coordinator's term. Adds to `notes` what people should hear.
   Ruling rule(Consent& consent, Term ours, Time now, std::vector<Fact>& notes);
+  /// Adds to `notes` what people should hear, each thing once. Call it before the swarm opens too: what is
+  /// committed is of the configuration told last.
+  void tell(const Consent& consent, Time now, std::vector<Fact>& notes);
   /// It leaves and need wait no longer: those that stay have a list without it, and more than half of
   /// that know so; or nobody stays.
   static bool may_leave(Consent& consent, const std::string& node);

@@ -18,14 +18,27 @@ namespace {
 
 using std::chrono::milliseconds;
 
+/// Nodes whose peers have states of other lines of history (lines.h).
+std::set<NodeId> barred_by(const GatheringOptions& options) {
+  return options.consent ? options.consent->attendance().barred() : std::set<NodeId>();
+}
+
 /// Where the newest commit is: its step, who has applied it, and what those who have not need.
 struct NewestCommit {
   Step step;
   double gradient_norm = 0;
   std::set<Stage> stages;  ///< That have a peer there.
-  /// Of the rounds that led there, the last one of each, and what it led to: others are of another
-  /// history.
-  std::map<Term, std::pair<Round, History>> terms;
+  struct Commit {
+    Round last;
+    History after;
+    std::vector<Round> rounds;  ///< By stage; empty: not known.
+    /// A peer of another round has the average of one that was abandoned without it.
+    bool has_round(Stage stage, Round round) const {
+      return stage.value() >= rounds.size() || rounds[stage.value()] == round;
+    }
+  };
+  /// By the terms of the rounds that led there the last one, and what it led to: others are of another history.
+  std::map<Term, Commit> terms;
 };
 
 /// Without the peers of `barred`, and those that are suspect.
@@ -41,15 +54,19 @@ NewestCommit newest_commit(const Roster& roster, const std::set<NodeId>& barred)
     if (!counts(id, peer) || peer.step != newest.step) continue;
     newest.stages.insert(peer.stage);
     if (peer.state_came) continue;
-    auto& last = newest.terms[term_of(peer.round)];
-    last = std::max(last, std::pair(peer.round, peer.history));
+    auto& commit = newest.terms[term_of(peer.round)];
+    if (std::pair(commit.last, commit.after) <= std::pair(peer.round, peer.history))
+      commit = {peer.round, peer.history, peer.commit_rounds};
     newest.gradient_norm = peer.last_gradient_norm;
   }
   return newest;
 }
 
+/// And has the average.
 bool one_behind(const PeerFacts& peer, const NewestCommit& newest) {
-  return peer.has_state && peer.step + 1 == newest.step && peer.has_average;
+  const auto commit = newest.terms.find(term_of(peer.round));
+  return peer.has_state && peer.step + 1 == newest.step && peer.has_average &&
+         commit != newest.terms.end() && commit->second.has_round(peer.stage, peer.round);
 }
 
 }  // namespace
@@ -107,6 +124,7 @@ Orders Gathering::next(Time now) {
 
 Orders Gathering::make_plan(Time now) {
   Orders out;
+  lacks_states_ = false;
   const Supplies supplies = possible_supplies();
   count_swarm();
   auto wait = unreported(now);
@@ -123,6 +141,7 @@ Orders Gathering::make_plan(Time now) {
   const auto suspect = same_bits() ? suspects(roster_.peers()) : std::set<PeerId>();
   auto made = plan(without(suspect, supplies));
   if (!suspect.empty() && (!made || made->fresh)) made = plan(supplies);  // better than none
+  lacks_states_ = !made;
   if (!made) {
     if (waiting_for_ != made.error().detail)
       out.push_back(orders::Note{std::nullopt, applied_before_.value_or(Step()),
@@ -138,7 +157,7 @@ Orders Gathering::make_plan(Time now) {
                                options_.min_peers - supplies.size());
   } else {
     plan_ = std::move(*made);
-    if (same_bits()) mark_odd(roster_.peers(), plan_->step, out);
+    if (same_bits()) mark_odd(roster_.peers(), *plan_, out);
     if (auto recovered = recovery(supplies.size()))
       out.push_back(orders::Note{std::nullopt, plan_->step, std::move(*recovered)});
   }
@@ -178,17 +197,13 @@ std::optional<std::string> Gathering::unanswered() const {
   return wait.empty() ? std::nullopt : std::make_optional(std::move(wait));
 }
 
-std::set<NodeId> Gathering::barred() const {
-  return options_.consent ? options_.consent->attendance().barred() : std::set<NodeId>();
-}
-
 /// Without the states of a history that was given up: they are of later steps than the swarm has come to,
 /// or of a line that does not go on.
 Gathering::Supplies Gathering::possible_supplies() const {
   Supplies supplies = roster_.supplies();
-  keep_shared(supplies, barred());
+  keep_shared(supplies, barred_by(options_));
   const auto newest =
-      options_.consent && same_bits() ? options_.consent->newest_possible() : std::optional<Step>();
+      options_.consent && same_bits() ? options_.consent->bounds().newest : std::optional<Step>();
   if (!newest) return supplies;
   for (PeerSupply& peer : supplies) {
     peer.has_state &= peer.step <= *newest;
@@ -245,12 +260,12 @@ std::optional<facts::Recovered> Gathering::recovery(size_t present) const {
 }
 
 bool Gathering::half_committed(Orders& out) {
-  const std::set<NodeId> barred = this->barred();
+  const std::set<NodeId> barred = barred_by(options_);
   const NewestCommit newest = newest_commit(roster_, barred);
   if (newest.step == Step(0) || newest.stages.size() == roster_.num_stages()) return false;
   std::map<Stage, Round> last_round;  // of the stages that are one behind
   for (const auto& [id, peer] : roster_.peers())
-    if (one_behind(peer, newest) && newest.terms.count(term_of(peer.round)) != 0)
+    if (one_behind(peer, newest))
       last_round[peer.stage] = std::max(last_round[peer.stage], peer.round);
   bool under_way = false;
   for (auto& [id, peer] : roster_.peers()) {
@@ -263,7 +278,9 @@ bool Gathering::half_committed(Orders& out) {
     peer.commit_pending = under_way = true;
     peer.held.clear();
     orders::CommitStep commit{id, peer.step, peer.round, newest.gradient_norm};
-    commit.after = newest.terms.at(term_of(peer.round)).second;
+    const NewestCommit::Commit& made = newest.terms.at(term_of(peer.round));
+    commit.after = made.after;
+    commit.rounds = made.rounds;
     out.push_back(std::move(commit));
   }
   return under_way;

@@ -75,6 +75,8 @@ class Gathering {
   const std::string& waiting_for() const { return waiting_for_; }
   uint64_t count() const { return count_; }  ///< Gatherings of this term.
   std::optional<Step> planned_step() const;
+  /// All are here that are waited for, but not what some stage needs.
+  bool lacks_states() const { return gathers_ && lacks_states_; }
 
  protected:
   virtual Result<RecoveryPlan> plan(const Supplies& supplies) const;
@@ -101,15 +103,13 @@ class Gathering {
   void count_swarm();
   std::optional<std::string> too_few(const Supplies& supplies, Time now) const;
   std::optional<std::string> unanswered() const;
-  /// Nodes whose peers have states of other lines of history (lines.h).
-  std::set<NodeId> barred() const;
   std::optional<std::string> not_yet(const Supplies& supplies, Time now) const;
   std::optional<facts::Recovered> recovery(size_t present) const;
   std::vector<PeerId> sources_of(const RecoveryAction& action, Stage stage, bool live) const;
   Verdict load_verdict(const PeerFacts& peer, const RecoveryAction& action);
 
   Time last_newcomer_at_{};
-  bool gathers_ = false;
+  bool gathers_ = false, lacks_states_ = false;
   std::string reason_, waiting_for_;
   std::optional<Step> applied_before_;
   uint32_t swarm_peers_ = 0;  ///< Of which the swarm consisted, as far as the reports tell.

@@ -29,6 +29,8 @@ void keep_shared(std::vector<PeerSupply>& supplies, const std::set<NodeId>& barr
 struct LineLeft {
   uint64_t number = 0;  ///< Of the lines that its node has given up, from 1.
   KnownPlaces shared;   ///< With the line that goes on: these snapshots stay.
+  /// That one never forked: what was kept from before the other did is its own.
+  bool to_first = false;
 
   bool keeps(Step step, History history) const { return shared.count({step, history}) != 0; }
 };

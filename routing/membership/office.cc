@@ -133,11 +133,12 @@ void Office::raise_term(Term seen) { term_ = next_term(seen, options_.self); }
 
 /// The term that follows is one more.
 std::optional<Term> Office::led_to(Term seen, Time now) {
-  if (!(term_ < seen)) return std::nullopt;
+  if (!(term_ < seen) || (last_led_ && now - *last_led_ < kBetweenRaises)) return std::nullopt;
   const uint64_t ours = term_number(term_), wants = term_number(seen) - ours + 1;
   const uint64_t steps = std::min({wants, kTermJump, lead_.left(now)});
   if (steps == 0) return std::nullopt;
   lead_.led(steps, now);
+  last_led_ = now;
   return steps == wants ? seen : Term((ours + steps - 1) << kTermNodeBits);
 }
 

@@ -74,8 +74,11 @@ class Office {
   /// All who knew of earlier terms were gone when this one took over, and a peer has followed
   /// `seen`: numbers of rounds and attempts must not be those of that term. Requires active().
   void raise_term(Term seen);
-  /// As far towards `seen`, which somebody says, as others' words lead (TermLead): what raise_term() may be
-  /// told. None: no further than term().
+  /// Two that lead and are told of each other's terms hear of each other meanwhile, and one steps down.
+  static constexpr Time kBetweenRaises = std::chrono::seconds(1);
+
+  /// As far towards `seen`, which somebody says, as others' words lead (TermLead), once in kBetweenRaises: what
+  /// raise_term() may be told. None: no further than term().
   std::optional<Term> led_to(Term seen, Time now);
   void step_down() { active_ = false; }
   /// Steps down for others to try: this node takes over again only when all others have tried since, or
@@ -127,7 +130,7 @@ class Office {
   std::optional<NodeId> leader_;
   std::map<NodeId, Heard> candidates_;
   std::map<NodeId, Death> dead_;
-  std::optional<Time> last_asked_;
+  std::optional<Time> last_asked_, last_led_;
   Time last_published_;
   bool asking_ = false;
 };

@@ -56,6 +56,7 @@ struct PeerReport {
   bool has_average = false;
   Round round;
   double last_gradient_norm = 0;
+  std::vector<Round> commit_rounds;  ///< By stage: of the commit that led to `step`, as CommitStep.
   bool state_came = false;  ///< From elsewhere: `round` and the norm are not those of its step.
   bool changed_at_rest = false;  ///< Before its last update (Replica).
   uint64_t checksum = 0;         ///< Of the parameters; 0: has trained since it was computed.

@@ -39,10 +39,15 @@ orders::Note disbelieve(PeerFacts& peer, Step step, const Replica& replica, uint
   return {peer.stage, step, facts::ReplicaReplaced{replica, right}};
 }
 
-void mark_odd(Roster::Peers& peers, Step step, Orders& out) {
+void mark_odd(Roster::Peers& peers, const RecoveryPlan& plan, Orders& out) {
+  const Step step = plan.step;
+  const auto is_of_it = [&plan](const PeerFacts& peer) {
+    const bool any = plan.history == History() || peer.history == History();
+    return peer.step == plan.step && (any || peer.history == plan.history);
+  };
   std::map<Stage, std::vector<Replica>> by_stage;
   for (const auto& [id, peer] : peers)
-    if (peer.reported && peer.has_state && peer.step == step && peer.checksum != 0 &&
+    if (peer.reported && peer.has_state && is_of_it(peer) && peer.checksum != 0 &&
         peer.checksum_step == step)
       by_stage[peer.stage].push_back({id, peer.checksum, peer.changed_at_rest});
   for (const auto& [stage, replicas] : by_stage) {

@@ -25,7 +25,8 @@ std::vector<PeerSupply> without(const std::set<PeerId>& suspects, std::vector<Pe
 /// checksum of those that stay.
 orders::Note disbelieve(PeerFacts& peer, Step step, const Replica& replica, uint64_t right);
 
-/// Peers with a state of `step` that are odd ones among the replicas of their stage are not believed.
-void mark_odd(Roster::Peers& peers, Step step, Orders& out);
+/// Peers with a state of the plan's step and history that are odd ones among the replicas of their stage are not
+/// believed.
+void mark_odd(Roster::Peers& peers, const RecoveryPlan& plan, Orders& out);
 
 }  // namespace swarm::routing

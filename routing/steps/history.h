@@ -21,6 +21,12 @@ inline bool made_in(History history, uint64_t configuration) {
   return history != History() && history.value() >> kHashBits == (configuration & 0xffff);
 }
 
+/// Its last commit is one of an earlier configuration; of two far apart nobody can tell.
+inline bool made_before(History history, uint64_t configuration) {
+  const auto earlier = static_cast<uint16_t>(configuration - (history.value() >> kHashBits));
+  return history != History() && earlier != 0 && earlier <= 0x8000;
+}
+
 /// Both may be of one history: they are equal, or one is not known.
 inline bool goes_with(History a, History b) { return a == b || a == History() || b == History(); }
 

@@ -194,6 +194,8 @@ struct CommitStep {
   /// The snapshot that it may not prune, if one is known.
   std::optional<KeepStep> keep{};
   History after{};  ///< Of the state that it makes.
+  /// By stage: whose averages the step is made of.
+  std::vector<Round> rounds{};
 };
 /// Tell all members of a stage to average; report every answer by Schedule::close_answered().
 struct CloseStep {

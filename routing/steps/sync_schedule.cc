@@ -112,6 +112,7 @@ void SyncSchedule::send_close(Stage stage, bool go_on, const orders::CommitStep*
 orders::CommitStep SyncSchedule::decide_commit(const OpenStep& closing) {
   orders::CommitStep commit;
   commit.step = closing.step;
+  for (const StageRound& stage : closing.stages) commit.rounds.push_back(stage.round);
   commit.gradient_norm = closing.gradient_norm();
   frame_.write_metrics(closing, commit.gradient_norm);
   commit.after = history_after(frame_.history, closing.facts(frame_.agreement.configuration()));

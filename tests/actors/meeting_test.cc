@@ -19,13 +19,13 @@ using namespace std::chrono_literals;
 /// Two stages. Six nodes of eleven are cut from five, which have more of the peers. Both parts go on beyond the step
 /// of the first snapshot.
 struct TwoParts : testing::SimSwarm {
-  explicit TwoParts(actors::TrainingMode mode = actors::TrainingMode::kSync) {
+  explicit TwoParts(actors::TrainingMode mode = actors::TrainingMode::kSync, uint32_t keep = 9) {
     training.mode = mode;
     num_stages = 2;
     training.steps = in_steps() ? 60 : 400;
     training.batch = 8;
     checkpoint.every_steps = kSaved;
-    checkpoint.keep = 9;
+    checkpoint.keep = keep;
     checkpoint.copies = 1;
     net.set_model({}, 1);
     for (const auto& [name, stage] : peers)
@@ -128,6 +128,29 @@ struct TwoParts : testing::SimSwarm {
   std::map<std::string, std::pair<uint64_t, uint64_t>> loads;
 };
 
+/// What the larger part had of stage 1 is lost while it is apart, and the smaller one has trained on for so long that
+/// its snapshots from before are pruned.
+struct LastCopyElsewhere : TwoParts {
+  LastCopyElsewhere() : TwoParts(actors::TrainingMode::kSync, /*keep=*/1) {
+    BOOST_REQUIRE(run_to_step(kSaved + 2));
+    BOOST_REQUIRE(within(60s, [this] {
+      return std::all_of(peers.begin(), peers.end(), [this](const auto& peer) {
+        return histories(peer.first, stream_of(peer.second)).count(kSaved) == 1;
+      });
+    }));
+    for (const auto& a : larger)
+      for (const auto& b : smaller) cut_both_ways(a, b);
+    BOOST_REQUIRE(within(60s, [this] { return events->count("minority") > 0; }));
+    BOOST_REQUIRE(within(120s, [this] {
+      order(actors::make_mail(proto::GoOn()));
+      return step_of("c1") > 3 * kSaved + 2;  // the pin of before is gone too
+    }));
+    kill("a1");
+    *disks.at("a1") = sim::Disk();
+  }
+  static std::string stream_of(int stage) { return "stage/" + std::to_string(stage); }
+};
+
 struct TwoPartsInPeriods : TwoParts {
   TwoPartsInPeriods() : TwoParts(actors::TrainingMode::kAsync) {}
 };
@@ -175,6 +198,20 @@ BOOST_FIXTURE_TEST_CASE(who_dies_before_it_has_set_aside_what_it_gave_up_begins_
   kill_and_start_all();
   check_that_all_go_on_with_what_stays();
   BOOST_TEST(listed_still() == std::set<std::string>(), boost::test_tools::per_element());
+  BOOST_TEST(events->count("line_set_aside") == 4u);
+}
+
+// A part that goes on by force must not be the end of the other: nobody could go on after the meeting.
+BOOST_FIXTURE_TEST_CASE(
+    what_a_part_had_before_it_was_forced_to_go_on_is_there_for_the_one_that_stays,
+    LastCopyElsewhere) {
+  const auto before = histories("c1", "aside/before/stage/1");
+  BOOST_REQUIRE(before.count(kSaved) == 1u);
+  BOOST_REQUIRE(histories("c1", "stage/1").count(kSaved) == 0u);
+  start("a1");
+  net.heal_all();
+  BOOST_TEST(run_to_end(600s));
+  BOOST_TEST(histories("c1", "aside/before/stage/1").empty());
   BOOST_TEST(events->count("line_set_aside") == 4u);
 }
 

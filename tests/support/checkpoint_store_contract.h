@@ -178,6 +178,32 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(what_is_set_aside_is_listed_elsewhere_and_can_be_r
   BOOST_TEST((store.get({"aside/1/stage/0", 3})->view() == content(3, 70'000).view()));
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(what_is_kept_aside_outlives_its_snapshot_and_can_be_taken_back, T,
+                              Implementations) {
+  T fixture;
+  auto& store = *fixture.store;
+  for (uint64_t step : {1, 2, 3})
+    BOOST_TEST(store.put({"stage/0", step}, content(step, 70'000), 3).ok());
+  BOOST_TEST(store.pin("stage/0", 3).ok());
+  BOOST_TEST(store.keep_aside({{"stage/0", 2}, {"stage/0", 3}, {"stage/0", 7}}).ok());
+  BOOST_TEST(store.keep_aside({{"stage/0", 2}, {"stage/0", 3}, {"stage/0", 7}}).ok());
+  BOOST_TEST(steps(store, "stage/0") == (std::vector<uint64_t>{3, 2, 1}), tt::per_element());
+  BOOST_TEST(store.drop_newer("stage/0", 1).ok());
+  BOOST_TEST(store.put({"stage/0", 2}, content(20, 70'000), 3).ok());  // of another history
+  BOOST_TEST(store.keep_aside({{"stage/0", 2}}).ok());                 // the first one stays
+  BOOST_TEST((store.get({"aside/before/stage/0", 3})->view() == content(3, 70'000).view()));
+  BOOST_TEST(store
+                 .set_aside({{"stage/0", 2}}, "1",
+                            {{"aside/before/stage/0", 2}, {"aside/before/stage/0", 9}})
+                 .ok());
+  BOOST_TEST(steps(store, "stage/0") == (std::vector<uint64_t>{2, 1}), tt::per_element());
+  BOOST_TEST((store.get({"stage/0", 2})->view() == content(2, 70'000).view()));
+  BOOST_TEST((store.get({"aside/1/stage/0", 2})->view() == content(20, 70'000).view()));
+  BOOST_TEST(steps(store, "aside/before/stage/0").empty());
+  BOOST_TEST(store.put({"stage/0", 4}, content(4, 70'000), 1).ok());  // nothing is pinned
+  BOOST_TEST(steps(store, "stage/0") == std::vector<uint64_t>{4}, tt::per_element());
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(of_what_is_set_aside_under_several_names_the_last_is_kept, T,
                               Implementations) {
   T fixture;

@@ -124,6 +124,24 @@ BOOST_FIXTURE_TEST_CASE(who_had_an_order_of_another_coordinator_reports_its_term
   BOOST_TEST((accepts(own, 1) == ErrorCode::kStaleTerm));
 }
 
+// It had led a part of few; the others' coordinator had finished, so that nobody told it of the higher term.
+BOOST_FIXTURE_TEST_CASE(who_stands_by_again_is_left_for_another_of_a_lower_term, Reader) {
+  says(1, 1, "10.0.0.1:100");
+  says(2, 2, "10.0.0.2:100");
+  BOOST_TEST(followed() == node(2));
+  proto::CoordinatorRecord record;
+  BOOST_REQUIRE(record.ParseFromString(records[1].value));
+  record.set_active(false);
+  records[1].value = record.SerializeAsString();
+  BOOST_TEST(followed() == node(2));  // as it said before
+  records[1].version = 2;
+  const Term other = client->term();
+  BOOST_TEST((accepts(other, 2) == ErrorCode::kNone));
+  system.advance(60s);  // it asks now and then
+  BOOST_TEST(followed() == node(1));
+  BOOST_TEST(client->foreign_term() == other);
+}
+
 // With it the terms of a run are used up: who follows it hears of no other any more.
 BOOST_FIXTURE_TEST_CASE(a_record_of_the_last_term_is_not_followed, Reader) {
   says(2, routing::kLastTermNumber, "10.0.0.2:100");

@@ -78,9 +78,11 @@ class MapStore : public storage::CheckpointStore {
   }
   Status drop_newer(const std::string&, uint64_t) override { return {}; }
   Status pin(const std::string&, uint64_t) override { return {}; }
-  Status set_aside(const std::vector<storage::CheckpointKey>&, const std::string&) override {
+  Status set_aside(const std::vector<storage::CheckpointKey>&, const std::string&,
+                   const std::vector<storage::CheckpointKey>&) override {
     return {};
   }
+  Status keep_aside(const std::vector<storage::CheckpointKey>&) override { return {}; }
   Result<std::vector<std::string>> streams() const override { return std::vector<std::string>{}; }
 };
 

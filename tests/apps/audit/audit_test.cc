@@ -194,13 +194,17 @@ BOOST_AUTO_TEST_CASE(going_back_needs_a_recovery_that_says_so) {
     story.load(0, replica, 1, Story::checksum_after(first, 0), "own_snapshot");
     story.load(1, replica, 1, Story::checksum_after(first, 1), "own_snapshot");
   }
-  Story silent = story;
+  Story silent = story, last_of_a_reign = story, same = story;
   story.event(records::Recovered{}, 1);
-  for (Story* s : {&story, &silent}) {
+  last_of_a_reign.event(records::ConfigurationHolds{2, 2, {}, {}, /*gone_back=*/true}, 1);
+  same.event(records::ConfigurationHolds{2, 2, {}, {}}, 1);
+  for (Story* s : {&story, &silent, &last_of_a_reign, &same}) {
     s->commit_all(ClosedStep(s->close(1, 3)));
     s->event(records::RunFinished{});
   }
   BOOST_TEST(story.violation() == "");
+  BOOST_TEST(last_of_a_reign.violation() == "");
+  BOOST_TEST(same.violation() == silent.violation());
   BOOST_TEST(story.report().totals.given_up == 1u);
   BOOST_TEST(story.report().checksums.at({0, 2}) == 6001u);
   BOOST_TEST(silent.violation() ==

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_SUITE(MeanCheckTest)
 BOOST_AUTO_TEST_CASE(a_mean_of_some_is_one_however_many_they_are) {
   std::mt19937_64 random(7);
   for (size_t nodes = 1; nodes <= 20; ++nodes)
-    for (int draws = 0; draws < 20; ++draws) {
+    for (int draws = nodes < 15 ? 20 : 2; draws > 0; --draws) {
       const auto of = draw(random, nodes);
       const Sum own = Sum().with(static_cast<double>(random() % 100), 2);
       const double mean = some_mean(random, of, own);

@@ -117,6 +117,19 @@ const Regression kRegressions[] = {
     {FaultProfile::kForced, 9'500'241},
     // -> a_part_that_was_forced_counts_steps_of_its_own (tests/apps/audit/divided_test.cc)
     {FaultProfile::kForced, 9'500'144},
+    // Two that reigned raised their terms in turn, and a state of another history was compared with one of this.
+    {FaultProfile::kForced, 9'501'208},
+    // The forced part had dropped what the other one needed of a stage; and what a third line needed lay aside.
+    {FaultProfile::kForced, 9'501'105},
+    {FaultProfile::kForced, 9'501'970},
+    // A step was committed before it was told in which configuration.
+    {FaultProfile::kForced, 9'501'042},
+    // A peer followed one that stood by, as its term had been higher than that of the one who had finished.
+    {FaultProfile::kForced, 9'501'571},
+    // Both parts had trained to the end before they met.
+    {FaultProfile::kForced, 9'502'663},
+    // The link that a node which cannot be dialled had made was idle, and closed, before it was found.
+    {FaultProfile::kLasting, 9'004'822},
     // A coordinator whose link broke was never followed again under the same term.
     // -> whose_link_broke_is_followed_again_under_the_same_term (tests/actors/coordinator/)
     {FaultProfile::kPartitions, 1},

@@ -142,7 +142,9 @@ class Orders {
   /// Too few are there: it is told to go on without the others.
   void go_on(int who) {
     auto& consent = coordinators_[static_cast<size_t>(who)];
-    if (consent.stuck(now_) || (below(kWaitsForAFork) == 0 && consent.force(now_))) renew(who);
+    if (consent.snag(now_) != Consent::Snag::kNone ||
+        (below(kWaitsForAFork) == 0 && consent.force(now_)))
+      renew(who);
   }
   void renew(int who) {
     coordinators_[static_cast<size_t>(who)].begin(
@@ -317,7 +319,7 @@ class Orders {
         if (const auto answer = reach({0, ask})) hear(*answer);
       open(0);
       commit(0);
-      if (one.stuck(now_) || one.force(now_)) renew(0);
+      if (one.snag(now_) != Consent::Snag::kNone || one.force(now_)) renew(0);
       for (int voter = 0; voter < kVoters; ++voter) come_to_stay(voter);
     }
     if (!settled(one)) decided.wrong = "a swarm that meets does not settle";

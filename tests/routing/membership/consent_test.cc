@@ -196,9 +196,9 @@ BOOST_AUTO_TEST_CASE(another_base_while_one_is_being_stored_needs_another_ballot
   one.begin(ballot(1));
   swarm.talk(one);
   one.open(at(3), swarm.now);
-  BOOST_TEST(!one.stuck(swarm.now));
+  BOOST_TEST((one.snag(swarm.now) == Consent::Snag::kNone));
   one.open(at(2), swarm.now);
-  BOOST_TEST(one.stuck(swarm.now));
+  BOOST_TEST((one.snag(swarm.now) == Consent::Snag::kStuck));
   lead(one, swarm, "abc", 2, 2);
   BOOST_TEST(one.configuration().base.step.value() == 2u);
 }
@@ -215,9 +215,9 @@ BOOST_AUTO_TEST_CASE(a_change_that_can_hold_no_more_is_given_up_for_a_higher_bal
   swarm.talk(one);
   leave(one, swarm, "cde");
   swarm.pass(one, seconds(2));
-  BOOST_TEST(!one.stuck(swarm.now));
+  BOOST_TEST((one.snag(swarm.now) == Consent::Snag::kNone));
   swarm.pass(one, seconds(4));
-  BOOST_TEST(one.stuck(swarm.now));
+  BOOST_TEST((one.snag(swarm.now) == Consent::Snag::kStuck));
 }
 
 BOOST_AUTO_TEST_CASE(a_part_that_is_told_to_goes_on_without_the_others_who_join_it_if_they_waited) {
@@ -332,21 +332,21 @@ BOOST_AUTO_TEST_CASE(a_change_that_is_known_to_hold_need_not_be_finished) {
 BOOST_AUTO_TEST_CASE(states_of_later_steps_than_can_be_are_of_another_history) {
   Swarm swarm("abc");
   Consent one;
-  BOOST_TEST(!one.newest_possible().has_value());
+  BOOST_TEST(!one.bounds().newest.has_value());
   lead(one, swarm, "abc", 5);
   commit(one, swarm, 5);
-  BOOST_TEST(one.newest_possible()->value() == 6u);
+  BOOST_TEST(one.bounds().newest->value() == 6u);
   Consent next;
   come(next, "abc");
   next.begin(ballot(2));
   swarm.talk(next);
-  BOOST_TEST(next.newest_possible()->value() == 6u);  // voted for at 5: it may count
+  BOOST_TEST(next.bounds().newest->value() == 6u);  // voted for at 5: it may count
   for (const char* voter : {"a", "b"}) swarm.restart(voter);
   Consent after;
   come(after, "abc");
   after.begin(ballot(3));
   swarm.talk(after);
-  BOOST_TEST(!after.newest_possible().has_value());  // most have forgotten
+  BOOST_TEST(!after.bounds().newest.has_value());  // most have forgotten
 }
 
 BOOST_AUTO_TEST_CASE(by_planned_leaves_a_swarm_shrinks_to_one_which_comes_back_alone) {

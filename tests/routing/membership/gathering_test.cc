@@ -147,6 +147,25 @@ BOOST_AUTO_TEST_CASE(a_half_committed_step_is_finished_by_the_successor) {
   BOOST_TEST(!has<orders::CommitStep>(swarm.next()));  // its answer is waited for
 }
 
+// It was cut off in a round that was abandoned and done again without it: its average is of other members.
+BOOST_AUTO_TEST_CASE(who_has_the_average_of_an_abandoned_round_is_not_told_to_commit_it) {
+  for (const uint64_t has : {8, 10}) {
+    Swarm<> swarm;
+    const auto round = [](uint64_t number) { return Round((uint64_t{3} << 32) | number); };
+    PeerReport ahead = state(5), behind = state(4);
+    ahead.round = round(7);
+    ahead.history = History(70);
+    ahead.commit_rounds = {round(7), round(10)};
+    behind.has_average = true;
+    behind.round = round(has);
+    swarm.report(1, 0, ahead);
+    swarm.report(2, 1, behind);
+    const auto commits = all_of<orders::CommitStep>(swarm.next());
+    BOOST_TEST(commits.size() == (has == 10 ? 1u : 0u));
+    for (const auto& commit : commits) BOOST_TEST((commit.rounds == ahead.commit_rounds));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(the_swarm_opens_with_the_history_of_the_plan) {
   Swarm<> swarm;
   PeerReport most = state(5), other = state(5), unknown = state(5);
@@ -434,6 +453,27 @@ BOOST_AUTO_TEST_CASE(of_two_that_differ_where_the_swarm_gathers_the_one_that_cha
   BOOST_TEST((swarm.admit(1) != Told::kServe));
   BOOST_TEST((swarm.admit(2) == Told::kServe));
   BOOST_TEST((swarm.admit(1) == Told::kFetch));
+}
+
+// Two parts had trained to the end before they met, and one of them was taken for a damaged replica.
+BOOST_AUTO_TEST_CASE(states_of_another_history_are_not_compared) {
+  Swarm<> swarm;
+  const auto of = [](uint64_t history, uint64_t checksum) {
+    auto report = state(4);
+    report.history = History(history);
+    report.checksum = checksum;
+    return report;
+  };
+  swarm.report(1, 0, of(10, 7));
+  swarm.report(2, 0, of(11, 8));
+  swarm.report(3, 0, of(10, 7));
+  swarm.report(4, 1, of(10, 7));
+  const auto orders = swarm.next();
+  BOOST_TEST((swarm.gathering.planned_step() == Step(4)));
+  BOOST_TEST(noted<facts::ReplicaReplaced>(orders).empty());
+  BOOST_TEST(noted<facts::ReplicasCompared>(orders).empty());
+  BOOST_TEST((swarm.admit(1) == Told::kServe));
+  BOOST_TEST((swarm.admit(2) == Told::kFetch));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

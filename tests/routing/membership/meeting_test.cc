@@ -68,13 +68,15 @@ BOOST_AUTO_TEST_CASE(where_two_parts_meet_the_unforced_one_stays_and_the_other_j
   Cut cut;
   BOOST_TEST(cut.smaller.configuration().forks.size() == 1u);
   BOOST_TEST(cut.forks("d") == 1u);
+  BOOST_TEST((cut.smaller.bounds().forked_in == cut.smaller.configuration().forks[0].number));
   Consent both;
   come(both, "abcde");
   both.begin(ballot(9));
   cut.swarm.talk(both);
   BOOST_TEST(both.waits_for() == "");
   BOOST_TEST(both.configuration().forks.empty());
-  BOOST_TEST((*both.newest_possible() == Step(3)));  // not the seventh of the others
+  BOOST_TEST((both.bounds().forked_in == ConfigurationNumber()));
+  BOOST_TEST((*both.bounds().newest == Step(3)));  // not the seventh of the others
   BOOST_TEST(both.attendance().barred().count(process_of("d")) == 1u);
   BOOST_TEST(!both.attendance().apart());
   BOOST_TEST(both.attendance().barred().count(process_of("a")) == 0u);
@@ -96,18 +98,34 @@ BOOST_AUTO_TEST_CASE(a_forced_part_whose_coordinator_meets_the_unforced_one_gath
   Cut cut;
   come(cut.smaller, "a");
   cut.swarm.talk(cut.smaller);
-  BOOST_TEST(!cut.smaller.stuck(cut.swarm.now));
+  BOOST_TEST((cut.smaller.snag(cut.swarm.now) == Consent::Snag::kNone));
   BOOST_TEST(cut.smaller.attendance().apart());
   commit(cut.smaller, cut.swarm, 6);
   BOOST_TEST(list(cut.smaller) == "de");  // one of three does not stop it, and is not taken
   BOOST_TEST(cut.forks("a") == 0u);
   come(cut.smaller, "bc");
   cut.swarm.talk(cut.smaller);
-  BOOST_TEST(cut.smaller.stuck(cut.swarm.now));
+  BOOST_TEST((cut.smaller.snag(cut.swarm.now) == Consent::Snag::kMeeting));
   cut.smaller.begin(ballot(9));
   cut.swarm.talk(cut.smaller);
   BOOST_TEST(cut.smaller.waits_for() == "");
   BOOST_TEST(cut.smaller.configuration().forks.empty());
+}
+
+// They were three of five, and waited for ever.
+BOOST_AUTO_TEST_CASE(who_was_apart_when_a_forced_part_gathered_counts_with_those_that_come_later) {
+  Cut cut;
+  Consent next;
+  come(next, "ade");
+  next.begin(ballot(9));
+  cut.swarm.talk(next);
+  BOOST_REQUIRE_EQUAL(next.waits_for(), "");
+  cut.open(next, 6);
+  BOOST_TEST(next.configuration().forks.size() == 1u);
+  BOOST_TEST((next.snag(cut.swarm.now) == Consent::Snag::kNone));
+  come(next, "b");
+  cut.swarm.talk(next);
+  BOOST_TEST((next.snag(cut.swarm.now) == Consent::Snag::kMeeting));
 }
 
 BOOST_AUTO_TEST_CASE(people_may_have_those_that_wait_apart_give_up_their_line) {

@@ -177,6 +177,23 @@ BOOST_AUTO_TEST_CASE(what_others_say_leads_a_term_a_long_way_once_and_then_slowl
   BOOST_TEST(term_number(office.term()) == 6 + kTermJump);
 }
 
+// Two that reigned, each with peers that followed the other's term, raised theirs 150 times in a second.
+BOOST_AUTO_TEST_CASE(words_of_higher_terms_lead_at_once_and_then_once_in_a_second) {
+  Office office = make(1);
+  const Time now = kStart + 2s;
+  ask(office, now, {});
+  const auto raises = [&office](Time at) {
+    const auto seen = office.led_to(next_term(office.term(), node(2)), at);
+    if (seen) office.raise_term(*seen);
+    return seen.has_value();
+  };
+  BOOST_TEST(raises(now));
+  BOOST_TEST(!raises(now));
+  BOOST_TEST(!raises(now + 999ms));
+  BOOST_TEST(raises(now + 1s));
+  BOOST_TEST(!raises(now + 1500ms));
+}
+
 BOOST_AUTO_TEST_CASE(a_record_that_says_ever_higher_terms_leads_who_stands_by_slowly) {
   Office office = make(2);
   for (int i = 0; i < 100; ++i)

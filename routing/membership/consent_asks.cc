@@ -1,0 +1,63 @@
+// Consent: what each voter is asked next.
+#include <utility>
+
+#include "routing/membership/consent.h"
+
+namespace swarm::routing {
+namespace {
+
+VoterAsk ask_to_store(VoterAsk asks, const Configuration& from, const Configuration& to) {
+  asks.what = VoterAsk::What::kStore;
+  asks.decided = from;
+  asks.next = to;
+  return asks;
+}
+
+}  // namespace
+
+std::optional<VoterAsk> Consent::next_ask(const std::string& node,
+                                          const Attendance::Node& voter) const {
+  VoterAsk asks;
+  asks.node = node;
+  asks.process = voter.process;
+  asks.ballot = ballot_;
+  if (state_ == State::kOff) return std::nullopt;
+  const auto agreed = [this] { return reigns() ? !lacks() : ruling_.kind == Ruling::Kind::kGoOn; };
+  if (voter.stand == Stand::kLoses && agreed()) {
+    asks.what = VoterAsk::What::kGiveUp;
+    asks.voter = voter.voter;
+    asks.decided = configuration();
+    return asks;
+  }
+  if (voter.follows != Term()) return std::nullopt;
+  if (voter.voter.empty())
+    return asks;  // what it has is looked at before anything is stored over it
+  if (state_ == State::kAsks && answers_.count(node) == 0) return asks;
+  if (voter.stand != Stand::kOurs) return std::nullopt;
+  if (state_ == State::kReigns) return ask_of_reign(std::move(asks), voter);
+  if (!change_ || change_->stored.count(voter.voter) != 0) return std::nullopt;
+  return ask_to_store(std::move(asks), change_->from, change_->to);
+}
+
+std::optional<VoterAsk> Consent::ask_of_reign(VoterAsk asks, const Attendance::Node& voter) const {
+  const Configuration& decided = assembly_->configuration();
+  if (const auto& change = assembly_->change()) {
+    if (change->stored.count(voter.voter) != 0) return std::nullopt;
+    return ask_to_store(std::move(asks), change->from, change->to);
+  }
+  if (decided.voters.count(voter.voter) == 0) return std::nullopt;
+  if (voter.knows < decided.number && voter.stored < decided.number)
+    return ask_to_store(std::move(asks), before_, decided);
+  if (voter.knows < decided.number) {
+    asks.what = VoterAsk::What::kLearn;
+    asks.decided = decided;
+    return asks;
+  }
+  if (!votes_wanted_ || assembly_->has_vote(voter.voter)) return std::nullopt;
+  asks.what = VoterAsk::What::kVote;
+  asks.number = decided.number;
+  asks.place = assembly_->place();
+  return asks;
+}
+
+}  // namespace swarm::routing
