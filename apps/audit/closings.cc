@@ -37,8 +37,7 @@ Closings::Closings(const AuditLog& log, const AuditContext& context,
   for (const records::Event& event : context.events) {
     const auto holds = event.as<records::ConfigurationHolds>();
     if (!holds || !holds->line) continue;
-    if (const auto reign = reign_at(event.node, event.time_s))
-      lines_[{*reign, holds->number}] = *holds->line;
+    if (const auto reign = reign_at(event.node, event.time_s)) lines_[*reign] = *holds->line;
   }
   for (const Closed& line : log.closed) {
     if (line.record.slots == 0) continue;  // nothing was trained
@@ -99,9 +98,9 @@ std::optional<Reign> Closings::reign_at(const std::string& node, double time_s) 
   return latest;
 }
 
-/// By its reign, not by time: the first step is often closed before its coordinator says what holds.
+/// By its reign: of two configurations that hold soon after one another only the second may be told.
 std::string Closings::line_of(const Closed* line) const {
-  const auto found = lines_.find({reigns_.at(line), line->record.configuration.value_or(0)});
+  const auto found = lines_.find(reigns_.at(line));
   return found == lines_.end() ? "" : found->second;
 }
 

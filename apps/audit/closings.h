@@ -45,8 +45,8 @@ class Closings {
     uint64_t term;
   };
   std::vector<Takeover> takeovers_;
-  /// Of which line a configuration was that held in a reign, by its number.
-  std::map<std::pair<Reign, uint64_t>, std::string> lines_;
+  /// Of which line all configurations of a reign are: a fork needs another ballot.
+  std::map<Reign, std::string> lines_;
   std::vector<const Closed*> closings_;
   std::map<const Closed*, Reign> reigns_;
   std::map<std::pair<StageStep, uint64_t>, std::vector<const Closed*>> rounds_;

@@ -83,7 +83,7 @@ struct ForcedStory : Parts {
     commit_alone(1, 2 + kOther, 1, 2, "tb", 2);  // before it says that the configuration holds
     holds("tb", said ? std::optional<std::string>("2 by tb") : std::nullopt);
     commit_alone(2, 4, 0, 1, "ta", 1);
-    commit_alone(2, 4 + kOther, 1, 2, "tb", 2);
+    commit_alone(2, 4 + kOther, 1, 2, "tb", 3);  // in one that it never told
     holds("ta", std::nullopt);
     commit_alone(3, 6, 0, 1, "ta", 2);
     for (uint32_t stage = 0; stage < kStages; ++stage)
