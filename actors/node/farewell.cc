@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <caf/stateful_actor.hpp>
 #include <chrono>
 #include <optional>
@@ -54,6 +55,17 @@ std::string progress_of(const proto::CoordinatorRecord& said) {
   return fmt::format("step {} of {}{}", said.step(), said.max_steps(), loss_of(said));
 }
 
+constexpr size_t kNamed = 3;
+
+/// Of a node that no other one can be heard from.
+std::string alone(const std::vector<JoinFailure>& failures) {
+  std::string text = "has no link to any other node";
+  for (size_t i = 0; i < std::min(failures.size(), kNamed); ++i)
+    text += fmt::format("{}{}: {}", i == 0 ? "; dials " : ", ", failures[i].endpoint.text(),
+                        printable(failures[i].error.detail, 120));
+  return text + "; it goes on as soon as one reaches the other";
+}
+
 class Farewell {
  public:
   static constexpr const char* name = "farewell";
@@ -95,8 +107,18 @@ class Farewell {
             [this](const DhtRecords& records) {
               deps_.alive();
               if (const auto word = newest_word(records)) hear(*word);
-              if (records.empty() && now_s() - began_s_ > kWordEvery_s)
-                tell("waits: no coordinator is known yet; a node with `trainer = true` hosts it");
+              if (records.empty() && now_s() - began_s_ > kWordEvery_s) tell_nobody_leads();
+            },
+            [](const caf::error&) {});
+  }
+
+  void tell_nobody_leads() {
+    self_->request(deps_.dht, kPatience, dht_status_atom::value)
+        .then(
+            [this](const DhtStatus& status) {
+              tell(status.joined
+                       ? "waits: no coordinator is known yet; a node with `trainer = true` hosts it"
+                       : alone(status.join_failures));
             },
             [](const caf::error&) {});
   }

@@ -73,7 +73,8 @@ class Auditor {
         ++totals.configurations;
         if (configuration->forced)
           note(text(event) +
-               ": a part went on without the rest, whose work since then is given up");
+               ": a part went on without the rest; if it met a line of history that stays, its "
+               "work since is given up");
       }
       if (event.is<records::RunFinished>()) report_.finished = true;
       if (event.is<records::RunResumed>()) report_.finished = false;

@@ -114,6 +114,18 @@ void takes_part(Attendance& attendance, const Roster& roster, const NodeId& node
   if (serves || attendance.barred().count(node) == 0) attendance.takes_part(node);
 }
 
+std::set<PeerId> of_other_lines(const Attendance& attendance, const Roster& roster) {
+  const std::set<NodeId> barred = attendance.barred();
+  std::set<PeerId> peers;
+  for (const auto& [id, peer] : roster.peers()) {
+    const auto number = attendance.given_up(id.node);
+    const bool has_left = number && peer.line_left == *number && !attendance.loses(id.node) &&
+                          !attendance.apart(&id.node);
+    if (barred.count(id.node) != 0 && !has_left) peers.insert(id);
+  }
+  return peers;
+}
+
 std::optional<Verdict> held_back(const PeerId& id, const Attendance& attendance,
                                  const Roster& roster, bool agreed) {
   if (attendance.apart(&id.node))
@@ -125,7 +137,8 @@ std::optional<Verdict> held_back(const PeerId& id, const Attendance& attendance,
   if (!number || !agreed || roster.peers().at(id).line_left == *number) return std::nullopt;
   Verdict verdict =
       wait_verdict(milliseconds(100), "it sets aside what it has of a line that was given up");
-  verdict.line_left = LineLeft{*number, places_of(roster.supplies(), attendance.barred())};
+  verdict.line_left =
+      LineLeft{*number, places_of(roster.supplies(), of_other_lines(attendance, roster))};
   return verdict;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -92,8 +93,13 @@ Verdict serve_verdict(Step step, Step open_step, const std::string& reason);
 /// peers serve.
 void takes_part(Attendance& attendance, const Roster& roster, const NodeId& node);
 
+/// Peers that may have what is of another line than the one that goes on: those of nodes that gave theirs
+/// up, or are apart, until they say that they have set aside what is not shared.
+std::set<PeerId> of_other_lines(const Attendance& attendance, const Roster& roster);
+
 /// What it is told instead, as long as what it has may be of another line than the one that goes on; nothing:
-/// it is not. `agreed`: a plan is made or a step open, so peers have said what there is of that line.
+/// it is not. `agreed`: a plan is made or a step open, or a stage has nothing, so peers have said what there is of
+/// that line.
 std::optional<Verdict> held_back(const PeerId& id, const Attendance& attendance,
                                  const Roster& roster, bool agreed);
 

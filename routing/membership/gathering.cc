@@ -201,7 +201,8 @@ std::optional<std::string> Gathering::unanswered() const {
 /// or of a line that does not go on.
 Gathering::Supplies Gathering::possible_supplies() const {
   Supplies supplies = roster_.supplies();
-  keep_shared(supplies, barred_by(options_));
+  if (options_.consent)
+    keep_shared(supplies, of_other_lines(options_.consent->attendance(), roster_));
   const auto newest =
       options_.consent && same_bits() ? options_.consent->bounds().newest : std::optional<Step>();
   if (!newest) return supplies;

@@ -20,11 +20,11 @@ namespace swarm::routing {
 /// Steps with their histories, which are all known.
 using KnownPlaces = std::set<std::pair<Step, History>>;
 
-/// What there is of the line that goes on: in the memory and on the disks of all peers but those of `barred`.
-KnownPlaces places_of(const std::vector<PeerSupply>& supplies, const std::set<NodeId>& barred);
+/// What there is of the line that goes on: in the memory and on the disks of all peers but `barred`.
+KnownPlaces places_of(const std::vector<PeerSupply>& supplies, const std::set<PeerId>& barred);
 
-/// Leaves to peers of `barred` what others have of the same history: that is from before they parted.
-void keep_shared(std::vector<PeerSupply>& supplies, const std::set<NodeId>& barred);
+/// Leaves to the peers of `barred` what others have of the same history: that is from before they parted.
+void keep_shared(std::vector<PeerSupply>& supplies, const std::set<PeerId>& barred);
 
 struct LineLeft {
   uint64_t number = 0;  ///< Of the lines that its node has given up, from 1.

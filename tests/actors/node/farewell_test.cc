@@ -23,8 +23,10 @@ namespace {
 struct Leaving {
   explicit Leaving(bool stays = false, bool collects = false) {
     auto dht = system.own(system->spawn([this](caf::event_based_actor*) -> caf::behavior {
-      return {[this](dht_get_atom, const std::string&) { return records; }};
+      return {[this](dht_get_atom, const std::string&) { return records; },
+              [this](dht_status_atom) { return status; }};
     }));
+    status.joined = true;
     FarewellDeps deps;
     deps.dht = dht;
     deps.linger_s = 60;
@@ -55,6 +57,7 @@ struct Leaving {
   }
 
   DhtRecords records;
+  DhtStatus status;
   sim::DeterministicSystem system;
   std::vector<std::string> lines;
   caf::actor actor;
@@ -69,6 +72,25 @@ bool has(const std::string& text, const std::string& words) {
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(FarewellTest)
+
+BOOST_AUTO_TEST_CASE(who_is_cut_off_from_everybody_says_so_and_whom_it_dials) {
+  Leaving node;
+  node.system.advance(30s);
+  BOOST_REQUIRE(node.lines.size() == 1u);
+  BOOST_TEST(has(node.lines[0], "no coordinator is known yet"), node.lines[0]);
+  node.status.joined = false;
+  node.system.advance(30s);
+  BOOST_REQUIRE(node.lines.size() == 2u);
+  BOOST_TEST(has(node.lines[1], "has no link to any other node; it goes on"), node.lines[1]);
+  node.status.join_failures = {
+      {{"10.0.0.1", 7001}, {ErrorCode::kPeerTimeout, "no answer within 5 s"}},
+      {{"10.0.0.2", 7001}, {ErrorCode::kLinkLost, "refused"}}};
+  node.system.advance(1h);
+  BOOST_REQUIRE(node.lines.size() == 3u);
+  BOOST_TEST(
+      has(node.lines[2], "dials 10.0.0.1:7001: no answer within 5 s, 10.0.0.2:7001: refused"),
+      node.lines[2]);
+}
 
 BOOST_AUTO_TEST_CASE(a_node_leaves_a_while_after_training_is_finished) {
   Leaving node;

@@ -203,6 +203,21 @@ BOOST_FIXTURE_TEST_CASE(of_a_line_that_was_given_up_counts_what_the_other_has_to
   BOOST_TEST((planned() == Step(1)));
 }
 
+// What both had before they parted lay aside there, and nowhere else any more.
+BOOST_FIXTURE_TEST_CASE(what_is_listed_after_the_rest_was_set_aside_counts, Met) {
+  kept("a", 0, {{Step(2), History(12)}});
+  kept("b", 1, {});
+  const std::map<Step, History> back{{Step(1), History(11)}};
+  kept("d", 0, back);
+  kept("e", 1, back);
+  BOOST_TEST(!planned());
+  BOOST_TEST(gathering->lacks_states());
+  const auto told = held_back({process_of("d"), "stage.0"}, both.attendance(), roster, true);
+  BOOST_REQUIRE((told.has_value() && told->line_left.has_value()));
+  for (const char* node : {"d", "e"}) roster.find({process_of(node), "stage.0"})->line_left = 1;
+  BOOST_TEST((planned() == Step(1)));
+}
+
 BOOST_FIXTURE_TEST_CASE(nothing_begins_anew_while_only_a_line_that_was_given_up_has_snapshots,
                         Met) {
   kept("a", 0, {});
