@@ -182,6 +182,7 @@ void PeriodChecks::parameters(const std::string& node, const ArithmeticStage& st
 
 void PeriodChecks::event(const records::Event& event) {
   if (event.is<records::Recovered>()) recovered_ = ever_recovered_ = true;
+  if (const auto now = event.as<records::ConfigurationHolds>()) forced_ |= now->forced;
   if (event.is<records::RoundFailed>() || event.is<records::MemberFailed>() ||
       event.is<records::Suspended>())
     exact_ = false;
@@ -225,6 +226,7 @@ void PeriodChecks::metrics(const records::StepMetrics& line) {
 void PeriodChecks::check_order(const records::StepMetrics& line) {
   const Step period(line.step);
   const Term term(line.term);
+  if (forced_ && term != highest_term_) last_closed_.reset();  // that may have been the other part
   if (last_closed_ && !recovered_) {
     const std::string what =
         fmt::format("period {} was closed after period {}", period, *last_closed_);

@@ -97,6 +97,7 @@ class PeriodChecks : public ModeChecks {
   Term highest_term_;
   bool recovered_ = false;  ///< Since the last line.
   bool ever_recovered_ = false;
+  bool forced_ = false;  ///< A part went on without the rest.
   bool exact_ = true;
   bool missed_ = false;  ///< Somebody was away for a while: there may have been a round.
 };
