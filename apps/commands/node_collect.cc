@@ -24,11 +24,10 @@ void NodeCollect::work() {
     std::this_thread::sleep_for(std::chrono::seconds(5));
   if (!whole_)
     options_.say(fmt::format(
-        "NOT collected, or not whole: what is above stands in the way. Then go on with `swarm "
-        "collect {0} "
-        "HOST:PORT --key FILE`, of any node that is there or was started again with --stay, or "
-        "with `swarm "
-        "collect {0} FOLDER...` of copies of the nodes' folders: nothing of theirs is lost",
+        "NOT collected, or not whole: what is above stands in the way. Then go on with "
+        "`swarm collect {0} HOST:PORT --key FILE`, of any node that is there or was started again "
+        "with --stay, or with `swarm collect {0} FOLDER...` of copies of the nodes' folders: "
+        "nothing of theirs is lost",
         options_.folder));
   if (!stays_) ::kill(::getpid(), SIGTERM);
 }

@@ -52,8 +52,8 @@ void FaultInjector::draw_flapping() {
   for (const auto& [name, node] : swarm_.nodes) names.push_back(name);
   names = draw_some(names, 2);
   if (names.size() < 2) return;
-  std::vector<std::pair<std::string, std::string>> pairs{{names[0], names[1]}};
-  if (random_.chance(0.5)) pairs.emplace_back(names[1], names[0]);
+  const auto pairs =
+      Cuts::between({names[0]}, {names[1]}, /*to_right=*/true, /*to_left=*/random_.chance(0.5));
   nanoseconds when{0};
   for (uint64_t cuts = 1 + random_.below(4); cuts > 0; --cuts) {
     agenda_.later(when, [this, pairs, names] {

@@ -145,8 +145,8 @@ struct World {
 
   /// An actor of `own` holds a proxy of one of `other`.
   bool needs(const NodeId& own, const NodeId& other) const;
-  /// Closes what has been idle for model.idle_close and is not needed; again every second.
   nanoseconds idle_limit(const NodeId& a, const NodeId& b) const;
+  /// Closes what has been idle for idle_limit() and is not needed; again every second.
   void close_idle();
 
   /// `arrive` runs when the mail reaches `to`: once, twice or never. Returns the number of the

@@ -41,14 +41,10 @@ orders::Note disbelieve(PeerFacts& peer, Step step, const Replica& replica, uint
 
 void mark_odd(Roster::Peers& peers, const RecoveryPlan& plan, Orders& out) {
   const Step step = plan.step;
-  const auto is_of_it = [&plan](const PeerFacts& peer) {
-    const bool any = plan.history == History() || peer.history == History();
-    return peer.step == plan.step && (any || peer.history == plan.history);
-  };
   std::map<Stage, std::vector<Replica>> by_stage;
   for (const auto& [id, peer] : peers)
-    if (peer.reported && peer.has_state && is_of_it(peer) && peer.checksum != 0 &&
-        peer.checksum_step == step)
+    if (peer.reported && peer.has_state && peer.step == step && peer.checksum != 0 &&
+        peer.checksum_step == step && goes_with(peer.history, plan.history))
       by_stage[peer.stage].push_back({id, peer.checksum, peer.changed_at_rest});
   for (const auto& [stage, replicas] : by_stage) {
     if (replicas.size() < 2) continue;

@@ -54,14 +54,18 @@ struct TwoParts : testing::SimSwarm {
     const auto& node = nodes.at(name);
     return node.arithmetic == nullptr ? 0 : node.arithmetic->step();
   }
-  void part() {
+  /// The smaller part is told to go on, until its `peer` is beyond `step`.
+  void divide(std::chrono::seconds limit, const std::string& peer, uint64_t step) {
     for (const auto& a : larger)
       for (const auto& b : smaller) cut_both_ways(a, b);
     BOOST_REQUIRE(within(60s, [this] { return events->count("minority") > 0; }));
-    BOOST_REQUIRE(within(60s, [this] {
+    BOOST_REQUIRE(within(limit, [&] {
       order(actors::make_mail(proto::GoOn()));
-      return step_of("c0") > 4;
+      return step_of(peer) > step;
     }));
+  }
+  void part() {
+    divide(60s, "c0", 4);
     BOOST_REQUIRE(within(60s, [this] { return saved("a0") && saved("c0"); }));
     for (const auto& [step, history] : histories("a0", "stage/0")) stays[step] = history;
     for (const auto& [step, history] : histories("c0", "stage/0")) given_up[step] = history;
@@ -138,13 +142,7 @@ struct LastCopyElsewhere : TwoParts {
         return histories(peer.first, stream_of(peer.second)).count(kSaved) == 1;
       });
     }));
-    for (const auto& a : larger)
-      for (const auto& b : smaller) cut_both_ways(a, b);
-    BOOST_REQUIRE(within(60s, [this] { return events->count("minority") > 0; }));
-    BOOST_REQUIRE(within(120s, [this] {
-      order(actors::make_mail(proto::GoOn()));
-      return step_of("c1") > 3 * kSaved + 2;  // the pin of before is gone too
-    }));
+    divide(120s, "c1", 3 * kSaved + 2);  // the pin of before is gone too
     kill("a1");
     *disks.at("a1") = sim::Disk();
   }

@@ -50,6 +50,12 @@ struct Cut {
     swarm.talk(consent);
     BOOST_REQUIRE_EQUAL(consent.waits_for(), "");
   }
+  /// Under a ballot above all before.
+  void gather(Consent& consent, const std::string& nodes) {
+    come(consent, nodes);
+    consent.begin(ballot(9));
+    swarm.talk(consent);
+  }
   void open(Consent& consent, uint64_t step) {
     consent.open(at(step), swarm.now);
     swarm.talk(consent);
@@ -70,9 +76,7 @@ BOOST_AUTO_TEST_CASE(where_two_parts_meet_the_unforced_one_stays_and_the_other_j
   BOOST_TEST(cut.forks("d") == 1u);
   BOOST_TEST((cut.smaller.bounds().forked_in == cut.smaller.configuration().forks[0].number));
   Consent both;
-  come(both, "abcde");
-  both.begin(ballot(9));
-  cut.swarm.talk(both);
+  cut.gather(both, "abcde");
   BOOST_TEST(both.waits_for() == "");
   BOOST_TEST(both.configuration().forks.empty());
   BOOST_TEST((both.bounds().forked_in == ConfigurationNumber()));
@@ -116,9 +120,7 @@ BOOST_AUTO_TEST_CASE(a_forced_part_whose_coordinator_meets_the_unforced_one_gath
 BOOST_AUTO_TEST_CASE(who_was_apart_when_a_forced_part_gathered_counts_with_those_that_come_later) {
   Cut cut;
   Consent next;
-  come(next, "ade");
-  next.begin(ballot(9));
-  cut.swarm.talk(next);
+  cut.gather(next, "ade");
   BOOST_REQUIRE_EQUAL(next.waits_for(), "");
   cut.open(next, 6);
   BOOST_TEST(next.configuration().forks.size() == 1u);
@@ -169,9 +171,7 @@ BOOST_AUTO_TEST_CASE(who_joins_anew_has_no_vote_before_it_takes_part) {
 /// Two parts have met, and peers of two stages register.
 struct Met {
   Met() {
-    come(both, "abcde");
-    both.begin(ballot(9));
-    cut.swarm.talk(both);
+    cut.gather(both, "abcde");
     options.steps = 20;
     options.consent = &both;
     gathering.emplace(options, roster);
@@ -269,9 +269,7 @@ BOOST_AUTO_TEST_CASE(a_voter_is_named_by_the_lines_that_it_gave_up) {
 BOOST_AUTO_TEST_CASE(states_of_a_line_that_was_given_up_are_not_planned_with) {
   Cut cut;
   Consent both;
-  come(both, "abcde");
-  both.begin(ballot(9));
-  cut.swarm.talk(both);
+  cut.gather(both, "abcde");
   Roster roster(2);
   GatheringOptions options;
   options.steps = 20;
