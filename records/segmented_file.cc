@@ -153,6 +153,7 @@ Status SegmentedFile::write_rest() {
     bytes_ += static_cast<uint64_t>(written);
     rest_.erase(0, static_cast<size_t>(written));
   }
+  refuses_ = false;
   return {};
 }
 
@@ -160,8 +161,8 @@ Status SegmentedFile::append(const std::string& line) {
   if (fd_ < 0) static_cast<void>(reopen());
   const bool has_room = fd_ >= 0 && write_rest().ok();
   if (has_room && bytes_ > 0 && bytes_ + line.size() + 1 > limits_.file_bytes()) put_aside();
-  if (rest_.size() + line.size() >= kMostHeld)
-    return Error{ErrorCode::kIo, path_ + " takes no lines"};
+  refuses_ = refuses_ || rest_.size() + line.size() >= kMostHeld;
+  if (refuses_) return Error{ErrorCode::kIo, path_ + " takes no lines"};
   rest_ += line + "\n";
   if (fd_ >= 0) static_cast<void>(write_rest());
   return {};

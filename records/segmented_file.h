@@ -65,7 +65,8 @@ class SegmentedFile {
   uint64_t bytes_ = 0;  // of the file
   uint64_t next_ = 1;   // number of the piece that it will be
   std::string rest_;    // lines, the first maybe without its beginning, that the disk has not taken
-  std::mutex mutex_;    // of the next one
+  bool refuses_ = false;  // a line was lost: shorter ones behind it are, too, until there is room
+  std::mutex mutex_;      // of the next one
   std::optional<Error> refusal_;
   std::thread tidies_;
 };

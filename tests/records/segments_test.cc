@@ -222,6 +222,22 @@ BOOST_AUTO_TEST_CASE(what_a_full_disk_did_not_take_is_written_in_order_when_ther
   BOOST_TEST(seen == lines, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(behind_a_line_that_is_lost_no_shorter_one_is_kept) {
+  Folder folder;
+  const std::string path = folder.file("events.jsonl");
+  auto file = open(path, 64u << 20, false);
+  const std::string first((4u << 20) - 100, 'x'), too_long(200, 'y'), shorter(10, 'z');
+  {
+    FullDisk full(0);
+    BOOST_TEST(file->append(first).ok());
+    BOOST_TEST(!file->append(too_long).ok());
+    BOOST_TEST(!file->append(shorter).ok());
+  }
+  BOOST_TEST(file->append(line_of(1)).ok());
+  const std::vector<std::string> lines = {first, line_of(1)};
+  BOOST_TEST((LineTail(path, 8u << 20).poll() == lines));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
