@@ -193,9 +193,11 @@ heal() {
 # Where both parts have gone on, four peers have set aside what one of them had.
 one_line() {
   [[ $kind == both || $kind == last_copy ]] || return 0
-  local left
-  left=$(count_events line_set_aside)
-  [[ $left == " 4 "* ]] || fail "one part's four peers are to set aside what they had, and not '$left'"
+  local left until=$((SECONDS + heal_limit_s))
+  while left=$(count_events line_set_aside || true); [[ $left != " 4 "* ]]; do
+    ((SECONDS < until)) || { fail "one part's four peers are to set aside what they had, and not '$left'"; return; }
+    sleep 0.5
+  done
 }
 
 # Nodes leave when training is finished.

@@ -62,7 +62,8 @@ class CheckpointStore {
   /// Sets these snapshots aside, those of them that are there, in one atomic commit: each is in the stream
   /// aside_key(`name`, its stream) afterwards, under its step, and no longer in its own. Those of `back`, in
   /// streams that lie aside, are in the stream that they were set aside of, in the place of what had their step. Of each stream only
-  /// what was set aside last is kept: what lies under other names goes in the same commit. Survives a crash.
+  /// what was set aside last is kept, and what lies under kAsideBefore: what lies under other names goes in the
+  /// same commit. Survives a crash.
   /// Errors: kInvalidArgument, kIo (all is as it was).
   virtual Status set_aside(const std::vector<CheckpointKey>& keys, const std::string& name,
                            const std::vector<CheckpointKey>& back = {}) = 0;
@@ -71,6 +72,9 @@ class CheckpointStore {
   /// becomes of it in its own stream; one of its step that lies there already stays. One atomic commit, which
   /// survives a crash. Errors: kInvalidArgument, kIo (all is as it was).
   virtual Status keep_aside(const std::vector<CheckpointKey>& keys) = 0;
+
+  /// What lies under kAsideBefore of these streams goes. Errors: kInvalidArgument, kIo.
+  virtual Status drop_before(const std::vector<std::string>& streams) = 0;
 
   /// All streams that have a snapshot, those that lie aside too.
   virtual Result<std::vector<std::string>> streams() const = 0;

@@ -69,6 +69,13 @@ MirrorFiles to_prune(const MirrorFile& written, const MirrorFiles& files, uint32
   return out;
 }
 
+MirrorFiles to_withdraw(const MirrorFiles& aside, const MirrorFiles& stay) {
+  MirrorFiles out;
+  for (const MirrorFile& file : aside)
+    if (file.history != 0 && !has(stay, file)) out.push_back(file);
+  return out;
+}
+
 std::optional<MirrorFile> to_take(const MirrorFiles& files, uint32_t stage, uint32_t num_stages,
                                   const std::vector<uint64_t>& own, const TakeLimits& limits) {
   const uint64_t newest = own.empty() ? 0 : *std::max_element(own.begin(), own.end());

@@ -25,10 +25,9 @@
 #include "storage/snapshot_manifest.h"
 #include "storage/store_keys.h"
 
-// Layout and order of writes: docs/checkpoint_format.md.
-//
-// Chunks bypass the write-ahead log and the memtable: each put writes a table of its own, past the page cache, which
-// the database takes in. It is durable before the manifest, the only record in the log, makes it visible.
+// Layout and order of writes: docs/checkpoint_format.md. Chunks bypass the write-ahead log and the memtable: each put
+// writes a table of its own, past the page cache, which the database takes in. It is durable before the manifest, the
+// only record in the log, makes it visible.
 
 namespace swarm::storage {
 namespace {
@@ -154,6 +153,12 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     });
   }
 
+  Status drop_before(const std::vector<std::string>& streams) override {
+    return change("dropping what was kept aside", [&](rocksdb::WriteBatch& batch) {
+      return batch_dropping_before(*db_, streams, batch);
+    });
+  }
+
   Result<std::vector<std::string>> streams() const override {
     std::vector<std::string> found;
     std::shared_lock<std::shared_mutex> lock(db_mutex_);
@@ -229,7 +234,7 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     const uint64_t chunks = std::min<uint64_t>(most, manifest.chunk_digests.size());
     MutableBuffer value =
         MutableBuffer::allocate(std::min(manifest.total_bytes, chunks * manifest.chunk_bytes));
-    const auto key_of = is_old(options, manifest.put_id) ? old_chunk_key : chunk_key;
+    const auto key_of = is_old(*db_, options, manifest.put_id) ? old_chunk_key : chunk_key;
     for (size_t i = 0; i < chunks; ++i) {
       const std::string wanted = key_of(manifest.put_id, i);
       all.Seek(wanted);
@@ -245,12 +250,6 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     return value.freeze();
   }
 
-  /// A put of before the tables.
-  bool is_old(const rocksdb::ReadOptions& at, uint64_t put_id) const {
-    std::string marker;
-    return db_->Get(at, marker_key(put_id), &marker).ok();
-  }
-
   void remove_old_chunks(rocksdb::WriteBatch& batch, uint64_t put_id) {
     batch.DeleteRange(old_chunk_key(put_id, 0), old_chunk_key(put_id + 1, 0));
     batch.Delete(marker_key(put_id));
@@ -261,7 +260,8 @@ class RocksdbCheckpointStore final : public CheckpointStore {
     std::string bytes;
     if (!db_->Get({}, manifest_key(key), &bytes).ok()) return;
     auto manifest = SnapshotManifest::decode(bytes);
-    if (manifest.ok() && is_old({}, manifest->put_id)) remove_old_chunks(batch, manifest->put_id);
+    if (manifest.ok() && is_old(*db_, {}, manifest->put_id))
+      remove_old_chunks(batch, manifest->put_id);
     batch.Delete(manifest_key(key));
   }
 

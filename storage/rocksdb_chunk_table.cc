@@ -88,4 +88,9 @@ uint64_t stored_bytes(rocksdb::DB& db) {
   return total;
 }
 
+bool is_old(rocksdb::DB& db, const rocksdb::ReadOptions& at, uint64_t put_id) {
+  std::string marker;
+  return db.Get(at, marker_key(put_id), &marker).ok();
+}
+
 }  // namespace swarm::storage

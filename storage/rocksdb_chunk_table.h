@@ -30,6 +30,9 @@ rocksdb::Status drop_tables_but(rocksdb::DB& db, const std::set<uint64_t>& kept)
 /// An upper bound of what any snapshot in the database can hold: nothing is compressed.
 uint64_t stored_bytes(rocksdb::DB& db);
 
+/// Whether a put is of before there were tables.
+bool is_old(rocksdb::DB& db, const rocksdb::ReadOptions& at, uint64_t put_id);
+
 /// The highest put of which there is a table, or was when tables were joined; 0: there is none.
 uint64_t last_put_in_tables(rocksdb::DB& db);
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "common/names.h"
+#include "storage/rocksdb_chunk_table.h"
 #include "storage/rocksdb_errors.h"
 #include "storage/snapshot_manifest.h"
 #include "storage/store_keys.h"
@@ -12,16 +13,16 @@
 namespace swarm::storage {
 namespace {
 
-/// What was set aside of `streams` under other names than `name` goes.
-Status drop_other_names(rocksdb::DB& db, const std::set<std::string>& streams,
-                        const std::string& name, rocksdb::WriteBatch& batch) {
+/// What was set aside of `streams` goes where `goes` says so of its name.
+template <class Goes>
+Status drop_names(rocksdb::DB& db, const std::set<std::string>& streams, Goes goes,
+                  rocksdb::WriteBatch& batch) {
   const std::string prefix = kManifestTag + std::string(kAsideStreams);
   std::unique_ptr<rocksdb::Iterator> it(db.NewIterator({}));
   for (it->Seek(prefix); it->Valid() && it->key().starts_with(prefix); it->Next()) {
     const std::string_view rest = it->key().ToStringView().substr(1);
     const std::string key(rest.substr(0, rest.find('\0')));
-    const std::string stream = aside_of(key);
-    if (streams.count(stream) != 0 && key != aside_key(name, stream)) batch.Delete(it->key());
+    if (streams.count(aside_of(key)) != 0 && goes(aside_name(key))) batch.Delete(it->key());
   }
   if (!it->status().ok()) return to_error(it->status(), "listing what is set aside");
   return {};
@@ -38,10 +39,9 @@ Result<std::string> manifest_of(rocksdb::DB& db, const CheckpointKey& key) {
 }
 
 /// Of before the tables: its chunks go with the first of its manifests.
-bool is_old(rocksdb::DB& db, const std::string& manifest) {
+bool names_old_chunks(rocksdb::DB& db, const std::string& manifest) {
   const auto decoded = SnapshotManifest::decode(manifest);
-  std::string marker;
-  return decoded && db.Get({}, marker_key(decoded->put_id), &marker).ok();
+  return decoded && is_old(db, {}, decoded->put_id);
 }
 
 CheckpointKey aside(const CheckpointKey& key, const std::string& name) {
@@ -58,7 +58,7 @@ Status batch_keeping_aside(rocksdb::DB& db, const std::vector<CheckpointKey>& ke
     if (!kept) return kept.error();
     const auto manifest = manifest_of(db, key);
     if (!manifest) return manifest.error();
-    if (kept->empty() && !manifest->empty() && !is_old(db, *manifest))
+    if (kept->empty() && !manifest->empty() && !names_old_chunks(db, *manifest))
       batch.Put(manifest_key(to), *manifest);
   }
   return {};
@@ -90,7 +90,16 @@ Status batch_setting_aside(rocksdb::DB& db, const std::vector<CheckpointKey>& ke
     batch.Put(manifest_key(to), *manifest);
     streams.insert(to.stream);
   }
-  return streams.empty() ? Status() : drop_other_names(db, streams, name, batch);
+  const auto goes = [&name](const std::string& other) {
+    return other != name && other != kAsideBefore;
+  };
+  return streams.empty() ? Status() : drop_names(db, streams, goes, batch);
+}
+
+Status batch_dropping_before(rocksdb::DB& db, const std::vector<std::string>& streams,
+                             rocksdb::WriteBatch& batch) {
+  const auto goes = [](const std::string& name) { return name == kAsideBefore; };
+  return drop_names(db, {streams.begin(), streams.end()}, goes, batch);
 }
 
 }  // namespace swarm::storage

@@ -22,4 +22,8 @@ Status batch_setting_aside(rocksdb::DB& db, const std::vector<CheckpointKey>& ke
 Status batch_keeping_aside(rocksdb::DB& db, const std::vector<CheckpointKey>& keys,
                            rocksdb::WriteBatch& batch);
 
+/// Likewise CheckpointStore::drop_before().
+Status batch_dropping_before(rocksdb::DB& db, const std::vector<std::string>& streams,
+                             rocksdb::WriteBatch& batch);
+
 }  // namespace swarm::storage

@@ -233,7 +233,7 @@ caf::result<Mail> CoordinatorState::on_lease(const Mail& mail) {
     schedule_->trainer_lost(before);
     roster_->remove_trainer(before);
   }
-  renew_leases(message, deps_.options.lease_limit, *schedule_, now());
+  renew_leases(message, trainer->id, deps_.options.lease_limit, *schedule_, now());
   if (message.max_slots() == 0)
     return write_leases({}, office_->office().term(), step(), schedule_->frame().over,
                         text_.text());

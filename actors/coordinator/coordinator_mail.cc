@@ -110,6 +110,7 @@ routing::PeerReport read_report(const proto::RegisterPeer& message) {
     report.copies.push_back(
         {Stage(copy.stage()), Step(copy.step()), routing::History(copy.history())});
   report.line_left = message.line_left();
+  report.kept_before = routing::ConfigurationNumber(message.kept_before());
   return report;
 }
 
@@ -232,6 +233,7 @@ Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, const 
   reply.set_min_attempt(swarm.min_attempt.value());
   reply.set_peers(swarm.peers);
   reply.set_forked_in(swarm.forked_in.value());
+  reply.set_barred(swarm.barred);
   if (text.known()) *reply.mutable_text() = to_proto(text);
   if (verdict.keep) *reply.mutable_keep() = to_proto(*verdict.keep);
   reply.set_order(verdict.order);

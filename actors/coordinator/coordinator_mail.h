@@ -64,6 +64,7 @@ struct SwarmWord {
   Attempt min_attempt;
   uint32_t peers = 0;
   routing::ConfigurationNumber forked_in;
+  bool barred = false;  ///< Its node's: no list has it again yet.
 };
 Mail write_verdict(const routing::Verdict& verdict, const PeerBook& book, const SwarmWord& swarm,
                    const RunText& text);

@@ -17,11 +17,12 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
   auto registration = read_registration(message, {deps_.num_stages, deps_.training.steps});
   if (!registration) return to_caf(registration.error());
   if (auto own = speaks_for(mail, registration->address.id.node); !own) return to_caf(own.error());
-  const auto answer = [this](const routing::Verdict& verdict) {
+  const auto answer = [this, &registration](const routing::Verdict& verdict) {
     const Term term = office_->office().term();
+    const bool barred = consent_.attendance().barred().count(registration->address.id.node) != 0;
     return write_verdict(verdict, book_,
                          {term, routing::attempt_base(term, gathering_->count()),
-                          roster_->reported(), consent_.bounds().forked_in},
+                          roster_->reported(), consent_.bounds().forked_in, barred},
                          text_.text());
   };
   if (const auto seen = office_->office().led_to(registration->foreign_term, now()))
@@ -80,6 +81,8 @@ routing::Verdict CoordinatorState::admit(const PeerId& id) {
   const bool agreed = schedule_->frame().phase != Phase::kClosed ||
                       gathering_->planned_step().has_value() || gathering_->lacks_states();
   if (auto held = routing::held_back(id, consent_.attendance(), *roster_, agreed)) return *held;
+  if (auto held = routing::held_before_fork(id, consent_.bounds().forked_in, *roster_))
+    return *held;
   if (schedule_->frame().phase != Phase::kClosed) {
     routing::Orders orders;
     auto verdict = schedule_->admit(id, orders, now());

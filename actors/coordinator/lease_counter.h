@@ -20,9 +20,9 @@ namespace swarm::actors {
 
 /// Of a lease that begins now; seconds of the coordinator's clock.
 double lease_end_s(std::chrono::nanoseconds limit, routing::Time now);
-/// The trainer who asks still has these slots under way.
-void renew_leases(const proto::Lease& message, std::chrono::nanoseconds limit,
-                  routing::Schedule& schedule, routing::Time now);
+/// The trainer who asks still has these slots under way and, if it says so, no others.
+void renew_leases(const proto::Lease& message, const ActorId& trainer,
+                  std::chrono::nanoseconds limit, routing::Schedule& schedule, routing::Time now);
 
 class LeaseCounter {
  public:

@@ -9,13 +9,13 @@
 #include <memory>
 #include <utility>
 
+#include "actors/dht/dht_joining.h"
 #include "actors/dht/dht_lookups.h"
 #include "actors/dht/dht_reads.h"
 #include "actors/net/errors.h"
 #include "actors/net/links/links.h"
 #include "actors/net/log.h"
 #include "actors/net/requests.h"
-#include "common/backoff.h"
 #include "common/names.h"
 #include "routing/dht/record_store.h"
 #include "routing/dht/replica_map.h"
@@ -28,10 +28,7 @@ using routing::Contact;
 using routing::DhtKey;
 using routing::StoredRecord;
 
-using join_tick_atom = caf::atom_constant<caf::atom("dhtjoin")>;
 using refresh_tick_atom = caf::atom_constant<caf::atom("dhtrefresh")>;
-
-constexpr std::chrono::milliseconds kFirstJoinPause{100}, kLastJoinPause{2'000};
 
 class DhtNode {
  public:
@@ -57,8 +54,6 @@ class DhtNode {
   void heard_from(const Contact& contact);
   void lost(const NodeId& id);
   void hand_over(const Contact& newcomer);
-  void join_tick();
-  void dial(const Endpoint& where);
   void refresh_tick();
 
   Mail store_mail(const DhtKey& key, const std::vector<StoredRecord>& records) const;
@@ -86,9 +81,7 @@ class DhtNode {
   std::unique_ptr<routing::ReplicaMap> replicas_;
   std::unique_ptr<DhtLookups> lookups_;
   std::unique_ptr<DhtReads> reads_;
-  int join_rounds_ = 0;  ///< Without meeting anybody.
-  bool joining_ = false;
-  std::map<std::string, JoinFailure> join_failures_;  // by address
+  std::unique_ptr<DhtJoining> joining_;
 };
 
 caf::behavior DhtNode::start(Self* self, DhtDeps deps) {
@@ -109,8 +102,10 @@ caf::behavior DhtNode::start(Self* self, DhtDeps deps) {
   self->send(deps_.links, subscribe_atom::value, me);
   self->set_exit_handler([this](caf::exit_msg& exit) { quit(exit.reason); });
   install_default_handlers(self);
-  joining_ = true;
-  self->send(self, join_tick_atom::value);
+  joining_ = std::make_unique<DhtJoining>(
+      self, deps_, [this](const Contact& contact) { heard_from(contact); },
+      [this] { return table_->size(); });
+  joining_->begin();
   self->delayed_send(self, deps_.options.refresh_every, refresh_tick_atom::value);
   return {
       [this](const Mail& mail) { return serve(mail); },
@@ -127,7 +122,7 @@ caf::behavior DhtNode::start(Self* self, DhtDeps deps) {
         if (!node.is_tool) heard_from({node.id, node.endpoint});
       },
       [this](node_down_atom, const NodeInfo& node, const std::string&) { lost(node.id); },
-      [this](join_tick_atom) { join_tick(); },
+      [this](join_tick_atom) { joining_->tick(); },
       [this](refresh_tick_atom) { refresh_tick(); },
       [this](lookup_limit_atom, uint64_t id) { lookups_->limit(id); },
   };
@@ -196,6 +191,7 @@ Result<proto::DhtStoreReply> DhtNode::store(const Mail& mail) {
 void DhtNode::heard_from(const Contact& contact) {
   if (contact.id == deps_.self || contact.id.is_zero() || contact.endpoint.port == 0) return;
   const size_t before = table_->size();
+  joining_->heard_from(contact);
   replicas_->heard_from(contact);
   reads_->heard_from(contact);
   auto to_ping = table_->seen(contact, now_s());
@@ -209,13 +205,10 @@ void DhtNode::heard_from(const Contact& contact) {
 
 void DhtNode::lost(const NodeId& id) {
   lookups_->forget(id);
-  table_->failed(id);
+  const auto contact = table_->failed(id);
   replicas_->lost(id);
   reads_->lost(id);
-  if (table_->size() > 0 || joining_ || deps_.join.empty()) return;
-  log_info("dht alone=true rejoining=true");
-  joining_ = true;
-  self_->send(self_, join_tick_atom::value);
+  if (contact) joining_->lost(*contact);
 }
 
 /// Lookups that stop at a newcomer would miss what it does not have. Near keys first, if too many.
@@ -231,44 +224,11 @@ void DhtNode::hand_over(const Contact& newcomer) {
   for (const auto& [key, records] : page.keys) lookups_->tell(newcomer, store_mail(key, records));
 }
 
-/// Runs while the routing table is empty; the pause between the rounds doubles.
-void DhtNode::join_tick() {
-  joining_ = table_->size() == 0 && !deps_.join.empty();
-  if (!joining_) {
-    join_rounds_ = 0;
-    return;
-  }
-  for (auto& endpoint : deps_.join) dial(endpoint);
-  self_->delayed_send(self_, backoff(++join_rounds_, kFirstJoinPause, kLastJoinPause),
-                      join_tick_atom::value);
-}
-
-void DhtNode::dial(const Endpoint& where) {
-  if (where == deps_.endpoint) return;
-  self_->request(deps_.links, deps_.options.request_timeout * 5, connect_atom::value, where)
-      .then(
-          [this, where](const NodeInfo& node) {
-            join_failures_.erase(where.text());
-            if (node.is_tool) return;
-            heard_from({node.id, node.endpoint.port != 0 ? node.endpoint : where});
-          },
-          [this, where](const caf::error& error) {
-            join_failures_[where.text()] = {where, from_caf(error)};
-            log_debug(
-                fmt::format("dht dial={} error=\"{}\"", where.text(), to_string(from_caf(error))));
-          });
-}
-
 void DhtNode::refresh_tick() {
   self_->delayed_send(self_, deps_.options.refresh_every, refresh_tick_atom::value);
   const double now = now_s();
   records_.expire(now);
-  auto contacts = table_->all();
-  for (auto& endpoint : deps_.join) {
-    bool known = std::any_of(contacts.begin(), contacts.end(),
-                             [&](const Contact& c) { return c.endpoint == endpoint; });
-    if (!known) dial(endpoint);
-  }
+  joining_->refresh(table_->all());
   meet_neighbours();
   const double age_s = Seconds(deps_.options.refresh_every).count();
   if (auto key = table_->refresh_target(now, age_s)) lookups_->lookup(*key, {}, [](Running&) {});
@@ -380,9 +340,7 @@ caf::result<std::string> DhtNode::lookup_text(const std::string& name) {
 }
 
 DhtStatus DhtNode::status() const {
-  DhtStatus status{table_->all(), records_.size(), table_->size() > 0, {}};
-  for (const auto& [address, failure] : join_failures_) status.join_failures.push_back(failure);
-  return status;
+  return {table_->all(), records_.size(), table_->size() > 0, joining_->failures()};
 }
 
 caf::behavior dht_node(DhtNode::Self* self, DhtDeps deps) {

@@ -18,8 +18,8 @@
 /// records at most; which ones is drawn by this node's id.
 ///
 /// States  joining (routing table empty) <-> joined. While joining, the `join` endpoints are
-///         dialled with backoff, for ever; later, those still missing are tried again at every
-///         refresh, so that islands grow together.
+///         dialled with backoff, for ever; later, those still missing, and some of the contacts that were
+///         lost, are tried again at every refresh, so that islands grow together (dht_joining.h).
 /// Owns    the routing table and the records it keeps for others (bounded: RecordStore::Options). What it
 ///         does for each other node is bounded, too (routing/dht/asker_budget.h).
 /// Thread  pooled; never blocks.

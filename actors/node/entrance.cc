@@ -257,6 +257,7 @@ class Entrance {
   void admit() {
     at_ = At::kIn;
     publish(true);
+    if (deps_.join.empty()) say_how_to_join();
     if (!deps_.launched)
       deps_.say(deps_.join.empty() ? "has begun a swarm; it waits for the others"
                                    : "has joined the swarm as '" + deps_.node_name + "'");
@@ -299,7 +300,8 @@ class Entrance {
                   dialled_back(by, reply->as<proto::DialBackReply>());
                 if (reply.code() == ErrorCode::kRefused) not_dialled_back(by, reply.error());
                 const bool busy = !reply && reply.code() == ErrorCode::kOverloaded;
-                if (!busy || ++dial_back_tries_ > kDialBackTries) return;
+                if (!busy) return;
+                if (++dial_back_tries_ > kDialBackTries) return say_how_to_join();
                 self_->delayed_send(self_, milliseconds(reply.error().retry_after_ms),
                                     run_later_atom::value,
                                     LocalTask([this] { ask_to_dial_back(); }));
@@ -308,8 +310,13 @@ class Entrance {
             [](const caf::error&) {});
   }
 
+  void say_how_to_join() {
+    const std::string line = deps_.launched ? "" : deps_.how_to_join(deps_.endpoint);
+    if (!line.empty()) deps_.say(line);
+  }
+
   void dialled_back(const std::string& by, const proto::DialBackReply& reply) {
-    if (reply.reached()) return;
+    if (reply.reached()) return say_how_to_join();
     const std::string why = printable(reply.reason(), kMaxReason);
     const std::string own = deps_.endpoint.text();
     log_error(
@@ -326,6 +333,7 @@ class Entrance {
     log_warn(fmt::format("event=announce_untried {} has not tried to dial this node back at {}: {}",
                          by, own, why));
     deps_.events->record(-1, -1, records::AnnounceUntried{own, by, why});
+    say_how_to_join();
   }
 
   std::string describe() const {

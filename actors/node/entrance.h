@@ -38,6 +38,8 @@ struct EntranceDeps {
   Knock knock;
   bool detached = true;                         ///< False in tests: knock() runs in the scheduler.
   std::function<void(const std::string&)> say;  ///< A line for people.
+  /// What the next machine types; said once the node is in and, if it has joined others, known to be dialled.
+  std::function<std::string(const Endpoint& at)> how_to_join = [](const Endpoint&) { return ""; };
   /// The DHT has answered, every few seconds until the node is in; then it is for others to say so.
   std::function<void()> alive = [] {};
   std::function<void()> admitted;

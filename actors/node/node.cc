@@ -157,6 +157,7 @@ class RunningNode : public Node {
     deps.events = events_;
     deps.knock = knock();
     deps.say = deps_.say;
+    deps.how_to_join = deps_.how_to_join;
     deps.alive = deps_.alive;
     deps.admitted = [supervisor = supervisor_, farewell = joining_.farewell] {
       caf::anon_send(supervisor, begin_atom::value);

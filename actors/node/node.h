@@ -38,6 +38,8 @@ struct NodeDeps {
   std::function<std::optional<SpotNotice>()> spot_notice;
   /// Takes a line for the people who started the node, without its end; called from any thread.
   std::function<void(const std::string&)> say = [](const std::string&) {};
+  /// What the next machine types to join this node, announced as `at`.
+  std::function<std::string(const Endpoint& at)> how_to_join = [](const Endpoint&) { return ""; };
   /// Called once, when training is finished and its last snapshots are durable; from any thread.
   std::function<void()> finished = [] {};
   /// Called once, when the node begins to leave.

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <caf/send.hpp>
 #include <utility>
 
 #include "actors/net/log.h"
@@ -11,6 +12,8 @@
 #include "actors/stage/residuals.h"
 #include "actors/state/aside.h"
 #include "actors/state/checkpointer.h"
+#include "actors/state/mirror.h"
+#include "common/names.h"
 #include "records/catalogue.h"
 
 namespace swarm::actors {
@@ -68,8 +71,11 @@ void LineLeaver::leave(const proto::RegisterPeerReply& verdict) {
       .then([this, number](const std::vector<std::string>& lines) { left(number, lines); }, failed);
 }
 
-void LineLeaver::forked(uint64_t configuration) {
-  if (configuration == 0 || configuration == kept_before_ || keeping_) return;
+void LineLeaver::keep_before(const proto::RegisterPeerReply& verdict) {
+  const uint64_t configuration = verdict.forked_in();
+  // What is to be set aside may be of another fork, with lower numbers.
+  if (configuration == 0 || configuration == kept_before_ || verdict.has_line_left()) return;
+  if (keeping_ || context_.now_s() < not_before_s_) return;
   keeping_ = true;
   KeepBefore order{streams(), residual_key(context_.deps.stage), configuration};
   context_.self
@@ -80,11 +86,33 @@ void LineLeaver::forked(uint64_t configuration) {
             keeping_ = false;
             kept_before_ = configuration;
             list();
+            context_.host->register_peer();
           },
           [this](const caf::error& error) {
             keeping_ = false;
+            not_before_s_ = context_.now_s() + kDiskPause_s;
             context_.record(records::CheckpointFailed{from_caf(error)});
           });
+}
+
+bool LineLeaver::has_before() const {
+  return std::any_of(aside_.begin(), aside_.end(), [](const std::string& line) {
+    return aside_name(line.substr(0, line.find(' '))) == kAsideBefore;
+  });
+}
+
+void LineLeaver::settled(const proto::RegisterPeerReply& verdict) {
+  if (verdict.forked_in() != 0 || verdict.barred() || dropping_ || !has_before()) return;
+  dropping_ = true;
+  auto spare = streams();
+  spare.push_back(residual_key(context_.deps.stage));
+  context_.self->request(context_.deps.checkpointer, caf::infinite, drop_before_atom::value, spare)
+      .then(
+          [this] {
+            dropping_ = false;
+            list();
+          },
+          [this](const caf::error&) { dropping_ = false; });  // it costs room, and is tried again
 }
 
 std::vector<std::string> LineLeaver::streams() const {
@@ -97,6 +125,7 @@ std::vector<std::string> LineLeaver::streams() const {
 void LineLeaver::left(uint64_t number, const std::vector<std::string>& lines) {
   leaving_ = false;
   number_ = number;
+  kept_before_ = 0;  // the line that it joins may have forked as well
   if (!lines.empty()) {
     const std::string at = fmt::format("{}", fmt::join(lines, ", "));
     context_.record(records::LineSetAside{at});
@@ -104,10 +133,14 @@ void LineLeaver::left(uint64_t number, const std::vector<std::string>& lines) {
   }
   list();
   copies_.list();
-  keeper_.writer().list([this] { context_.host->register_peer(); });
+  keeper_.writer().left_line([this] { context_.host->register_peer(); });
+  if (context_.deps.mirror) caf::anon_send(context_.deps.mirror, mirror_atom::value);
 }
 
-void LineLeaver::describe_to(proto::RegisterPeer& message) const { message.set_line_left(number_); }
+void LineLeaver::describe_to(proto::RegisterPeer& message) const {
+  message.set_line_left(number_);
+  message.set_kept_before(kept_before_);
+}
 
 std::string LineLeaver::describe() const {
   return aside_.empty()

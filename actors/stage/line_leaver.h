@@ -26,15 +26,18 @@ class LineLeaver {
   /// The coordinator says what is shared with the line that goes on: what is not is given up, and set aside behind
   /// all that is being written. Then the peer registers anew. What fails is tried again.
   void leave(const proto::RegisterPeerReply& verdict);
-  /// The line that it takes part in forked with this configuration first; call it before anything else is done that
-  /// the coordinator says. The disk is asked before whatever it is asked afterwards. What fails is tried again.
-  void forked(uint64_t configuration);
+  /// The line that it takes part in forked with the configuration that the coordinator names first: what was there before is
+  /// kept aside, which the coordinator waits for. What fails is tried again.
+  void keep_before(const proto::RegisterPeerReply& verdict);
+  /// It serves in a line that never forked, and a list has its node: what was kept from before a fork is spare.
+  void settled(const proto::RegisterPeerReply& verdict);
   void describe_to(proto::RegisterPeer& message) const;
   /// "" if nothing lies aside.
   std::string describe() const;
 
  private:
   std::vector<std::string> streams() const;
+  bool has_before() const;
   void left(uint64_t number, const std::vector<std::string>& lines);
 
   StageContext& context_;
@@ -44,7 +47,7 @@ class LineLeaver {
   std::vector<std::string> aside_;  ///< As list_aside().
   uint64_t number_ = 0;             ///< Of the line that was left last, in this process.
   uint64_t kept_before_ = 0;        ///< Likewise of the fork.
-  bool leaving_ = false, keeping_ = false;
+  bool leaving_ = false, keeping_ = false, dropping_ = false;
   double not_before_s_ = 0;
 };
 

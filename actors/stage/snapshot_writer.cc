@@ -131,8 +131,8 @@ void SnapshotWriter::list(const std::function<void()>& then) {
       ->request(context_.deps.checkpointer, context_.deps.options.disk_limit, list_atom::value,
                 context_.stream())
       .then(
-          [this, then](const std::vector<uint64_t>& steps) {
-            listed(std::vector<Step>(steps.begin(), steps.end()), then);
+          [this, list = ++lists_, then](const std::vector<uint64_t>& steps) {
+            listed(list, std::vector<Step>(steps.begin(), steps.end()), then);
           },
           [this, then](const caf::error& error) {
             context_.record(records::CheckpointFailed{from_caf(error)});
@@ -141,16 +141,18 @@ void SnapshotWriter::list(const std::function<void()>& then) {
 }
 
 /// What an earlier process wrote says in its head of which history it is. Nothing is offered before
-/// that is known.
-void SnapshotWriter::listed(const std::vector<Step>& steps, const std::function<void()>& then) {
+/// that is known. A list that was asked for before another one may be older than what was done in between.
+void SnapshotWriter::listed(uint64_t list, const std::vector<Step>& steps,
+                            const std::function<void()>& then) {
+  if (list != lists_) return then();
   const auto untold = snapshots_.untold(steps);
   if (!untold) {
     snapshots_.listed(steps);
     return then();
   }
-  const auto told = [this, steps, then, step = *untold](uint64_t history) {
-    snapshots_.told(step, routing::History(history));
-    listed(steps, then);
+  const auto told = [this, list, steps, then, step = *untold](uint64_t history) {
+    if (list == lists_) snapshots_.told(step, routing::History(history));
+    listed(list, steps, then);
   };
   context_.self
       ->request(context_.deps.checkpointer, context_.deps.options.disk_limit, history_atom::value,
@@ -168,7 +170,13 @@ void SnapshotWriter::forget_newer(Step applied) {
 
 void SnapshotWriter::leave_line() {
   line_.forget_newer(Step());
-  snapshots_.forget_newer(Step());
+  snapshots_ = {};
+  ++lists_;  // none that is under way counts
+}
+
+void SnapshotWriter::left_line(const std::function<void()>& then) {
+  pin();  // it may be what was taken back
+  list(then);
 }
 
 void SnapshotWriter::describe_to(proto::RegisterPeer& message) const {

@@ -37,8 +37,10 @@ class SnapshotWriter {
   void list(const std::function<void()>& then = [] {});
   /// The swarm goes on from `applied`: newer ones belong to a history that was given up.
   void forget_newer(Step applied);
-  /// The node gave up its line of history: what waits to be written is dropped. Then list() tells what is left.
+  /// The node gives up its line of history: what waits to be written is dropped, and what is listed is void.
   void leave_line();
+  /// It has: lists what is left, and what was taken back, then calls.
+  void left_line(const std::function<void()>& then);
   routing::SnapshotList& snapshots() { return snapshots_; }
   const routing::SnapshotList& snapshots() const { return snapshots_; }
   /// For a whole state, to the disk or from it.
@@ -54,7 +56,7 @@ class SnapshotWriter {
   void write(const FrozenState& frozen);
   void watch(uint64_t write, std::chrono::milliseconds limit);
   void written(const FrozenState& frozen, double took_s);
-  void listed(const std::vector<Step>& steps, const std::function<void()>& then);
+  void listed(uint64_t list, const std::vector<Step>& steps, const std::function<void()>& then);
   void failed(const Error& why);
   std::vector<std::string> streams() const;
   void pin() const;
@@ -66,6 +68,7 @@ class SnapshotWriter {
   routing::SnapshotList snapshots_;
   routing::BytePace disk_;
   routing::KeptSnapshot kept_;
+  uint64_t lists_ = 0;    ///< Asked for; only the last one counts.
   uint64_t writes_ = 0;   ///< Begun.
   uint64_t writing_ = 0;  ///< The number of the one under way; 0: none.
   uint32_t failed_in_a_row_ = 0;

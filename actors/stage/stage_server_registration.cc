@@ -93,7 +93,7 @@ void StageServerState::registered(Step as_of, Result<Mail> reply) {
   verdict.set_reason(printable(verdict.reason(), kMaxReason));
   if (!context_->phase.registers() || !context_->accept(Term(verdict.term()), std::nullopt)) return;
   context_->keep(verdict.text());
-  leaver_->forked(verdict.forked_in());
+  leaver_->keep_before(verdict);
   if (verdict.has_keep()) keep_snapshot(Term(verdict.term()), keep_step_of(verdict.keep()));
   mover_->hear(verdict);
   if (!updates_->committing()) obey(as_of, verdict);
@@ -123,7 +123,7 @@ void StageServerState::obey(Step as_of, const proto::RegisterPeerReply& verdict)
     case Reply::VERDICT_WAIT:
       if (verdict.has_line_left()) leaver_->leave(verdict);
       if (context_->phase.learns()) keeper_->settle_learned();
-      keeper_->take_another();
+      if (!verdict.has_line_left()) keeper_->take_another();
       stop_serving(verdict.reason());
       return register_later(
           milliseconds(std::clamp<uint32_t>(verdict.retry_after_ms(), 20, 2'000)));
@@ -136,6 +136,7 @@ void StageServerState::serve(const proto::RegisterPeerReply& verdict) {
   if (!updates_->go_on(verdict)) return;
   microbatches_->refuse_attempts_below(Attempt(verdict.min_attempt()));
   swarm_peers_ = verdict.peers();
+  leaver_->settled(verdict);
   if (context_->phase.serves()) return;
   keeper_->writer().forget_newer(context_->at.applied);
   copies_->forget_newer(context_->at.applied);

@@ -11,10 +11,12 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-/// One that cannot be read is of no known history: a bad sector is not to keep the peer out.
-routing::History known_history(const storage::CheckpointStore& store,
-                               const storage::CheckpointKey& key) {
+/// One that cannot be read is of no known history: a bad sector is not to keep the peer out. `strict`: damage only;
+/// what may be good and was not read is an error. Errors: kIo.
+Result<routing::History> known_history(const storage::CheckpointStore& store,
+                                       const storage::CheckpointKey& key, bool strict) {
   const auto front = store.front(key, tensor::kMaxHeadBytes);
+  if (strict && front.code() == ErrorCode::kIo) return front.error();
   return front ? routing::History(tensor::history_of(*front)) : routing::History();
 }
 
@@ -27,14 +29,16 @@ Result<std::string> list_stream(const storage::CheckpointStore& store, const std
 
 using Keys = std::vector<storage::CheckpointKey>;
 
-/// With what is kept in `beside`, unless that is "".
+/// With what is kept in `beside`, unless that is "". `strict`: as known_history().
 template <class Wanted>
 Status add_where(const storage::CheckpointStore& store, const std::string& stream,
-                 const std::string& beside, Wanted is_wanted, Keys& keys) {
+                 const std::string& beside, bool strict, Wanted is_wanted, Keys& keys) {
   const auto steps = store.steps(stream);
   if (!steps) return steps.error();
   for (const uint64_t step : *steps) {
-    if (!is_wanted(Step(step), known_history(store, {stream, step}))) continue;
+    const auto history = known_history(store, {stream, step}, strict);
+    if (!history) return history.error();
+    if (!is_wanted(Step(step), *history)) continue;
     keys.push_back({stream, step});
     if (!beside.empty()) keys.push_back({beside, step});
   }
@@ -42,12 +46,12 @@ Status add_where(const storage::CheckpointStore& store, const std::string& strea
 }
 
 template <class Order, class Wanted>
-Result<Keys> snapshots_where(const storage::CheckpointStore& store, const Order& order,
+Result<Keys> snapshots_where(const storage::CheckpointStore& store, const Order& order, bool strict,
                              Wanted is_wanted) {
   Keys keys;
   for (const std::string& stream : order.streams) {
     const std::string beside = stream == order.streams.front() ? order.beside : "";
-    if (auto added = add_where(store, stream, beside, is_wanted, keys); !added)
+    if (auto added = add_where(store, stream, beside, strict, is_wanted, keys); !added)
       return added.error();
   }
   return keys;
@@ -68,7 +72,7 @@ Result<Keys> taken_back(const storage::CheckpointStore& store, const LeaveLine& 
       };
       const bool own = stream == order.streams.front();
       const std::string beside = own ? aside_key(name, order.beside) : "";
-      if (auto added = add_where(store, lies, beside, is_its_own, keys); !added)
+      if (auto added = add_where(store, lies, beside, /*strict=*/false, is_its_own, keys); !added)
         return added.error();
     }
   return keys;
@@ -80,7 +84,7 @@ Status keep_before(storage::CheckpointStore& store, const KeepBefore& order) {
   const auto is_before = [&order](Step, routing::History history) {
     return routing::made_before(history, order.configuration);
   };
-  const auto keys = snapshots_where(store, order, is_before);
+  const auto keys = snapshots_where(store, order, /*strict=*/true, is_before);
   return keys ? store.keep_aside(*keys) : keys.error();
 }
 
@@ -90,7 +94,7 @@ Result<Lines> leave_line(storage::CheckpointStore& store, const LeaveLine& order
     return line.keeps(step, history);
   };
   const auto goes = [&keeps](Step step, routing::History history) { return !keeps(step, history); };
-  const auto keys = snapshots_where(store, order, goes);
+  const auto keys = snapshots_where(store, order, /*strict=*/false, goes);
   if (!keys) return keys.error();
   const auto back = taken_back(store, order);
   if (!back) return back.error();

@@ -27,7 +27,7 @@ struct KeepBefore {
   uint64_t configuration = 0;  ///< The first behind the first fork.
 };
 
-/// What was decided before is kept aside, whatever becomes of it. Errors: kIo.
+/// What was decided before is kept aside, whatever becomes of it. Errors: kIo (what was not read, too).
 Status keep_before(storage::CheckpointStore& store, const KeepBefore& order);
 
 /// Sets aside what `order.line` does not keep, what cannot be read too, and takes back what lies aside and is of the

@@ -127,6 +127,9 @@ caf::message_handler asides(const Store& store) {
       [store](keep_before_atom, const KeepBefore& order) {
         return answer(keep_before(*store, order));
       },
+      [store](drop_before_atom, const std::vector<std::string>& streams) {
+        return answer(store->drop_before(streams));
+      },
       [store](asides_atom) { return answer(list_aside(*store)); },
   };
 }

@@ -25,6 +25,8 @@
 ///                                                                        replaces, keeps two
 ///   (leave_line_atom, LeaveLine)                         vector<string>  kIo; as leave_line()
 ///   (keep_before_atom, KeepBefore)                       -               kIo; as keep_before()
+///   (drop_before_atom, vector<string> streams)           -               kIo; as CheckpointStore::
+///                                                                        drop_before()
 ///   (asides_atom)                                        vector<string>  kIo; as list_aside()
 ///   (retain_atom, string prefix, vector<string> streams) -               kIo; drops the other streams
 ///                                                                        that begin so
@@ -60,6 +62,7 @@ using retain_atom = caf::atom_constant<caf::atom("retain")>;
 using copies_atom = caf::atom_constant<caf::atom("copies")>;
 using leave_line_atom = caf::atom_constant<caf::atom("leaveline")>;
 using keep_before_atom = caf::atom_constant<caf::atom("keepbefore")>;
+using drop_before_atom = caf::atom_constant<caf::atom("dropbefore")>;
 using asides_atom = caf::atom_constant<caf::atom("asides")>;
 using copy_atom = caf::atom_constant<caf::atom("copy")>;
 

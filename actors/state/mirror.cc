@@ -1,5 +1,6 @@
 #include "actors/state/mirror.h"
 
+#include <algorithm>
 #include <caf/stateful_actor.hpp>
 #include <optional>
 #include <utility>
@@ -38,20 +39,20 @@ struct MirrorState {
 
   // -- to the mirror
 
-  /// Every snapshot in the store, with its history.
-  Result<storage::MirrorFiles> own_snapshots() const {
-    const auto steps = deps->store->steps(stream());
+  /// Every snapshot of the stage that the store has in `stream`, with its history.
+  Result<storage::MirrorFiles> snapshots_in(const std::string& stream) const {
+    const auto steps = deps->store->steps(stream);
     if (!steps) return steps.error();
-    storage::MirrorFiles own;
+    storage::MirrorFiles found;
     for (const uint64_t step : *steps) {
-      const auto front = deps->store->front({stream(), step}, tensor::kMaxHeadBytes);
-      if (front) own.push_back({step, deps->stage.value(), tensor::history_of(*front)});
+      const auto front = deps->store->front({stream, step}, tensor::kMaxHeadBytes);
+      if (front) found.push_back({step, deps->stage.value(), tensor::history_of(*front)});
     }
-    return own;
+    return found;
   }
 
   Result<std::optional<MirrorFile>> next() const {
-    const auto own = own_snapshots();
+    const auto own = snapshots_in(stream());
     if (!own) return own.error();
     const auto files = folder->list();
     if (!files) return files.error();
@@ -59,6 +60,7 @@ struct MirrorState {
   }
 
   void write_all() {
+    withdraw();
     std::optional<MirrorFile> last;
     for (;;) {
       const auto file = next();
@@ -89,6 +91,35 @@ struct MirrorState {
     return {};
   }
 
+  /// Snapshots of this stage that were set aside with a line that the node gave up, and are not of the one that goes on.
+  Result<storage::MirrorFiles> given_up() const {
+    const auto streams = deps->store->streams();
+    if (!streams) return streams.error();
+    storage::MirrorFiles aside, stay;
+    for (const std::string& one : *streams) {
+      const bool own = one == stream();
+      if (!own && aside_of(one) != stream()) continue;
+      const auto found = snapshots_in(one);
+      if (!found) return found.error();
+      auto& files = own || aside_name(one) == kAsideBefore ? stay : aside;
+      files.insert(files.end(), found->begin(), found->end());
+    }
+    return storage::to_withdraw(aside, stay);
+  }
+
+  /// Whoever has lost everything is not to take up a line of history that was given up.
+  void withdraw() {
+    const auto gone = given_up();
+    if (!gone) return failed(gone.error());
+    if (gone->empty()) return;
+    const auto files = folder->list();
+    if (!files) return failed(files.error());
+    for (const MirrorFile& file : *gone) {
+      if (std::find(files->begin(), files->end(), file) == files->end()) continue;
+      if (const Status removed = folder->remove(file); !removed) failed(removed.error());
+    }
+  }
+
   void prune(const MirrorFile& written) {
     const auto files = folder->list();
     if (!files) return failed(files.error());
@@ -115,6 +146,7 @@ struct MirrorState {
 
   /// From the newest to the oldest, then from the newest again. `any`: also older than what the store has.
   Result<std::optional<MirrorFile>> offer(bool any) {
+    withdraw();
     const auto steps = deps->store->steps(stream());
     if (!steps) return steps.error();
     const auto files = folder->list();

@@ -124,19 +124,21 @@ class TrainerState {
                           [](const Result<Mail>&) {});  // the next one says it again
   }
 
+  void add_carried(Carrying& one, proto::Lease& message) const {
+    one.leased_s = now_s();
+    auto* carried = message.add_carried();
+    carried->set_step(one.step.value());
+    carried->set_slot(one.slot.slot());
+    carried->set_attempt(one.slot.attempt());
+  }
+
   /// A lease is taken back from who is dead or stuck, not from who is slow.
   void renew_leases() {
     const std::chrono::duration<double> limit = deps_.lease_limit;
     if (!coordinator_->known()) return;
     proto::Lease message;
-    for (auto& [id, one] : carrying_) {
-      if (now_s() - one.leased_s < limit.count() / 4) continue;
-      one.leased_s = now_s();
-      auto* carried = message.add_carried();
-      carried->set_step(one.step.value());
-      carried->set_slot(one.slot.slot());
-      carried->set_attempt(one.slot.attempt());
-    }
+    for (auto& [id, one] : carrying_)
+      if (now_s() - one.leased_s >= limit.count() / 4) add_carried(one, message);
     if (message.carried().empty()) return;
     sign(message);
     coordinator_->request(make_mail(std::move(message), {}, milliseconds(5'000)),
@@ -153,8 +155,9 @@ class TrainerState {
   /// What is under way belongs to a step that the new coordinator knows too: it goes on, and the
   /// reports go to the new one. Its ledger ignores what it has not leased.
   void coordinator_changed() {
-    leasing_ = false;
-    ++lease_epoch_;
+    asked_.waits = false;
+    asked_.tells_all = true;
+    ++asked_.epoch;
     announced_s_ = -kAnnouncePause_s;
     announce();
     lease();
@@ -162,18 +165,22 @@ class TrainerState {
 
   void lease() {
     const bool full = carrying_.size() >= in_flight_.limit();
-    if (draining_ || finished_ || leasing_ || full || !coordinator_->known()) return;
+    if (draining_ || finished_ || asked_.waits || full || !coordinator_->known()) return;
     if (first_stage_->live_peers() == 0) {
       announce();
       return lease_later();
     }
     proto::Lease message;
     message.set_max_slots(in_flight_.limit() - static_cast<uint32_t>(carrying_.size()));
+    // What this coordinator leased to us while we followed another one has not reached us.
+    message.set_no_others(asked_.tells_all);
+    if (asked_.tells_all)
+      for (auto& [id, one] : carrying_) add_carried(one, message);
     sign(message);
-    leasing_ = true;
+    asked_.waits = true;
     coordinator_->request(make_mail(std::move(message), {}, milliseconds(5'000)),
-                          [this, epoch = lease_epoch_](Result<Mail> reply) {
-                            if (epoch == lease_epoch_) return leased(std::move(reply));
+                          [this, epoch = asked_.epoch](Result<Mail> reply) {
+                            if (epoch == asked_.epoch) return leased(std::move(reply));
                             if (reply) carry_late(*reply);
                           });
   }
@@ -189,17 +196,19 @@ class TrainerState {
                         }));
   }
 
-  /// Asked for before the coordinator took another term, and served after: it is ours.
+  /// Asked for before the coordinator took another term, and served after: it is ours, unless we have said since
+  /// what we carry.
   void carry_late(const Mail& reply) {
-    if (reply.kind != proto::KIND_LEASE_REPLY) return;
+    if (reply.kind != proto::KIND_LEASE_REPLY || asked_.waits) return;
     const auto& head = reply.as<proto::LeaseReply>();
     if (Term(head.term()) != coordinator_->term()) return;
     for (const auto& slot : head.slots()) carry(Step(head.step()), slot);
   }
 
   void leased(Result<Mail> reply) {
-    leasing_ = false;
+    asked_.waits = false;
     if (!reply || reply->kind != proto::KIND_LEASE_REPLY) return lease_later();
+    asked_.tells_all = false;
     const auto& head = reply->as<proto::LeaseReply>();
     const RunText run = from_proto(head.text());
     const RunText& own = deps_.own_text;
@@ -363,9 +372,15 @@ class TrainerState {
   std::unique_ptr<StageClient> first_stage_;
   std::map<uint64_t, Carrying> carrying_;
   routing::InFlight in_flight_{std::nullopt};
-  uint64_t carried_ = 0, done_ = 0, failed_ = 0, lease_epoch_ = 0;
+  struct Asked {
+    bool waits = false;      ///< For the answer to a Lease.
+    bool tells_all = false;  ///< The next one says what it carries.
+    uint64_t epoch = 0;      ///< Of the coordinator that it follows.
+  };
+  Asked asked_;
+  uint64_t carried_ = 0, done_ = 0, failed_ = 0;
   double announced_s_ = -kAnnouncePause_s;
-  bool leasing_ = false, waiting_ = false, finished_ = false, draining_ = false;
+  bool waiting_ = false, finished_ = false, draining_ = false;
   bool refused_ = false;
   std::vector<caf::typed_response_promise<bool>> leaving_;  ///< Answered when it carries nothing.
   routing::TrainerProgress progress_;

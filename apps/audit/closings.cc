@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace swarm::launch {
 namespace {
@@ -14,6 +15,13 @@ uint64_t order_of(const records::ClosedStep& step) {
   uint64_t newest = 0;
   for (const auto& stage : step.stages) newest = std::max(newest, stage.round);
   return newest;
+}
+
+/// Of a line, as ConfigurationHolds names it: the number of its newest fork; 0: it never forked.
+uint64_t forked_in(const std::string& line) {
+  uint64_t number = 0;
+  std::from_chars(line.data(), line.data() + line.size(), number);
+  return number;
 }
 
 bool same_decision(const records::ClosedStep& a, const records::ClosedStep& b, uint32_t stage) {
@@ -31,13 +39,16 @@ bool same_decision(const records::ClosedStep& a, const records::ClosedStep& b, u
 
 Closings::Closings(const AuditLog& log, const AuditContext& context,
                    std::vector<std::string>& violations) {
-  for (const records::Event& event : context.events)
-    if (const auto coordinator = event.as<records::CoordinatorActive>())
-      takeovers_.push_back({event.time_s, event.node, coordinator->term});
+  std::map<std::string, Reign>
+      now;  // by node: an event is of the last reign that its node has told before
   for (const records::Event& event : context.events) {
+    if (const auto coordinator = event.as<records::CoordinatorActive>()) {
+      takeovers_.push_back({event.time_s, event.node, coordinator->term});
+      now[event.node] = {event.time_s, coordinator->term, event.node};
+    }
     const auto holds = event.as<records::ConfigurationHolds>();
-    if (!holds || !holds->line) continue;
-    if (const auto reign = reign_at(event.node, event.time_s)) lines_[*reign] = *holds->line;
+    const auto reign = now.find(event.node);
+    if (holds && holds->line && reign != now.end()) lines_[reign->second] = *holds->line;
   }
   for (const Closed& line : log.closed) {
     if (line.record.slots == 0) continue;  // nothing was trained
@@ -47,11 +58,34 @@ Closings::Closings(const AuditLog& log, const AuditContext& context,
                                        context.num_stages));
     add(line, violations);
   }
-  // Configurations have one order, whoever took office first; lines of before there were any have 0.
-  std::stable_sort(closings_.begin(), closings_.end(), [this](const Closed* a, const Closed* b) {
-    return std::make_tuple(a->record.configuration, reigns_.at(a), order_of(a->record)) <
-           std::make_tuple(b->record.configuration, reigns_.at(b), order_of(b->record));
-  });
+  // Configurations have one order, whoever took office first; lines of before there were any have 0. Those of another
+  // line of history count by themselves: its numbers say nothing about this one's.
+  const std::string stays = line_that_stays(log);
+  const auto place = [&](const Closed* one) {
+    const std::string line = line_of(one);
+    const bool counts = line == stays || forked_in(line) < forked_in(stays);
+    return std::make_tuple(counts, one->record.configuration, reigns_.at(one),
+                           order_of(one->record));
+  };
+  std::stable_sort(closings_.begin(), closings_.end(),
+                   [&](const Closed* a, const Closed* b) { return place(a) < place(b); });
+}
+
+/// That most nodes' last commits are of; of equally many the one that forked first.
+std::string Closings::line_that_stays(const AuditLog& log) const {
+  std::map<std::string, const Closed*> last;  // by node
+  for (const auto& done : log.committed)
+    if (const Closed* found = find_round(done.record)) last[done.record.held.node_name] = found;
+  std::map<std::pair<uint64_t, std::string>, size_t> nodes;
+  for (const auto& [node, closed] : last) {
+    const std::string line = line_of(closed);
+    ++nodes[{forked_in(line), line}];
+  }
+  std::string stays;
+  size_t most = 0;
+  for (const auto& [line, count] : nodes)
+    if (count > most) std::tie(stays, most) = std::pair(line.second, count);
+  return stays;
 }
 
 void Closings::add(const Closed& line, std::vector<std::string>& violations) {

@@ -22,7 +22,7 @@ class Closings {
   /// `log` and `context` outlive this. Appends to `violations` what cannot be.
   Closings(const AuditLog& log, const AuditContext& context, std::vector<std::string>& violations);
 
-  /// In the order of configurations, reigns and their rounds; each once.
+  /// In the order of configurations, reigns and their rounds, each once; those of lines that were given up first.
   const std::vector<const Closed*>& in_order() const { return closings_; }
   const Reign& reign_of(const Closed* line) const { return reigns_.at(line); }
   /// In which `node` said something at `time_s`, both by its own clock; nothing: no line says that it led.
@@ -38,6 +38,7 @@ class Closings {
  private:
   void add(const Closed& line, std::vector<std::string>& violations);
   Reign find_reign(const Closed& line) const;
+  std::string line_that_stays(const AuditLog& log) const;
 
   struct Takeover {
     double time_s;

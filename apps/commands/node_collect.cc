@@ -7,6 +7,8 @@
 #include <chrono>
 #include <thread>
 
+#include "apps/launch/collected_folder.h"
+
 namespace swarm::apps {
 
 void NodeCollect::begin() {
@@ -44,6 +46,7 @@ bool NodeCollect::try_once(launch::Collection& into) {
   options_.say(fmt::format("{} {}: swarm report, sample, audit and verify work on it",
                            whole ? "has collected the run into" : "has collected a part into",
                            options_.folder));
+  if (whole) static_cast<void>(launch::set_end_of_collected_run(options_.folder, steps_));
   return whole;
 }
 

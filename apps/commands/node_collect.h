@@ -13,9 +13,10 @@ namespace swarm::apps {
 /// Lives as long as the process: its thread may outlive whoever began it.
 class NodeCollect {
  public:
-  /// `patience_s`: how long it tries again when nodes are missing. `stays`: the process goes on.
-  NodeCollect(CollectOptions options, double patience_s, bool stays)
-      : options_(std::move(options)), patience_s_(patience_s), stays_(stays) {}
+  /// `steps`: of the run. `patience_s`: how long it tries again when nodes are missing. `stays`: the
+  /// process goes on.
+  NodeCollect(CollectOptions options, uint64_t steps, double patience_s, bool stays)
+      : options_(std::move(options)), steps_(steps), patience_s_(patience_s), stays_(stays) {}
 
   /// Where this node is reached from itself; before begin().
   void reach_at(const Endpoint& self) { options_.nodes = {self}; }
@@ -29,6 +30,7 @@ class NodeCollect {
   bool try_once(launch::Collection& into);
 
   CollectOptions options_;
+  const uint64_t steps_;
   const double patience_s_;
   const bool stays_;
   std::atomic<bool> begun_{false}, whole_{false};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <filesystem>
 
 #include "common/printable.h"
@@ -17,6 +18,7 @@ namespace fs = std::filesystem;
 constexpr const char* kMark = "/.collected";
 constexpr const char* kMade = "made by swarm collect\n";
 constexpr const char* kRun = "run = ";
+constexpr const char* kEnd = "end = ";
 constexpr const char* kPart = "/.part";
 
 Status make_folder(const std::string& folder) {
@@ -24,6 +26,15 @@ Status make_folder(const std::string& folder) {
   fs::create_directories(folder, error);
   if (error) return Error{ErrorCode::kIo, "cannot make " + folder + ": " + error.message()};
   return {};
+}
+
+/// What the mark says behind `name`; empty: nothing.
+std::string marked(const std::string& folder, const std::string& name) {
+  const auto text = records::read_file(folder + kMark);
+  const size_t at = text ? text->find("\n" + name) : std::string::npos;
+  if (at == std::string::npos) return {};
+  const size_t first = at + 1 + name.size();
+  return text->substr(first, text->find('\n', first) - first);
 }
 
 /// The mark's content survives a crash with it.
@@ -47,13 +58,19 @@ Status prepare_collected_folder(const std::string& folder) {
   return make_folder(folder + "/nodes");
 }
 
-std::string run_of_collected_folder(const std::string& folder) {
-  const auto text = records::read_file(folder + kMark);
-  if (!text) return {};
-  const size_t at = text->find(kRun);
-  if (at == std::string::npos) return {};
-  const size_t first = at + std::string(kRun).size();
-  return text->substr(first, text->find('\n', first) - first);
+std::string run_of_collected_folder(const std::string& folder) { return marked(folder, kRun); }
+
+uint64_t end_of_collected_run(const std::string& folder) {
+  const std::string steps = marked(folder, kEnd);
+  uint64_t out = 0;
+  const char* end = steps.data() + steps.size();
+  const auto read = std::from_chars(steps.data(), end, out);
+  return read.ec == std::errc() && read.ptr == end ? out : 0;
+}
+
+Status set_end_of_collected_run(const std::string& folder, uint64_t steps) {
+  const std::string run = run_of_collected_folder(folder);
+  return write_mark(folder, fmt::format("{}{}{}\n{}{}\n", kMade, kRun, run, kEnd, steps));
 }
 
 Status set_run_of_collected_folder(const std::string& folder, const std::string& run_id) {

@@ -2,6 +2,7 @@
 /// written there (docs/collecting.md).
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "common/result.h"
@@ -16,6 +17,11 @@ Status prepare_collected_folder(const std::string& folder);
 std::string run_of_collected_folder(const std::string& folder);
 /// Errors: kIo.
 Status set_run_of_collected_folder(const std::string& folder, const std::string& run_id);
+
+/// All of the run is there, up to its end after so many steps; 0: not known to be.
+uint64_t end_of_collected_run(const std::string& folder);
+/// Errors: kIo.
+Status set_end_of_collected_run(const std::string& folder, uint64_t steps);
 
 /// Why a run's records are not collected there; empty: they are.
 std::string other_run(const std::string& folder, const std::string& run_there,

@@ -62,6 +62,9 @@ Result<std::string> read_key_file(const std::string& path) {
     if (errno == ENOENT) return Error{ErrorCode::kNotFound, "there is no key's file " + path};
     return io("cannot read " + path);
   }
+  if (S_ISDIR(info.st_mode))
+    return Error{ErrorCode::kInvalidArgument,
+                 path + " is a folder: name the file in it that holds the run's key"};
   if ((info.st_mode & 077) != 0)
     return Error{ErrorCode::kInvalidArgument,
                  path + ": others may read the run's key; chmod 600 " + path};

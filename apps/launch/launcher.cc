@@ -212,6 +212,8 @@ void Launcher::on_exit(Node& node) {
                   records::ProcessRestarts{node.restarts.in_a_row(), experiment_.run.restarts,
                                            records::seconds_as_millis(*pause)});
   }
+  if (!left && experiment_.run.restarts > 0)
+    record(node.spec.name, records::ProcessStaysDown{experiment_.run.restarts});
   std::set<std::string> alive = chaos_.returning();
   for (const auto& other : nodes_)
     if (!other->process || other->process->running() || other->start_at_s)

@@ -51,7 +51,8 @@ void set_aside_in(Disk::Streams& streams, const Keys& keys, const std::string& n
     if (const auto to = aside_of(key.stream); copy_in(streams, key, to)) changed.insert(to);
   for (auto it = streams.begin(); it != streams.end();) {
     const std::string of = aside_of(it->first);
-    const bool goes = changed.count(of) != 0 && it->first != aside_key(name, of);
+    const bool stays = it->first == aside_key(name, of) || aside_name(it->first) == kAsideBefore;
+    const bool goes = changed.count(of) != 0 && !stays;
     it = goes ? streams.erase(it) : std::next(it);
   }
 }
@@ -71,6 +72,9 @@ void Disk::Change::apply(Streams& to, bool torn) const {
       break;
     case What::kDropNewer:
       snapshots.erase(snapshots.upper_bound(key.step), snapshots.end());
+      break;
+    case What::kDropAll:
+      snapshots.clear();
       break;
     case What::kPin:
       if (old == snapshots.end()) break;
@@ -111,6 +115,11 @@ void Disk::set_aside(Keys keys, const std::string& name, Keys back) {
 void Disk::keep_aside(Keys keys) {
   unsynced_.push_back({++changes_, Change::What::kKeepAside, {}, "", 0, std::move(keys)});
   unsynced_.back().apply(visible_, false);
+}
+
+void Disk::drop_before(const std::vector<std::string>& streams) {
+  for (const std::string& stream : streams)
+    change(Change::What::kDropAll, {aside_key(kAsideBefore, stream), 0}, "", 0);
 }
 
 Status Disk::keep(std::string record) {
@@ -253,6 +262,16 @@ Status DiskStore::keep_aside(const Keys& keys) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (auto ok = takes(keys, kAsideBefore); !ok.ok()) return ok;
   disk_->keep_aside(keys);
+  changed();
+  return {};
+}
+
+Status DiskStore::drop_before(const std::vector<std::string>& streams) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const std::string& stream : streams)
+    if (auto ok = usable(stream); !ok.ok()) return ok;
+  if (disk_->trouble().fails) return Error{ErrorCode::kIo, "input/output error"};
+  disk_->drop_before(streams);
   changed();
   return {};
 }

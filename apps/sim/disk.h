@@ -43,6 +43,7 @@ class Disk {
   void set_aside(std::vector<storage::CheckpointKey> keys, const std::string& name,
                  std::vector<storage::CheckpointKey> back = {});
   void keep_aside(std::vector<storage::CheckpointKey> keys);
+  void drop_before(const std::vector<std::string>& streams);
   /// What is kept beside the snapshots, replaced as a whole; durable at once. Errors: kIo.
   Status keep(std::string record);
   const std::optional<std::string>& kept() const { return kept_; }
@@ -78,7 +79,7 @@ class Disk {
  private:
   struct Change {
     uint64_t number = 0;
-    enum class What { kPut, kDropNewer, kPin, kSetAside, kKeepAside };
+    enum class What { kPut, kDropNewer, kPin, kSetAside, kKeepAside, kDropAll };
     What what = What::kPut;
     storage::CheckpointKey key;
     std::string bytes;
@@ -118,6 +119,7 @@ class DiskStore final : public storage::CheckpointStore {
   Status set_aside(const std::vector<storage::CheckpointKey>& keys, const std::string& name,
                    const std::vector<storage::CheckpointKey>& back) override;
   Status keep_aside(const std::vector<storage::CheckpointKey>& keys) override;
+  Status drop_before(const std::vector<std::string>& streams) override;
   Result<std::vector<std::string>> streams() const override;
 
   void close();

@@ -17,6 +17,7 @@ using actors::asides_atom;
 using actors::compute_atom;
 using actors::copies_atom;
 using actors::copy_atom;
+using actors::drop_before_atom;
 using actors::forget_newer_atom;
 using actors::history_atom;
 using actors::keep_atom;
@@ -214,6 +215,9 @@ caf::behavior slow_disk(caf::event_based_actor* self, const caf::actor& checkpoi
       },
       [=](keep_before_atom, const actors::KeepBefore& order) {
         return write_in_time(self, checkpointer, when_synced, keep_before_atom::value, order);
+      },
+      [=](drop_before_atom, const std::vector<std::string>& streams) {
+        return write_in_time(self, checkpointer, when_synced, drop_before_atom::value, streams);
       },
       [=](pin_atom, const std::string& stream, uint64_t step) {
         sync_after(pin_atom::value, stream, step);

@@ -43,6 +43,17 @@ struct ProcessRestarts {
   }
 };
 
+struct ProcessStaysDown {
+  static constexpr EventInfo kInfo{"process_stays_down", Level::kError, Place::kNone, kRemarkable,
+                                   "A node whose process ends unasked again and again is not "
+                                   "started any more (`run.restarts`)."};
+  uint32_t most = 0;
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v("most", most, "how often it was started again, in a row");
+  }
+};
+
 struct ProcessEnded {
   static constexpr EventInfo kInfo{"process_ended", Level::kInfo, Place::kNone, kNeedsReason,
                                    "A process ended as the timeline, `[chaos]` or the end of the "
@@ -136,7 +147,7 @@ struct AuditLineDamaged {
 };
 
 using LauncherEvents =
-    EventList<ProcessStarted, ProcessLost, ProcessRestarts, ProcessEnded, TimelineAct, ChaosAct,
-              ChaosSpared, RunResumed, TensorboardFailed, AuditLineDamaged>;
+    EventList<ProcessStarted, ProcessLost, ProcessRestarts, ProcessStaysDown, ProcessEnded,
+              TimelineAct, ChaosAct, ChaosSpared, RunResumed, TensorboardFailed, AuditLineDamaged>;
 
 }  // namespace swarm::records

@@ -63,20 +63,22 @@ std::optional<Contact> RoutingTable::seen(const Contact& contact, double now_s) 
   return oldest.contact;
 }
 
-void RoutingTable::failed(const NodeId& id) {
-  if (id == self_) return;
+std::optional<Contact> RoutingTable::failed(const NodeId& id) {
+  if (id == self_) return std::nullopt;
   Bucket& bucket = buckets_[bucket_index(id)];
   auto waiting = find_entry(bucket.replacements, id);
   if (waiting != bucket.replacements.end()) bucket.replacements.erase(waiting);
   auto live = find_entry(bucket.live, id);
-  if (live == bucket.live.end()) return;
+  if (live == bucket.live.end()) return std::nullopt;
+  const Contact gone = live->contact;
   bucket.live.erase(live);
-  if (bucket.replacements.empty()) return;
+  if (bucket.replacements.empty()) return gone;
   Entry entry = bucket.replacements.back();
   bucket.replacements.pop_back();
   auto later = std::find_if(bucket.live.begin(), bucket.live.end(),
                             [&entry](const Entry& e) { return e.seen_s > entry.seen_s; });
   bucket.live.insert(later, entry);
+  return gone;
 }
 
 std::vector<Contact> RoutingTable::nearest(const DhtKey& key, size_t n) const {

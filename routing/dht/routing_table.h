@@ -21,8 +21,8 @@ class RoutingTable {
   /// longest) and remembers this one as a replacement; the bucket's least recently seen contact, to
   /// be pinged, is returned then if it has been silent for ping_after_s, once in that time.
   std::optional<Contact> seen(const Contact& contact, double now_s);
-  /// The contact failed: removed; a remembered replacement takes its place.
-  void failed(const NodeId& id);
+  /// The contact failed: removed, and returned if it was one; a remembered replacement takes its place.
+  std::optional<Contact> failed(const NodeId& id);
   /// Up to `n` contacts nearest to `key`, nearest first; never self.
   std::vector<Contact> nearest(const DhtKey& key, size_t n) const;
   /// A random-enough key in the bucket that was not refreshed for longest, if longer than `age_s`.

@@ -108,10 +108,12 @@ Verdict fetch_verdict(const PeerId& id, const Roster& roster, const Whereabouts&
 
 void takes_part(Attendance& attendance, const Roster& roster, const NodeId& node) {
   const auto peers = roster.peers_of(node);
-  const bool serves = std::all_of(peers.begin(), peers.end(), [&roster](const PeerId& id) {
-    return roster.peers().at(id).serving;
+  const auto number = attendance.given_up(node);
+  const bool is_back = std::all_of(peers.begin(), peers.end(), [&](const PeerId& id) {
+    const PeerFacts& peer = roster.peers().at(id);
+    return peer.serving && number && peer.line_left == *number;
   });
-  if (serves || attendance.barred().count(node) == 0) attendance.takes_part(node);
+  if (is_back || attendance.barred().count(node) == 0) attendance.takes_part(node);
 }
 
 std::set<PeerId> of_other_lines(const Attendance& attendance, const Roster& roster) {
@@ -133,6 +135,8 @@ std::optional<Verdict> held_back(const PeerId& id, const Attendance& attendance,
                         "its line of history stays once more than half of it is here");
   if (attendance.loses(id.node))
     return wait_verdict(milliseconds(100), "its node gives its line of history up");
+  if (attendance.unheard(id.node))
+    return wait_verdict(milliseconds(50), "its node has not said yet of which history it is");
   const auto number = attendance.given_up(id.node);
   if (!number || !agreed || roster.peers().at(id).line_left == *number) return std::nullopt;
   Verdict verdict =
@@ -140,6 +144,13 @@ std::optional<Verdict> held_back(const PeerId& id, const Attendance& attendance,
   verdict.line_left =
       LineLeft{*number, places_of(roster.supplies(), of_other_lines(attendance, roster))};
   return verdict;
+}
+
+std::optional<Verdict> held_before_fork(const PeerId& id, ConfigurationNumber forked_in,
+                                        const Roster& roster) {
+  if (forked_in == ConfigurationNumber() || roster.peers().at(id).kept_before == forked_in)
+    return std::nullopt;
+  return wait_verdict(milliseconds(50), "it keeps aside what it had before the history forked");
 }
 
 Admission admit_at_step(const PeerId& id, const Roster& roster, const Whereabouts& where,

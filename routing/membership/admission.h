@@ -90,7 +90,7 @@ Verdict fetch_verdict(const PeerId& id, const Roster& roster, const Whereabouts&
 Verdict serve_verdict(Step step, Step open_step, const std::string& reason);
 
 /// The node serves or trains, and gets a vote: where what it had is of a line that it gave up, once all its
-/// peers serve.
+/// peers have set that aside and serve.
 void takes_part(Attendance& attendance, const Roster& roster, const NodeId& node);
 
 /// Peers that may have what is of another line than the one that goes on: those of nodes that gave theirs
@@ -102,6 +102,11 @@ std::set<PeerId> of_other_lines(const Attendance& attendance, const Roster& rost
 /// that line.
 std::optional<Verdict> held_back(const PeerId& id, const Attendance& attendance,
                                  const Roster& roster, bool agreed);
+
+/// What it is told instead until it has kept aside what it had before the line forked, in `forked_in` first (0:
+/// never): it may have to load another state, and drops what is newer then.
+std::optional<Verdict> held_before_fork(const PeerId& id, ConfigurationNumber forked_in,
+                                        const Roster& roster);
 
 /// All peers train the same step. Requires that `id` is in the roster.
 Admission admit_at_step(const PeerId& id, const Roster& roster, const Whereabouts& where, Time now);

@@ -113,6 +113,13 @@ std::optional<uint64_t> Attendance::given_up(const NodeId& process) const {
   return std::nullopt;
 }
 
+bool Attendance::unheard(const NodeId& process) const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [&process](const auto& one) {
+    const Node& node = one.second;
+    return node.process == process && node.voter.empty() && !node.fails_since;
+  });
+}
+
 bool Attendance::loses(const NodeId& process) const {
   return std::any_of(nodes_.begin(), nodes_.end(), [&process](const auto& one) {
     return one.second.process == process && one.second.stand == Stand::kLoses;

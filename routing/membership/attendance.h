@@ -70,6 +70,8 @@ class Attendance {
   /// What this process's peers have is of the last of so many lines that its node has given up; none: it gave up
   /// none, or has a vote again.
   std::optional<uint64_t> given_up(const NodeId& process) const;
+  /// Its voter is asked of which line it is and has neither answered nor failed to.
+  bool unheard(const NodeId& process) const;
   /// It is to give one up, and has not answered yet that it did.
   bool loses(const NodeId& process) const;
   /// Likewise this one, and it is to keep what it has; null: any.

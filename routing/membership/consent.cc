@@ -350,7 +350,8 @@ Consent::Snag Consent::snag(Time now) const {
   if (change == nullptr || !changes_since_ || now - *changes_since_ < kPatience) return Snag::kNone;
   const Count all = attendance_.present(change->to.voters, now, true);
   const bool holds = change->to.forced() ? all.missing.empty() : all.most();
-  const bool may = enough(attendance_.present(change->from.voters, now, true));
+  const bool may =
+      change->to.forced() || enough(attendance_.present(change->from.voters, now, true));
   return may && !holds ? Snag::kStuck : Snag::kNone;
 }
 

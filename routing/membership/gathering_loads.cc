@@ -118,7 +118,8 @@ Orders Gathering::open(Time now) {
   }
   const orders::Open order{plan_->step, plan_->history};
   if (options_.consent && !options_.consent->open({order.step, order.history}, now)) {
-    waiting_for_ = "waiting until more than half have stored where the swarm goes on from";
+    waiting_for_ =
+        "waiting until more than half (after go-on: all) have stored where the swarm goes on from";
     return {};
   }
   opened();

@@ -15,6 +15,7 @@
 #include "common/ids.h"
 #include "common/strong_id.h"
 #include "routing/averaging/part_weights.h"
+#include "routing/membership/configuration.h"
 #include "routing/membership/job_times.h"
 #include "routing/membership/recovery.h"
 #include "routing/time.h"
@@ -72,6 +73,7 @@ struct PeerReport {
   std::vector<StoredCopy> copies;
   /// Of the lines of history that its node gave up, the last that it has set aside; 0: none.
   uint64_t line_left = 0;
+  ConfigurationNumber kept_before;  ///< What it had before this one lies aside.
 
   bool learns() const { return state_bytes > 0; }
   /// It has all that was applied but the last update, or all of a state but the last updates.

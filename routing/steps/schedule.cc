@@ -146,9 +146,9 @@ Leases Schedule::lease(const ActorId& trainer, uint32_t max_slots, double deadli
   return {};
 }
 
-size_t Schedule::trainer_lost(const ActorId& trainer) {
+size_t Schedule::trainer_lost(const ActorId& trainer, const CarriedSlots& but) {
   size_t ended = 0;
-  for (StepLedger* ledger : ledgers()) ended += ledger->trainer_lost(trainer);
+  for (StepLedger* ledger : ledgers()) ended += ledger->trainer_lost(trainer, but);
   return ended;
 }
 

@@ -60,8 +60,8 @@ class Schedule {
   // -- slots
   /// Slots for a trainer, leased until `deadline_s`; none: nothing is to be done for now.
   virtual Leases lease(const ActorId& trainer, uint32_t max_slots, double deadline_s);
-  /// Ends the leases of a trainer; how many.
-  size_t trainer_lost(const ActorId& trainer);
+  /// Ends the leases of a trainer `but` these; how many.
+  size_t trainer_lost(const ActorId& trainer, const CarriedSlots& but = {});
   /// Errors: kNotReady (the step is not open yet), kStaleStep (no longer), those of StepLedger.
   Result<Orders> slot_reported(const SlotReport& report, Time now);
 

@@ -164,11 +164,13 @@ uint32_t StepLedger::counted_slots() const {
   return options_.num_slots - static_cast<uint32_t>(skipped().size());
 }
 
-size_t StepLedger::trainer_lost(const ActorId& trainer) {
+size_t StepLedger::trainer_lost(const ActorId& trainer, const CarriedSlots& but) {
   size_t ended = 0;
-  for (SlotState& state : slots_) {
-    if (!state.active.has_value() || state.active->trainer != trainer) continue;
-    state.active.reset();
+  for (Slot slot; slot.value() < slots_.size(); ++slot) {
+    std::optional<Active>& active = slots_[slot.value()].active;
+    if (!active.has_value() || active->trainer != trainer) continue;
+    if (but.count({step(), slot, active->attempt}) != 0) continue;
+    active.reset();
     ++ended;
   }
   return ended;

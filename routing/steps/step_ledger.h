@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "common/ids.h"
@@ -59,6 +60,9 @@ enum class NonFiniteVerdict {
   kSkipped,  ///< On two nodes: the slot counts for no stage.
 };
 
+/// Step, slot and attempt of each slot that a trainer has under way.
+using CarriedSlots = std::set<std::tuple<Step, Slot, Attempt>>;
+
 class StepLedger {
  public:
   explicit StepLedger(const StepLedgerOptions& options);
@@ -93,8 +97,8 @@ class StepLedger {
   std::vector<LedgerHop> avoid(Slot slot) const;
   std::vector<Slot> skipped() const;  ///< Training slots, ascending.
 
-  /// Ends all leases of a dead or silent trainer; returns how many.
-  size_t trainer_lost(const ActorId& trainer);
+  /// Ends all leases of a dead or silent trainer, or all `but` these; returns how many.
+  size_t trainer_lost(const ActorId& trainer, const CarriedSlots& but = {});
   /// Its trainer still carries it: the lease lasts until `deadline_s` at least. Of an attempt that is
   /// not leased (any more) it changes nothing.
   void renew(Slot slot, Attempt attempt, double deadline_s);

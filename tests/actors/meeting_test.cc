@@ -213,6 +213,41 @@ BOOST_FIXTURE_TEST_CASE(
   BOOST_TEST(events->count("line_set_aside") == 4u);
 }
 
+// What had been taken back was set aside again with what is not shared, and nothing brought it back a second time.
+BOOST_FIXTURE_TEST_CASE(what_was_taken_back_is_taken_back_again_by_who_dies_before_a_list_has_it,
+                        LastCopyElsewhere) {
+  start("a1");
+  net.heal_all();
+  BOOST_REQUIRE(
+      system.advance_until([this] { return events->count("line_set_aside") == 4; }, 60s, 100us));
+  kill_and_start_all();
+  BOOST_TEST(run_to_end(600s));
+  BOOST_TEST(histories("c1", "aside/before/stage/1").empty());
+}
+
+// Its state was replaced by the one that the part went back to, and what it had before was not kept.
+BOOST_FIXTURE_TEST_CASE(who_cannot_keep_what_was_before_a_fork_takes_no_part_until_it_can,
+                        TwoParts) {
+  BOOST_REQUIRE(run_to_step(kSaved + 2));
+  disks.at("c0")->fill();
+  for (const auto& a : larger)
+    for (const auto& b : smaller) cut_both_ways(a, b);
+  BOOST_REQUIRE(within(60s, [this] { return events->count("minority") > 0; }));
+  bool trains = false;
+  for (int i = 0; i < 6 && !trains;
+       ++i) {  // not all the time: its voter, with the same disk, is waited for
+    order(actors::make_mail(proto::GoOn()));
+    trains = within(20s, [this] { return step_of("d0") > kSaved + 6; });
+  }
+  BOOST_REQUIRE(trains);
+  const uint64_t waits_at = step_of("c0");
+  BOOST_TEST(waits_at < kSaved + 6);
+  BOOST_TEST(histories("c0", "aside/before/stage/0").empty());
+  disks.at("c0")->fill(false);
+  BOOST_TEST(within(60s, [&] { return step_of("c0") > kSaved + 6; }));
+  BOOST_TEST(histories("c0", "aside/before/stage/0").count(kSaved) == 1u);
+}
+
 BOOST_FIXTURE_TEST_CASE(without_names_of_histories_nothing_of_a_line_that_is_given_up_stays,
                         TwoPartsInPeriods) {
   part();

@@ -199,7 +199,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(what_is_kept_aside_outlives_its_snapshot_and_can_b
   BOOST_TEST(steps(store, "stage/0") == (std::vector<uint64_t>{2, 1}), tt::per_element());
   BOOST_TEST((store.get({"stage/0", 2})->view() == content(2, 70'000).view()));
   BOOST_TEST((store.get({"aside/1/stage/0", 2})->view() == content(20, 70'000).view()));
+  BOOST_TEST(store.set_aside({{"stage/0", 2}}, "2", {{"aside/before/stage/0", 2}}).ok());  // again
+  BOOST_TEST((store.get({"stage/0", 2})->view() == content(2, 70'000).view()));
+  BOOST_TEST(steps(store, "aside/1/stage/0").empty());
+  BOOST_TEST(store.drop_before({"stage/1"}).ok());
+  BOOST_TEST(steps(store, "aside/before/stage/0").size() == 2u);
+  BOOST_TEST(store.drop_before({"stage/0", "residual/0"}).ok());
   BOOST_TEST(steps(store, "aside/before/stage/0").empty());
+  BOOST_TEST((store.get({"stage/0", 2})->view() == content(2, 70'000).view()));
   BOOST_TEST(store.put({"stage/0", 4}, content(4, 70'000), 1).ok());  // nothing is pinned
   BOOST_TEST(steps(store, "stage/0") == std::vector<uint64_t>{4}, tt::per_element());
 }

@@ -109,6 +109,28 @@ BOOST_FIXTURE_TEST_CASE(machines_leave_one_run_folder_and_end, ThreeMachines) {
   const auto again = run({"audit", at("copies")});
   BOOST_TEST(again.code == 0, again.output);
   BOOST_TEST(run({"sample", at("copies"), "--tokens", "20"}).code == 0);
+
+  // Who is started once more says why not, instead of waiting or mixing what is another's.
+  const std::vector<std::string> node = {"node", tiny_config(), "--run-folder", at("s0-a")};
+  const auto refused = [&](const std::vector<std::string>& more) {
+    auto arguments = node;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  };
+  const auto folder_as_key = refused({"--name", "s0-a", "--key", at("all")});
+  BOOST_TEST(folder_as_key.code == 2);
+  BOOST_TEST(folder_as_key.says("is a folder"), folder_as_key.output);
+  std::filesystem::rename(at("s0-a/nodes/s0-a"), at("s0-a/nodes/s0-b"));
+  const auto swapped = refused({"--name", "s0-b", "--key", at("key")});
+  BOOST_TEST(swapped.code == 2);
+  BOOST_TEST(swapped.says("are those of the node \"s0-a\""), swapped.output);
+  std::ofstream(at("all/.collected"), std::ios::app) << "end = 40\n";
+  const auto over =
+      refused({"--name", "s1-a", "--key", at("key"), "--collect", at("all"), "--set",
+               "training.steps=40", "--set", "training.min_peers_per_stage=1", "--set",
+               "training.min_peers=2", "--set", "checkpoint.every_steps=10"});
+  BOOST_TEST(over.code == 0);
+  BOOST_TEST(over.says("training is finished (40 steps)"), over.output);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_peer_with_a_spot_notice_leaves_in_order_under_load, ThreeMachines) {

@@ -82,6 +82,7 @@ struct Machines {
     deps.detached = false;
     deps.say = [&node](const std::string& line) { node.lines.push_back(line); };
     deps.alive = [&node] { ++node.alive; };
+    deps.how_to_join = [this](const Endpoint& at) { return tells ? "join " + at.text() : ""; };
     deps.admitted = [&node] { node.admitted = true; };
     deps.turned_away = [&node] { node.turned_away = true; };
     node.entrance = spawn_entrance(*system, std::move(deps));
@@ -101,6 +102,7 @@ struct Machines {
   std::map<uint32_t, Node> nodes;
   std::set<std::string> unreachable;
   std::vector<std::string> knocked;
+  bool tells = false;  // how to join it
 };
 
 const Endpoint kNobody{"127.0.0.1", 1};
@@ -134,6 +136,23 @@ BOOST_FIXTURE_TEST_CASE(who_has_joined_says_so, Machines) {
   BOOST_REQUIRE_EQUAL(second.lines.size(), 2u);
   BOOST_TEST(second.lines[0].find("left out") != std::string::npos, second.lines[0]);
   BOOST_TEST(second.lines[1] == "has joined the swarm as 'b'");
+}
+
+// It was said before anything else: by who never met anybody, and with an address that nobody can dial.
+BOOST_FIXTURE_TEST_CASE(how_to_join_it_is_said_once_that_can_be_done, Machines) {
+  tells = true;
+  const std::string line = "join 127.0.0.1:700";
+  BOOST_TEST(start(1, "a", {}).lines.front() == line + "1");
+  unreachable = {"127.0.0.1:7003"};
+  const Endpoint first{"127.0.0.1", 7001};
+  const Node &alone = start(2, "b", {kNobody}), &hidden = start(3, "c", {first}),
+             &reached = start(4, "d", {first});
+  system.advance(10s);
+  for (const Node* node : {&alone, &hidden})
+    for (const auto& said : node->lines) BOOST_TEST(said.find("join 127") != 0u, said);
+  BOOST_TEST(hidden.admitted);
+  BOOST_REQUIRE_EQUAL(reached.lines.size(), 2u);
+  BOOST_TEST(reached.lines[1] == line + "4");
 }
 
 // It elected itself coordinator, and trained alone or said nothing for ever.

@@ -116,6 +116,26 @@ BOOST_FIXTURE_TEST_CASE(who_has_its_own_snapshots_takes_nothing, Mirrored) {
   BOOST_TEST(events->count("mirror_taken") == 0u);
 }
 
+// The mirror had it still, and all took it from there.
+BOOST_FIXTURE_TEST_CASE(what_was_set_aside_of_a_line_that_was_given_up_does_not_come_back,
+                        Mirrored) {
+  start_peers();
+  BOOST_REQUIRE(closes(11));
+  system.advance(1s);
+  const auto given_up = newest();
+  for (const auto& [name, stage] : peers) {
+    kill(name);
+    disks.at(name)->set_aside({{"stage/" + std::to_string(stage), given_up.step}}, "1");
+    disks.at(name)->sync(disks.at(name)->changes());
+  }
+  events->events.clear();
+  start_peers();
+  BOOST_TEST(run_to_end(3600s));
+  BOOST_TEST(events->count("mirror_taken") == 0u);
+  BOOST_TEST(restored().count(static_cast<int64_t>(given_up.step)) == 0u);
+  for (const auto& file : files()) BOOST_TEST((file.history != given_up.history));
+}
+
 BOOST_FIXTURE_TEST_CASE(a_mirror_that_takes_nothing_is_told_and_stops_nobody, Mirrored) {
   checkpoint.mirror = folder.path() + "/mirror";
   fs::create_directory(checkpoint.mirror);

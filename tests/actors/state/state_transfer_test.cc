@@ -83,6 +83,7 @@ class MapStore : public storage::CheckpointStore {
     return {};
   }
   Status keep_aside(const std::vector<storage::CheckpointKey>&) override { return {}; }
+  Status drop_before(const std::vector<std::string>&) override { return {}; }
   Result<std::vector<std::string>> streams() const override { return std::vector<std::string>{}; }
 };
 

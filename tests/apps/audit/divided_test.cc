@@ -71,8 +71,8 @@ struct DividedStory : Parts {
 /// Number 1 is of both. ta goes on in it, then in number 2, with replica a; replica b is forced to in a number 2 of
 /// its own, and comes less far. They meet, and ta's part stays.
 struct ForcedStory : Parts {
-  explicit ForcedStory(bool said) {
-    context.steps = 5;
+  explicit ForcedStory(bool said, bool ends = true) {
+    context.steps = ends ? 5 : 9;
     lead("ta", 1);
     ClosedStep& first = close(0, 1);
     first.configuration = 1;
@@ -84,6 +84,7 @@ struct ForcedStory : Parts {
     holds("tb", said ? std::optional<std::string>("2 by tb") : std::nullopt);
     commit_alone(2, 4, 0, 1, "ta", 1);
     commit_alone(2, 4 + kOther, 1, 2, "tb", 3);  // in one that it never told
+    if (!ends) commit_alone(3, 6 + kOther, 1, 2, "tb", 4);
     holds("ta", std::nullopt);
     commit_alone(3, 6, 0, 1, "ta", 2);
     for (uint32_t stage = 0; stage < kStages; ++stage)
@@ -92,7 +93,7 @@ struct ForcedStory : Parts {
     last.configuration = 3;
     log.closed.back().node = "ta";
     commit_all(ClosedStep(last));
-    event(records::RunFinished{});
+    if (ends) event(records::RunFinished{});
   }
   void holds(const std::string& node, const std::optional<std::string>& line) {
     event(records::ConfigurationHolds{2, 2, {}, {}, false, node == "tb", line});
@@ -142,6 +143,16 @@ BOOST_AUTO_TEST_CASE(a_part_that_was_forced_counts_steps_of_its_own) {
   BOOST_TEST(story.report().totals.given_up == 2u);
   BOOST_TEST(story.report().totals.steps == 5u);
   BOOST_TEST(contains(ForcedStory(false).violation(), "no `recovered` event says so"));
+}
+
+// The other part's configurations have higher numbers; "exact" was said of what it had trained.
+BOOST_AUTO_TEST_CASE(while_it_trains_on_the_line_that_stays_is_the_one_that_is_checked) {
+  const ForcedStory story(true, /*ends=*/false);
+  BOOST_TEST(story.violation() == "");
+  BOOST_TEST(story.report().totals.given_up == 3u);
+  BOOST_TEST(story.report().totals.steps == 5u);
+  BOOST_TEST(story.report().checksums.at({0, 4}) ==
+             ForcedStory(true).report().checksums.at({0, 4}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -84,6 +84,7 @@ struct MemoryStore : storage::CheckpointStore {
     return {};
   }
   Status keep_aside(const std::vector<storage::CheckpointKey>&) override { return {}; }
+  Status drop_before(const std::vector<std::string>&) override { return {}; }
   Result<std::vector<std::string>> streams() const override {
     std::vector<std::string> out;
     for (const auto& one : values)

@@ -248,6 +248,10 @@ BOOST_FIXTURE_TEST_CASE(a_folder_is_marked_before_anything_is_in_it, Folder) {
   BOOST_TEST(run_of_collected_folder(path + "/begun") == "");
   BOOST_REQUIRE(set_run_of_collected_folder(path + "/begun", "a").ok());
   BOOST_TEST(run_of_collected_folder(path + "/begun") == "a");
+  BOOST_TEST(end_of_collected_run(path + "/begun") == 0u);
+  BOOST_REQUIRE(set_end_of_collected_run(path + "/begun", 300).ok());
+  BOOST_TEST(end_of_collected_run(path + "/begun") == 300u);
+  BOOST_TEST(run_of_collected_folder(path + "/begun") == "a");
   BOOST_TEST(other_run("d", "a", "a") == "");
   BOOST_TEST(other_run("d", "", "a") == "");
   BOOST_TEST(other_run("d", "a", "b") != "");

@@ -27,7 +27,9 @@ while [ $# -gt 0 ]; do
 done
 own=$dir/nodes/$name
 case $name in broken*) echo "cannot open the data"; exit 3;; esac
-[ -e "$own/started.txt" ] && : > "$dir/go"
+until_says() { while [ -d "$dir" ] && ! grep -q "\"$name\",\"event\":\"$1" "$dir/events.jsonl"
+  do sleep 0.02; done; }
+case $name in dies-on*) ;; *) [ -e "$own/started.txt" ] && : > "$dir/go";; esac
 echo "$all" >> "$own/started.txt"
 echo "{\"name\":\"$name\",\"pid\":$$,\"node_id\":\"0123456789abcdef0123456789abcdef\",\
 \"endpoint\":\"${listen:-127.0.0.1:70$(echo "$name" | wc -c)}\"}" > "$own/node.json.new"
@@ -42,10 +44,10 @@ t*) echo '{"step":0,"train_loss":5.5,"tokens":10,"live_peers":[2]}' >> "$own/met
 s-0) [ -e "$own/torn" ] ||
     printf '{"kind":"same"}\n{"kind":"same"}\n{"kind":"to' >> "$own/audit.jsonl"
   : > "$own/torn";;
-die*) kill -9 $$;;
+die) kill -9 $$;;
+dies-on) { until_says process_stays_down; : > "$dir/go"; } &
+  kill -9 $$;;
 leave*)
-  until_says() { while [ -d "$dir" ] && ! grep -q "\"$name\",\"event\":\"$1" "$dir/events.jsonl"
-    do sleep 0.02; done; }
   until_says process_started
   { until_says process_ended; : > "$dir/go"; } &
   exit 0;;
@@ -132,6 +134,16 @@ BOOST_AUTO_TEST_CASE(a_node_that_crashes_is_started_again) {
   BOOST_TEST((report.outcome == Outcome::kFinished));
   BOOST_TEST(has("events.jsonl", "process_lost"));
   BOOST_TEST(has("events.jsonl", "\"node\":\"die\",\"event\":\"process_restarts\""));
+}
+
+BOOST_AUTO_TEST_CASE(who_dies_on_stays_down_and_that_is_said) {
+  auto e = experiment(std::string(kTwo) + "[[nodes]]\nname=\"dies-on\"\nstages=[0]\n");
+  e.run.restarts = 1;
+  Launcher launcher(e, options(e));
+  const auto report = launcher.run();
+  BOOST_TEST(report.reason == "");
+  BOOST_TEST((report.outcome == Outcome::kFinished));
+  BOOST_TEST(has("events.jsonl", "\"node\":\"dies-on\",\"event\":\"process_stays_down\""));
 }
 
 BOOST_AUTO_TEST_CASE(a_node_that_leaves_in_order_is_neither_lost_nor_started_again) {

@@ -10,7 +10,7 @@ namespace {
 #ifndef SWARM_SIM_SEEDS
 #define SWARM_SIM_SEEDS 20
 #endif
-constexpr uint64_t kSeeds = SWARM_SIM_SEEDS / 5;
+constexpr uint64_t kSeeds = (SWARM_SIM_SEEDS + 4) / 5;
 
 SimulationReport run(uint64_t seed, FaultProfile profile) {
   SimulationOptions options;

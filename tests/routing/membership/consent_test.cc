@@ -248,6 +248,34 @@ BOOST_AUTO_TEST_CASE(a_part_that_is_told_to_goes_on_without_the_others_who_join_
   BOOST_TEST(swarm.voters.at("c").record().decided.number == one.configuration().number);
 }
 
+// It waited for a node that had died, for ever: nobody had more than half of the list before.
+BOOST_AUTO_TEST_CASE(a_forced_change_that_one_of_its_list_does_not_store_is_given_up) {
+  Swarm swarm("abcdefg");
+  Consent one;
+  lead(one, swarm, "abcdefg");
+  commit(one, swarm, 0);
+  leave(one, swarm, "defg");
+  swarm.pass(one, seconds(1));
+  swarm.pass(one, seconds(6));
+  BOOST_REQUIRE(one.force(swarm.now));
+  one.begin(ballot(2));
+  swarm.talk(one);
+  swarm.away.insert("c");
+  one.open(at(1), swarm.now);
+  swarm.talk(one);
+  leave(one, swarm, "c");
+  swarm.pass(one, seconds(2));
+  BOOST_TEST((one.snag(swarm.now) == Consent::Snag::kNone));
+  swarm.pass(one, seconds(4));
+  BOOST_TEST((one.snag(swarm.now) == Consent::Snag::kStuck));
+  one.begin(ballot(3));
+  swarm.talk(one);
+  one.open(at(1), swarm.now);
+  swarm.talk(one);
+  BOOST_REQUIRE(one.open(at(1), swarm.now));
+  BOOST_TEST(list(one) == "ab");
+}
+
 // A voter with an empty disk took what it was asked, and counted for the list that it had forgotten.
 BOOST_AUTO_TEST_CASE(who_has_lost_its_disk_has_no_vote_until_a_change_that_others_carry) {
   Swarm swarm("abc");

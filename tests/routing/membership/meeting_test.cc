@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "routing/membership/admission.h"
 #include "routing/membership/consent.h"
@@ -255,6 +256,32 @@ BOOST_FIXTURE_TEST_CASE(who_gave_up_its_line_is_held_back_until_what_is_not_shar
   BOOST_TEST(!loses->line_left.has_value());
 }
 
+// It was taken for one that had only waited, and served with what its node gave up a moment later.
+BOOST_FIXTURE_TEST_CASE(nobody_is_admitted_before_its_voter_has_said_of_which_line_it_is, Met) {
+  kept("a", 0, {{Step(1), History(11)}});
+  const PeerId a{process_of("a"), "stage.0"};
+  auto& voter = both.attendance().nodes().at("a");
+  const std::string name = std::exchange(voter.voter, "");
+  BOOST_TEST(held_back(a, both.attendance(), roster, true).has_value());
+  voter.fails_since = Time();
+  BOOST_TEST(
+      !held_back(a, both.attendance(), roster, true));  // its disk is full: it is not kept out
+  voter.fails_since.reset();
+  voter.voter = name;
+  BOOST_TEST(!held_back(a, both.attendance(), roster, true));
+}
+
+// Its disk had not taken it yet when it loaded another state.
+BOOST_FIXTURE_TEST_CASE(nobody_takes_part_in_a_forked_line_before_it_has_kept_what_was_before,
+                        Met) {
+  kept("a", 0, {{Step(1), History(11)}});
+  const PeerId a{process_of("a"), "stage.0"};
+  BOOST_TEST(!held_before_fork(a, ConfigurationNumber(), roster));
+  BOOST_TEST(held_before_fork(a, ConfigurationNumber(3), roster).has_value());
+  roster.find(a)->kept_before = ConfigurationNumber(3);
+  BOOST_TEST(!held_before_fork(a, ConfigurationNumber(3), roster));
+}
+
 BOOST_AUTO_TEST_CASE(a_voter_is_named_by_the_lines_that_it_gave_up) {
   BOOST_TEST(lines_given_up("d#.1") == 1u);
   BOOST_TEST(lines_given_up("s1#0f3a.12") == 12u);
@@ -306,6 +333,10 @@ BOOST_AUTO_TEST_CASE(a_node_that_gave_up_its_line_takes_part_once_all_its_peers_
   takes_part(attendance, roster, process_of("d"));
   BOOST_TEST(!attendance.nodes().at("d").takes_part);
   roster.find(second)->serving = true;
+  roster.find(first)->line_left = 1;
+  takes_part(attendance, roster, process_of("d"));
+  BOOST_TEST(!attendance.nodes().at("d").takes_part);  // the other has what was given up
+  roster.find(second)->line_left = 1;
   takes_part(attendance, roster, process_of("d"));
   BOOST_TEST(attendance.nodes().at("d").takes_part);
 }

@@ -174,6 +174,17 @@ BOOST_AUTO_TEST_CASE(a_lost_trainer_loses_only_its_own_leases) {
   BOOST_TEST(leases[0].attempt == Attempt(2));
 }
 
+BOOST_AUTO_TEST_CASE(a_trainer_keeps_what_it_says_that_it_carries) {
+  StepLedger ledger(options(1, 3));
+  const auto leases = ledger.lease(kTrainer, 3, 10);
+  BOOST_REQUIRE_EQUAL(leases.size(), 3u);
+  BOOST_TEST(ledger.trainer_lost(kTrainer, {{ledger.step(), leases[1].slot, leases[1].attempt}}) ==
+             2u);
+  BOOST_TEST(ledger.slots_leased() == 1u);
+  for (const auto& lease : ledger.lease(kOtherTrainer, 3, 10))
+    BOOST_TEST((lease.slot != leases[1].slot));
+}
+
 BOOST_AUTO_TEST_CASE(a_failed_attempt_frees_its_slot_but_not_that_of_a_later_attempt) {
   StepLedger ledger(options(1, 1));
   SlotLease first = lease_one(ledger);
