@@ -123,7 +123,7 @@ std::set<PeerId> of_other_lines(const Attendance& attendance, const Roster& rost
     const auto number = attendance.given_up(id.node);
     const bool has_left = number && peer.line_left == *number && !attendance.loses(id.node) &&
                           !attendance.apart(&id.node);
-    if (barred.count(id.node) != 0 && !has_left) peers.insert(id);
+    if (attendance.unheard(id.node) || (barred.count(id.node) != 0 && !has_left)) peers.insert(id);
   }
   return peers;
 }

@@ -94,7 +94,8 @@ Verdict serve_verdict(Step step, Step open_step, const std::string& reason);
 void takes_part(Attendance& attendance, const Roster& roster, const NodeId& node);
 
 /// Peers that may have what is of another line than the one that goes on: those of nodes that gave theirs
-/// up, or are apart, until they say that they have set aside what is not shared.
+/// up, or are apart, until they say that they have set aside what is not shared, and of nodes that have not said yet
+/// of which line they are.
 std::set<PeerId> of_other_lines(const Attendance& attendance, const Roster& roster);
 
 /// What it is told instead, as long as what it has may be of another line than the one that goes on; nothing:

@@ -263,7 +263,10 @@ BOOST_FIXTURE_TEST_CASE(nobody_is_admitted_before_its_voter_has_said_of_which_li
   auto& voter = both.attendance().nodes().at("a");
   const std::string name = std::exchange(voter.voter, "");
   BOOST_TEST(held_back(a, both.attendance(), roster, true).has_value());
+  // What it has was taken for shared by others that had given that line up.
+  BOOST_TEST(of_other_lines(both.attendance(), roster).count(a) == 1u);
   voter.fails_since = Time();
+  BOOST_TEST(of_other_lines(both.attendance(), roster).count(a) == 0u);
   BOOST_TEST(
       !held_back(a, both.attendance(), roster, true));  // its disk is full: it is not kept out
   voter.fails_since.reset();
