@@ -69,10 +69,11 @@ MirrorFiles to_prune(const MirrorFile& written, const MirrorFiles& files, uint32
   return out;
 }
 
-MirrorFiles to_withdraw(const MirrorFiles& aside, const MirrorFiles& stay) {
+MirrorFiles to_withdraw(const MirrorFiles& files, const MirrorFiles& aside,
+                        const MirrorFiles& stay) {
   MirrorFiles out;
   for (const MirrorFile& file : aside)
-    if (file.history != 0 && !has(stay, file)) out.push_back(file);
+    if (file.history != 0 && has(files, file) && !has(stay, file)) out.push_back(file);
   return out;
 }
 

@@ -29,9 +29,10 @@ std::optional<MirrorFile> to_write(const MirrorFiles& own, const MirrorFiles& fi
 MirrorFiles to_prune(const MirrorFile& written, const MirrorFiles& files, uint32_t num_stages,
                      uint32_t keep);
 
-/// What goes from the mirror of the `aside` snapshots of a line of history that was given up: those of known histories
+/// Which of `files` go as they are `aside` snapshots of a line of history that was given up: those of known histories
 /// which are not among those that `stay`.
-MirrorFiles to_withdraw(const MirrorFiles& aside, const MirrorFiles& stay);
+MirrorFiles to_withdraw(const MirrorFiles& files, const MirrorFiles& aside,
+                        const MirrorFiles& stay);
 
 struct TakeLimits {
   bool newer_only = true;            ///< Than all of the peer's own.

@@ -18,10 +18,12 @@ double lease_end_s(std::chrono::nanoseconds limit, routing::Time now) {
 
 void renew_leases(const proto::Lease& message, const ActorId& trainer,
                   std::chrono::nanoseconds limit, routing::Schedule& schedule, routing::Time now) {
-  routing::CarriedSlots carried;
-  for (const auto& one : message.carried())
-    carried.emplace(Step(one.step()), Slot(one.slot()), Attempt(one.attempt()));
-  if (message.no_others()) schedule.trainer_lost(trainer, carried);
+  if (message.no_others()) {
+    routing::CarriedSlots carried;
+    for (const auto& one : message.carried())
+      carried.emplace(Step(one.step()), Slot(one.slot()), Attempt(one.attempt()));
+    schedule.trainer_lost(trainer, carried);
+  }
   for (const auto& one : message.carried()) {
     routing::SlotReport report;
     report.what = routing::SlotReport::What::kCarries;

@@ -60,7 +60,7 @@ struct MirrorState {
   }
 
   void write_all() {
-    withdraw();
+    if (const Status done = withdraw(); !done) failed(done.error());
     std::optional<MirrorFile> last;
     for (;;) {
       const auto file = next();
@@ -91,33 +91,40 @@ struct MirrorState {
     return {};
   }
 
-  /// Snapshots of this stage that were set aside with a line that the node gave up, and are not of the one that goes on.
-  Result<storage::MirrorFiles> given_up() const {
-    const auto streams = deps->store->streams();
-    if (!streams) return streams.error();
-    storage::MirrorFiles aside, stay;
-    for (const std::string& one : *streams) {
-      const bool own = one == stream();
-      if (!own && aside_of(one) != stream()) continue;
+  /// The snapshots of those streams that are `wanted`.
+  template <class Wanted>
+  Result<storage::MirrorFiles> snapshots_where(const std::vector<std::string>& streams,
+                                               Wanted wanted) const {
+    storage::MirrorFiles files;
+    for (const std::string& one : streams) {
+      if (!wanted(one)) continue;
       const auto found = snapshots_in(one);
       if (!found) return found.error();
-      auto& files = own || aside_name(one) == kAsideBefore ? stay : aside;
       files.insert(files.end(), found->begin(), found->end());
     }
-    return storage::to_withdraw(aside, stay);
+    return files;
   }
 
-  /// Whoever has lost everything is not to take up a line of history that was given up.
-  void withdraw() {
-    const auto gone = given_up();
-    if (!gone) return failed(gone.error());
-    if (gone->empty()) return;
+  /// Whoever has lost everything is not to take up a line of history that was given up: what was set aside with one
+  /// goes, unless it is of the one that goes on.
+  Status withdraw() {
+    const auto streams = deps->store->streams();
+    if (!streams) return streams.error();
+    const auto given_up = [this](const std::string& one) {
+      return aside_of(one) == stream() && aside_name(one) != kAsideBefore;
+    };
+    const auto stays = [this](const std::string& one) {
+      return one == stream() || one == aside_key(kAsideBefore, stream());
+    };
+    if (std::none_of(streams->begin(), streams->end(), given_up)) return {};
+    const auto aside = snapshots_where(*streams, given_up), stay = snapshots_where(*streams, stays);
     const auto files = folder->list();
-    if (!files) return failed(files.error());
-    for (const MirrorFile& file : *gone) {
-      if (std::find(files->begin(), files->end(), file) == files->end()) continue;
-      if (const Status removed = folder->remove(file); !removed) failed(removed.error());
-    }
+    for (const auto* read : {&aside, &stay, &files})
+      if (!*read) return read->error();
+    Status done;
+    for (const MirrorFile& file : storage::to_withdraw(*files, *aside, *stay))
+      if (Status removed = folder->remove(file); !removed) done = removed;
+    return done;
   }
 
   void prune(const MirrorFile& written) {
@@ -146,7 +153,7 @@ struct MirrorState {
 
   /// From the newest to the oldest, then from the newest again. `any`: also older than what the store has.
   Result<std::optional<MirrorFile>> offer(bool any) {
-    withdraw();
+    if (const Status done = withdraw(); !done) failed(done.error());
     const auto steps = deps->store->steps(stream());
     if (!steps) return steps.error();
     const auto files = folder->list();

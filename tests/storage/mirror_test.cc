@@ -116,8 +116,9 @@ BOOST_AUTO_TEST_CASE(what_is_taken_is_complete_and_not_there) {
 
 BOOST_AUTO_TEST_CASE(what_was_given_up_is_withdrawn_unless_it_was_taken_back) {
   const MirrorFiles aside = {at(60, 0, 8), at(40, 0), at(20, 0, 0)};
-  BOOST_TEST(to_withdraw(aside, {at(40, 0), at(60, 0)}) == MirrorFiles{at(60, 0, 8)},
+  BOOST_TEST(to_withdraw(aside, aside, {at(40, 0), at(60, 0)}) == MirrorFiles{at(60, 0, 8)},
              boost::test_tools::per_element());
+  BOOST_TEST(to_withdraw({at(40, 0)}, aside, {at(40, 0), at(60, 0)}).empty());  // it is not there
 }
 
 BOOST_AUTO_TEST_SUITE_END()
