@@ -207,7 +207,8 @@ void add_node(ExperimentBuilder& b) {
         "Least severe messages that go to the nodes' log files.");
   b.add("records_mb", AT(base.records_mb), in(1, 1 << 20),
         "Each of a node's events.jsonl, metrics.jsonl and log.txt takes at most so many MiB on the "
-        "disk, older pieces (compressed) included; the oldest go. So do those of `swarm run`.");
+        "disk, older pieces (compressed) included; the oldest go. So do those of `swarm run`, "
+        "what it writes for TensorBoard, and a node's output.txt.");
   b.add("audit_mb", AT(base.audit_mb), in(0, 1 << 20),
         "A node's audit.jsonl, and that of `swarm run`, takes at most so many MiB on the disk: its "
         "oldest lines are checked and folded into one. 0: all lines are kept.");

@@ -16,13 +16,17 @@ caf::result<Mail> CoordinatorState::on_register(const Mail& mail) {
   const auto& message = mail.as<proto::RegisterPeer>();
   auto registration = read_registration(message, {deps_.num_stages, deps_.training.steps});
   if (!registration) return to_caf(registration.error());
-  if (auto own = speaks_for(mail, registration->address.id.node); !own) return to_caf(own.error());
+  if (auto own = speaks_for(mail, registration->address); !own) return to_caf(own.error());
   const auto answer = [this, &registration](const routing::Verdict& verdict) {
     const Term term = office_->office().term();
-    const bool barred = consent_.attendance().barred().count(registration->address.id.node) != 0;
+    const PeerId& id = registration->address.id;
+    const auto& attendance = consent_.attendance();
+    const bool barred = attendance.silent(id.node) || attendance.barred().count(id.node) != 0;
+    const auto forked_in =
+        routing::told_fork(id, consent_.bounds().forked_in, verdict, attendance, *roster_);
     return write_verdict(verdict, book_,
                          {term, routing::attempt_base(term, gathering_->count()),
-                          roster_->reported(), consent_.bounds().forked_in, barred},
+                          roster_->reported(), forked_in, barred},
                          text_.text());
   };
   if (const auto seen = office_->office().led_to(registration->foreign_term, now()))

@@ -145,8 +145,10 @@ struct FactWriter {
     record(records::Quorum{f.have, f.of, std::chrono::duration<double>(f.after).count()});
   }
   void operator()(const facts::ConfigurationHolds& f) const {
+    std::optional<std::vector<std::string>> before;
+    if (!f.lines_before.empty()) before = f.lines_before;
     record(records::ConfigurationHolds{f.number, f.voters, f.joined, f.left, f.gone_back, f.forced,
-                                       f.line});
+                                       f.line, before});
   }
   void operator()(const facts::CannotGoOn& f) const { record(records::CannotGoOn{f.error}); }
   void operator()(const facts::SaveFailed& f) const { record(records::CheckpointFailed{f.error}); }

@@ -67,6 +67,7 @@ void DhtJoining::dial(const Endpoint& where, bool joins) {
       .then(
           [this, where](const NodeInfo& node) {
             failures_.erase(where.text());
+            lost_.reached(where);
             if (node.is_tool) return;
             met_({node.id, node.endpoint.port != 0 ? node.endpoint : where});
           },

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,8 @@ struct Mail {
   std::shared_ptr<links::ReceiveHold> hold;
   /// The node at the other end of the link that brought this; none: an actor of the same process.
   std::optional<NodeId> from{};
+  /// What that node said at its hello that it is called.
+  std::string from_name{};
 
   /// Requires that `kind` is T's kind (true for whatever came through dispatch or a link).
   template <class T>

@@ -29,10 +29,18 @@ Result<PeerAddress> from_proto(const proto::Peer& peer) {
   return PeerAddress{{*id, peer.actor()}, *endpoint, peer.node_name()};
 }
 
+Status speaks_for(const Mail& mail, const PeerAddress& sender) {
+  if (Status own = speaks_for(mail, sender.id.node); !own.ok()) return own;
+  if (!mail.from || mail.from_name == sender.node_name) return {};
+  return Error{ErrorCode::kRefused,
+               fmt::format("{} names its node '{}', which came as '{}': a node has one name",
+                           kind_name(mail.kind), sender.node_name, printable(mail.from_name, 64))};
+}
+
 Result<PeerAddress> sender_of(const Mail& mail, const proto::Peer& peer) {
   auto address = from_proto(peer);
   if (!address) return address;
-  if (auto own = speaks_for(mail, address->id.node); !own) return own.error();
+  if (auto own = speaks_for(mail, *address); !own) return own.error();
   return address;
 }
 

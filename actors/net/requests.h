@@ -43,6 +43,9 @@ struct PeerAddress {
   std::string node_name;
 };
 Result<PeerAddress> from_proto(const proto::Peer& peer);
+/// Likewise of mail that says it is of `sender`, whose name is the one of the hello, too: votes, rests and
+/// places go by names. Errors: kRefused.
+Status speaks_for(const Mail& mail, const PeerAddress& sender);
 /// Who names itself in the mail. Errors: those of from_proto(), kRefused (see speaks_for()).
 Result<PeerAddress> sender_of(const Mail& mail, const proto::Peer& peer);
 

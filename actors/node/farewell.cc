@@ -116,14 +116,17 @@ class Farewell {
     self_->request(deps_.dht, kPatience, dht_status_atom::value)
         .then(
             [this](const DhtStatus& status) {
-              tell(status.joined
-                       ? "waits: no coordinator is known yet; a node with `trainer = true` hosts it"
-                       : alone(status.join_failures));
+              if (!status.joined) return tell(alone(status.join_failures));
+              tell(heard_ ? "waits: the coordinator is heard no more; the other nodes are cut off "
+                            "or gone, and none with `trainer = true` is here"
+                          : "waits: no coordinator is known yet; a node with `trainer = true` "
+                            "hosts it");
             },
             [](const caf::error&) {});
   }
 
   void hear(const Word& word) {
+    heard_ = true;
     const bool before = ending_.finished();
     ending_.hear(word.run, now_s());
     if (!ending_.finished() && (!deps_.trainer || !word.said.open())) tell(progress_of(word.said));
@@ -157,6 +160,7 @@ class Farewell {
   routing::Ending ending_;
   std::string last_line_;
   double began_s_ = 0, last_at_s_ = 0;
+  bool heard_ = false;  // a coordinator
   bool told_ = false, left_ = false;
 };
 

@@ -157,9 +157,9 @@ CopyOptions copy_options(const RoleContext& context, uint32_t place) {
   CopyOptions copies;
   const bool has_any = options.checkpoint.copies > 0 || options.coordinator.placement.moves;
   copies.keeps = place == 0 && has_any && options.num_stages > 1;
-  if (!copies.keeps) return copies;
   for (uint32_t one = 0; one < options.stages.size(); ++one)
     copies.own.insert(Stage(static_cast<uint32_t>(stage_at(context, one))));
+  if (!copies.keeps) return copies;
   for (int32_t stage = 0; stage < options.num_stages; ++stage) {
     const uint64_t parameters = tensor::stage_parameters(options.model, stage, options.num_stages);
     const uint64_t bytes = tensor::max_state_bytes(options.optimizer.kind, parameters);

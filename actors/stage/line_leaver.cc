@@ -22,6 +22,8 @@ namespace {
 
 /// After a disk has not taken it.
 constexpr double kDiskPause_s = 5;
+/// So often; then a sector that cannot be read keeps nobody out.
+constexpr int kPatientTries = 3;
 constexpr char kWhy[] = "its line of history was given up";
 
 routing::LineLeft line_of(const proto::RegisterPeerReply& verdict) {
@@ -54,6 +56,9 @@ void LineLeaver::leave(const proto::RegisterPeerReply& verdict) {
   if (leaving_ || number_ == number || context_.now_s() < not_before_s_) return;
   leaving_ = true;
   LeaveLine order{streams(), residual_key(context_.deps.stage), line_of(verdict)};
+  for (const Stage stage :
+       context_.deps.copies.own)  // of a server that only starts nobody knows yet
+    if (stage != context_.deps.stage) order.streams.push_back(stage_key(stage.value()));
   copies_.leave_line();
   context_.host->stop_serving(kWhy);
   context_.host->end_learning(kWhy);
@@ -77,19 +82,22 @@ void LineLeaver::keep_before(const proto::RegisterPeerReply& verdict) {
   if (configuration == 0 || configuration == kept_before_ || verdict.has_line_left()) return;
   if (keeping_ || context_.now_s() < not_before_s_) return;
   keeping_ = true;
-  KeepBefore order{streams(), residual_key(context_.deps.stage), configuration};
+  KeepBefore order{streams(), residual_key(context_.deps.stage), configuration,
+                   /*patient=*/failed_to_keep_ < kPatientTries};
   context_.self
       ->request(context_.deps.checkpointer, caf::infinite, keep_before_atom::value,
                 std::move(order))
       .then(
           [this, configuration] {
             keeping_ = false;
+            failed_to_keep_ = 0;
             kept_before_ = configuration;
             list();
             context_.host->register_peer();
           },
           [this](const caf::error& error) {
             keeping_ = false;
+            ++failed_to_keep_;
             not_before_s_ = context_.now_s() + kDiskPause_s;
             context_.record(records::CheckpointFailed{from_caf(error)});
           });
@@ -123,8 +131,6 @@ std::vector<std::string> LineLeaver::streams() const {
 }
 
 void LineLeaver::left(uint64_t number, const std::vector<std::string>& lines) {
-  leaving_ = false;
-  number_ = number;
   kept_before_ = 0;  // the line that it joins may have forked as well
   if (!lines.empty()) {
     const std::string at = fmt::format("{}", fmt::join(lines, ", "));
@@ -133,7 +139,11 @@ void LineLeaver::left(uint64_t number, const std::vector<std::string>& lines) {
   }
   list();
   copies_.list();
-  keeper_.writer().left_line([this] { context_.host->register_peer(); });
+  keeper_.writer().left_line([this, number] {  // before that it has nothing to list
+    leaving_ = false;
+    number_ = number;
+    context_.host->register_peer();
+  });
   if (context_.deps.mirror) caf::anon_send(context_.deps.mirror, mirror_atom::value);
 }
 

@@ -47,6 +47,7 @@ class LineLeaver {
   std::vector<std::string> aside_;  ///< As list_aside().
   uint64_t number_ = 0;             ///< Of the line that was left last, in this process.
   uint64_t kept_before_ = 0;        ///< Likewise of the fork.
+  int failed_to_keep_ = 0;
   bool leaving_ = false, keeping_ = false, dropping_ = false;
   double not_before_s_ = 0;
 };

@@ -60,9 +60,10 @@ void SnapshotWriter::write(const FrozenState& frozen) {
                 /*replace=*/changes_ || snapshots_.is_spoiled(frozen.step),
                 /*spare_one=*/context_.phase.leaves())
       .then(
-          [this, frozen, began_s = context_.now_s()](uint64_t) {
-            save_residuals(context_, frozen, [this, frozen, began_s] {
+          [this, frozen, began_s = context_.now_s(), lines = lines_left_](uint64_t) {
+            save_residuals(context_, frozen, [this, frozen, began_s, lines] {
               writing_ = 0;
+              if (lines == lines_left_) snapshots_.saved(frozen.step, frozen.history);
               written(frozen, context_.now_s() - began_s);
               carry_out(line_.written({}));
             });
@@ -93,7 +94,6 @@ void SnapshotWriter::written(const FrozenState& frozen, double took_s) {
   disk_.took(frozen.state.size(), std::chrono::duration_cast<routing::Time>(took));
   failed_in_a_row_ = 0;
   last_error_.clear();
-  snapshots_.saved(step, frozen.history);
   context_.deps.events->record(context_.deps.stage.value(), static_cast<int64_t>(step.value()),
                                records::Checkpointed{records::seconds_as_millis(took_s)});
   pin();  // it may be the one that was named while it was written
@@ -172,6 +172,7 @@ void SnapshotWriter::leave_line() {
   line_.forget_newer(Step());
   snapshots_ = {};
   ++lists_;  // none that is under way counts
+  ++lines_left_;
 }
 
 void SnapshotWriter::left_line(const std::function<void()>& then) {

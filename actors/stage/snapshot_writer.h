@@ -68,9 +68,10 @@ class SnapshotWriter {
   routing::SnapshotList snapshots_;
   routing::BytePace disk_;
   routing::KeptSnapshot kept_;
-  uint64_t lists_ = 0;    ///< Asked for; only the last one counts.
-  uint64_t writes_ = 0;   ///< Begun.
-  uint64_t writing_ = 0;  ///< The number of the one under way; 0: none.
+  uint64_t lists_ = 0;       ///< Asked for; only the last one counts.
+  uint64_t lines_left_ = 0;  ///< What was being written then is aside.
+  uint64_t writes_ = 0;      ///< Begun.
+  uint64_t writing_ = 0;     ///< The number of the one under way; 0: none.
   uint32_t failed_in_a_row_ = 0;
   std::string last_error_;
 };

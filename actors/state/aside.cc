@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <set>
+#include <tuple>
+
 #include "common/names.h"
 #include "tensor/core/state_format.h"
 
@@ -51,14 +54,21 @@ Result<Keys> snapshots_where(const storage::CheckpointStore& store, const Order&
   Keys keys;
   for (const std::string& stream : order.streams) {
     const std::string beside = stream == order.streams.front() ? order.beside : "";
-    if (auto added = add_where(store, stream, beside, strict, is_wanted, keys); !added)
+    const auto is_one = [&](Step step, routing::History history) {
+      return is_wanted(stream, step, history);
+    };
+    if (auto added = add_where(store, stream, beside, strict, is_one, keys); !added)
       return added.error();
   }
   return keys;
 }
 
-/// Of what lies aside.
-Result<Keys> taken_back(const storage::CheckpointStore& store, const LeaveLine& order) {
+/// A stream, a step, and of which history the snapshot is.
+using Kept = std::tuple<std::string, Step, routing::History>;
+
+/// Of what lies aside; `known`: what that is, where it can be read.
+Result<Keys> taken_back(const storage::CheckpointStore& store, const LeaveLine& order,
+                        std::set<Kept>& known) {
   const auto streams = store.streams();
   if (!streams) return streams.error();
   Keys keys;
@@ -68,7 +78,9 @@ Result<Keys> taken_back(const storage::CheckpointStore& store, const LeaveLine& 
       const std::string name = aside_name(lies);
       const bool all = order.line.to_first && name == kAsideBefore;
       const auto is_its_own = [&](Step step, routing::History history) {
-        return all || order.line.keeps(step, history);
+        const bool wanted = all || order.line.keeps(step, history);
+        if (wanted && history != routing::History()) known.emplace(stream, step, history);
+        return wanted;
       };
       const bool own = stream == order.streams.front();
       const std::string beside = own ? aside_key(name, order.beside) : "";
@@ -81,10 +93,10 @@ Result<Keys> taken_back(const storage::CheckpointStore& store, const LeaveLine& 
 }  // namespace
 
 Status keep_before(storage::CheckpointStore& store, const KeepBefore& order) {
-  const auto is_before = [&order](Step, routing::History history) {
+  const auto is_before = [&order](const std::string&, Step, routing::History history) {
     return routing::made_before(history, order.configuration);
   };
-  const auto keys = snapshots_where(store, order, /*strict=*/true, is_before);
+  const auto keys = snapshots_where(store, order, /*strict=*/order.patient, is_before);
   return keys ? store.keep_aside(*keys) : keys.error();
 }
 
@@ -93,11 +105,14 @@ Result<Lines> leave_line(storage::CheckpointStore& store, const LeaveLine& order
   const auto keeps = [&line = order.line](Step step, routing::History history) {
     return line.keeps(step, history);
   };
-  const auto goes = [&keeps](Step step, routing::History history) { return !keeps(step, history); };
+  std::set<Kept> comes_back;  // what is there already is not set aside
+  const auto back = taken_back(store, order, comes_back);
+  if (!back) return back.error();
+  const auto goes = [&](const std::string& stream, Step step, routing::History history) {
+    return !keeps(step, history) && comes_back.count({stream, step, history}) == 0;
+  };
   const auto keys = snapshots_where(store, order, /*strict=*/false, goes);
   if (!keys) return keys.error();
-  const auto back = taken_back(store, order);
-  if (!back) return back.error();
   if (auto aside = store.set_aside(*keys, name, *back); !aside) return aside.error();
   Lines lines;
   for (const std::string& stream : order.streams) {

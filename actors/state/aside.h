@@ -25,9 +25,11 @@ struct KeepBefore {
   std::vector<std::string> streams;  ///< As LeaveLine.
   std::string beside;
   uint64_t configuration = 0;  ///< The first behind the first fork.
+  bool patient =
+      true;  ///< What the disk does not read just now is an error; else it stays where it is.
 };
 
-/// What was decided before is kept aside, whatever becomes of it. Errors: kIo (what was not read, too).
+/// What was decided before is kept aside, whatever becomes of it. Errors: kIo.
 Status keep_before(storage::CheckpointStore& store, const KeepBefore& order);
 
 /// Sets aside what `order.line` does not keep, what cannot be read too, and takes back what lies aside and is of the

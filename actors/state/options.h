@@ -30,10 +30,10 @@ struct StateTransferOptions {
   double keep_bytes_per_s = 32e6;
 };
 
-/// Of a stage server that keeps copies of other stages' snapshots (actors/stage/copy_keeper.h).
+/// Of copies of other stages' snapshots (actors/stage/copy_keeper.h).
 struct CopyOptions {
   bool keeps = false;       ///< One stage server of each node does.
-  std::set<Stage> own{};    ///< Stages that its node serves besides.
+  std::set<Stage> own{};    ///< Stages that its node serves.
   uint64_t most_bytes = 0;  ///< Of a snapshot of any stage.
 };
 

@@ -48,7 +48,10 @@ Closings::Closings(const AuditLog& log, const AuditContext& context,
     }
     const auto holds = event.as<records::ConfigurationHolds>();
     const auto reign = now.find(event.node);
-    if (holds && holds->line && reign != now.end()) lines_[reign->second] = *holds->line;
+    if (!holds || !holds->line || reign == now.end()) continue;
+    lines_[reign->second] = *holds->line;
+    const auto before = holds->lines_before.value_or(std::vector<std::string>());
+    before_[*holds->line].insert(before.begin(), before.end());
   }
   for (const Closed& line : log.closed) {
     if (line.record.slots == 0) continue;  // nothing was trained
@@ -63,7 +66,7 @@ Closings::Closings(const AuditLog& log, const AuditContext& context,
   const std::string stays = line_that_stays(log);
   const auto place = [&](const Closed* one) {
     const std::string line = line_of(one);
-    const bool counts = line == stays || forked_in(line) < forked_in(stays);
+    const bool counts = line == stays || line.empty() || before_[stays].count(line) != 0;
     return std::make_tuple(counts, one->record.configuration, reigns_.at(one),
                            order_of(one->record));
   };

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -48,6 +49,7 @@ class Closings {
   std::vector<Takeover> takeovers_;
   /// Of which line all configurations of a reign are: a fork needs another ballot.
   std::map<Reign, std::string> lines_;
+  std::map<std::string, std::set<std::string>> before_;  ///< By line: those that it forked off.
   std::vector<const Closed*> closings_;
   std::map<const Closed*, Reign> reigns_;
   std::map<std::pair<StageStep, uint64_t>, std::vector<const Closed*>> rounds_;

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "common/hangups.h"
 
@@ -84,6 +86,15 @@ bool ChildProcess::reap() {
 
 void ChildProcess::signal(int number) const {
   if (running() && pid_ > 0 && ::kill(-pid_, number) != 0) ::kill(pid_, number);
+}
+
+void keep_output_small(const std::string& output_file, uint64_t most_bytes) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const auto bytes = fs::file_size(output_file, error);
+  if (error || bytes <= most_bytes / 2) return;
+  fs::copy_file(output_file, output_file + ".before", fs::copy_options::overwrite_existing, error);
+  if (!error) fs::resize_file(output_file, 0, error);
 }
 
 }  // namespace swarm::launch

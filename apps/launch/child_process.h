@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,5 +40,9 @@ class ChildProcess {
   pid_t pid_ = -1;
   std::optional<ExitStatus> exit_;
 };
+
+/// A child's output, which it goes on appending to: what is beyond half of `most_bytes` moves to FILE.before,
+/// whose content goes. Lines that the child writes meanwhile are lost. A file that cannot be copied stays.
+void keep_output_small(const std::string& output_file, uint64_t most_bytes);
 
 }  // namespace swarm::launch

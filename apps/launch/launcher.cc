@@ -37,6 +37,7 @@ Launcher::Launcher(config::Experiment experiment, LaunchOptions options)
       options_(std::move(options)),
       state_(static_cast<uint32_t>(experiment_.base.num_stages), experiment_.base.training.steps),
       merged_(options_.folder, experiment_.base),
+      tensorboard_(options_.folder, most_bytes(experiment_.base)),
       stall_(experiment_.run.stall_limit_s),
       links_(links_file(options_.folder)),
       chaos_(experiment_) {

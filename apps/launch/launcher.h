@@ -120,7 +120,7 @@ class Launcher {
   RunState state_;
   AuditPlaces audit_;
   MergedFiles merged_;
-  std::unique_ptr<TensorboardFile> tensorboard_;  ///< From the first new metrics line on.
+  TensorboardFolder tensorboard_;
   bool tensorboard_broken_ = false;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::chrono::steady_clock::time_point started_at_;

@@ -43,7 +43,9 @@ void Launcher::poll_files() {
     static_cast<void>(node->metrics.each([this](const std::string& line) { merge_metrics(line); }));
     static_cast<void>(node->events.each([this](const std::string& line) { merge_event(line); }));
     merge_audit(*node);
+    keep_output_small(node->folder + "/output.txt", most_bytes(experiment_.base));
   }
+  if (const uint64_t lost = merged_.take_lost(); lost > 0) record("run", records::LinesLost{lost});
 }
 
 void Launcher::merge_metrics(const std::string& line) {
@@ -52,13 +54,7 @@ void Launcher::merge_metrics(const std::string& line) {
   if (options_.on_progress) options_.on_progress(state_.progress());
   const auto metrics = records::parse_metrics(line);
   if (!metrics || !experiment_.run.tensorboard || tensorboard_broken_) return;
-  Status done;
-  if (!tensorboard_) {
-    auto file = TensorboardFile::create(options_.folder);
-    if (file) tensorboard_ = std::move(*file);
-    if (!file) done = file.error();
-  }
-  if (done) done = tensorboard_->append(*metrics);
+  const Status done = tensorboard_.append(*metrics);
   if (done) return;
   tensorboard_broken_ = true;  // nothing that a run should end for
   record("run", records::TensorboardFailed{done.error()});

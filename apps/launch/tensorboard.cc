@@ -33,6 +33,16 @@ std::string host_name() {
 
 Error io(const std::string& what) { return {ErrorCode::kIo, what + ": " + std::strerror(errno)}; }
 
+std::vector<std::filesystem::path> event_files(const std::string& run_folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  std::filesystem::directory_iterator entries(run_folder + "/tensorboard", error), end;
+  for (; !error && entries != end; entries.increment(error))
+    if (entries->path().filename().string().rfind(kPrefix, 0) == 0)
+      files.push_back(entries->path());
+  return files;
+}
+
 }  // namespace
 
 uint32_t crc32c(const std::string& bytes) {
@@ -136,16 +146,39 @@ Status TensorboardFile::write(const std::string& bytes) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return io("cannot write " + path_);
     written += static_cast<size_t>(count);
+    bytes_ += static_cast<uint64_t>(count);
   }
   return {};
 }
 
-bool has_tensorboard_file(const std::string& run_folder) {
+Status TensorboardFolder::append(const records::StepMetrics& line) {
+  if (!file_ || file_->bytes() >= most_bytes_ / 4) {
+    make_room();
+    auto file = TensorboardFile::create(run_folder_);
+    if (!file) return file.error();
+    file_ = std::move(*file);
+  }
+  return file_->append(line);
+}
+
+/// For another file.
+void TensorboardFolder::make_room() const {
   std::error_code error;
-  std::filesystem::directory_iterator entries(run_folder + "/tensorboard", error), end;
-  for (; !error && entries != end; entries.increment(error))
-    if (entries->path().filename().string().rfind(kPrefix, 0) == 0) return true;
-  return false;
+  std::vector<std::pair<std::filesystem::file_time_type, std::filesystem::path>> oldest;
+  uint64_t bytes = most_bytes_ / 4;
+  for (const auto& path : event_files(run_folder_)) {
+    oldest.emplace_back(std::filesystem::last_write_time(path, error), path);
+    if (const auto size = std::filesystem::file_size(path, error); !error) bytes += size;
+  }
+  std::sort(oldest.begin(), oldest.end());
+  for (auto it = oldest.begin(); it != oldest.end() && bytes > most_bytes_; ++it) {
+    const auto size = std::filesystem::file_size(it->second, error);
+    if (!error && std::filesystem::remove(it->second, error)) bytes -= size;
+  }
+}
+
+bool has_tensorboard_file(const std::string& run_folder) {
+  return !event_files(run_folder).empty();
 }
 
 }  // namespace swarm::launch

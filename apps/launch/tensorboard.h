@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/result.h"
@@ -53,6 +54,7 @@ class TensorboardFile {
   /// takes for the end: write nothing more. Errors: kIo.
   Status append(const records::StepMetrics& line);
   const std::string& path() const { return path_; }
+  uint64_t bytes() const { return bytes_; }
 
  private:
   TensorboardFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
@@ -60,6 +62,24 @@ class TensorboardFile {
 
   int fd_;
   std::string path_;
+  uint64_t bytes_ = 0;
+};
+
+/// The event files of a run, which take about so many bytes in all: another is begun before one is larger than a
+/// quarter of that, and the oldest go. One owner, one thread.
+class TensorboardFolder {
+ public:
+  TensorboardFolder(std::string run_folder, uint64_t most_bytes)
+      : run_folder_(std::move(run_folder)), most_bytes_(most_bytes) {}
+  /// Makes the first file. Errors: kIo; write nothing more.
+  Status append(const records::StepMetrics& line);
+
+ private:
+  void make_room() const;
+
+  const std::string run_folder_;
+  const uint64_t most_bytes_;
+  std::unique_ptr<TensorboardFile> file_;
 };
 
 /// FOLDER/tensorboard/ holds at least one event file.

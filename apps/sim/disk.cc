@@ -218,6 +218,7 @@ Result<Buffer> DiskStore::get(const storage::CheckpointKey& key) const {
   auto stream = disk_->content().find(key.stream);
   if (stream == disk_->content().end() || stream->second.count(key.step) == 0)
     return Error{ErrorCode::kNotFound, "no such snapshot"};
+  if (disk_->trouble().unreadable) return Error{ErrorCode::kIo, "input/output error"};
   const auto& value = stream->second.at(key.step);
   if (value.torn) return Error{ErrorCode::kCorruptCheckpoint, "a checksum differs"};
   return Buffer::from_string(value.bytes);

@@ -23,6 +23,7 @@ struct DiskTrouble {
   bool fails = false;                  ///< Whatever is written or deleted.
   bool full = false;                   ///< Nothing more can be written.
   std::chrono::nanoseconds slower{0};  ///< Each write, and the next after it.
+  bool unreadable = false;             ///< What there is can be listed, no more.
   bool any() const { return fails || full || slower.count() > 0; }
 };
 

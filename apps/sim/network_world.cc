@@ -209,7 +209,11 @@ void World::deliver(const NodeId& from, const ActorId& to, const actors::Mail& m
   }
   ++counts.delivered;
   actors::Mail arriving = mail;
-  if (from != to.node) arriving.from = from;
+  if (from != to.node) {
+    arriving.from = from;
+    if (const auto sender = nodes.find(from); sender != nodes.end())
+      arriving.from_name = sender->second.info.name;
+  }
   if (id == 0)
     caf::anon_send(target->second, arriving);
   else

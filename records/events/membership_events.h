@@ -44,6 +44,7 @@ struct ConfigurationHolds {
   std::vector<std::string> joined, left;
   bool gone_back = false, forced = false;
   std::optional<std::string> line{};
+  std::optional<std::vector<std::string>> lines_before{};
   template <class Visitor>
   void fields(Visitor& v) {
     v("number", number, "of the configuration");
@@ -54,6 +55,7 @@ struct ConfigurationHolds {
     v("forced", forced, "made without more than half of the one before");
     v("line", line,
       "where this history left another one: number of the newest forced one, and who made it");
+    v("lines_before", lines_before, "likewise where it had left others before that, oldest first");
   }
 };
 

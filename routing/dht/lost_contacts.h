@@ -19,18 +19,19 @@ class LostContacts {
   static constexpr double kFor_s = 86'400;  ///< Then nobody is waited for.
 
   void lost(const Contact& contact, double now_s) {
-    heard_from(contact);
+    forget([&contact](const Contact& other) {
+      return other.id == contact.id || other.endpoint == contact.endpoint;
+    });
     lost_.push_back({contact, now_s});
     if (lost_.size() > kMost) lost_.pop_front();
   }
-  /// It is back, or another one is at its address.
+  /// It is back. (Who says that it is at its address may say so of any.)
   void heard_from(const Contact& contact) {
-    lost_.erase(std::remove_if(lost_.begin(), lost_.end(),
-                               [&contact](const One& one) {
-                                 return one.contact.id == contact.id ||
-                                        one.contact.endpoint == contact.endpoint;
-                               }),
-                lost_.end());
+    forget([&contact](const Contact& other) { return other.id == contact.id; });
+  }
+  /// Somebody answers there.
+  void reached(const Endpoint& endpoint) {
+    forget([&endpoint](const Contact& other) { return other.endpoint == endpoint; });
   }
   /// Whom to try now: all get their turn.
   std::vector<Contact> next(double now_s) {
@@ -44,6 +45,12 @@ class LostContacts {
   }
 
  private:
+  template <class Which>
+  void forget(Which which) {
+    lost_.erase(std::remove_if(lost_.begin(), lost_.end(),
+                               [&which](const One& one) { return which(one.contact); }),
+                lost_.end());
+  }
   struct One {
     Contact contact;
     double since_s = 0;

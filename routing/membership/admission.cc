@@ -107,6 +107,7 @@ Verdict fetch_verdict(const PeerId& id, const Roster& roster, const Whereabouts&
 }
 
 void takes_part(Attendance& attendance, const Roster& roster, const NodeId& node) {
+  if (attendance.unheard(node)) return;
   const auto peers = roster.peers_of(node);
   const auto number = attendance.given_up(node);
   const bool is_back = std::all_of(peers.begin(), peers.end(), [&](const PeerId& id) {
@@ -144,6 +145,13 @@ std::optional<Verdict> held_back(const PeerId& id, const Attendance& attendance,
   verdict.line_left =
       LineLeft{*number, places_of(roster.supplies(), of_other_lines(attendance, roster))};
   return verdict;
+}
+
+ConfigurationNumber told_fork(const PeerId& id, ConfigurationNumber forked_in,
+                              const Verdict& verdict, const Attendance& attendance,
+                              const Roster& roster) {
+  const bool of_another = of_other_lines(attendance, roster).count(id) != 0;
+  return of_another && !verdict.line_left ? ConfigurationNumber() : forked_in;
 }
 
 std::optional<Verdict> held_before_fork(const PeerId& id, ConfigurationNumber forked_in,

@@ -104,6 +104,12 @@ std::set<PeerId> of_other_lines(const Attendance& attendance, const Roster& rost
 std::optional<Verdict> held_back(const PeerId& id, const Attendance& attendance,
                                  const Roster& roster, bool agreed);
 
+/// What it is told of `forked_in` (see below): 0 while what it has may be of another line, whose forks are no
+/// "before", unless it is to set that aside and take back what was before.
+ConfigurationNumber told_fork(const PeerId& id, ConfigurationNumber forked_in,
+                              const Verdict& verdict, const Attendance& attendance,
+                              const Roster& roster);
+
 /// What it is told instead until it has kept aside what it had before the line forked, in `forked_in` first (0:
 /// never): it may have to load another state, and drops what is newer then.
 std::optional<Verdict> held_before_fork(const PeerId& id, ConfigurationNumber forked_in,

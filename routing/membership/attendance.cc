@@ -49,8 +49,11 @@ void Attendance::answered(Node& node, const VoterAnswer& answer, bool taken, Tim
   const bool news = taken || node.voter.empty() || node.knows != answer.record.decided.number;
   node.not_before = news ? Time() : now + kRetry;
   node.fails_since.reset();
+  node.heard = now;
   node.knows = answer.record.decided.number;
   node.voter = answer.voter;
+  if (answer.record.forsaken && !node.forsaken)
+    node.takes_part = false;  // not with what it gave up
   node.forsaken = answer.record.forsaken;
 }
 
@@ -100,6 +103,26 @@ void Attendance::meet(const Configuration& held, const Lines& lines) {
     if (node.elsewhere) node.stand = routing::stand(node.elsewhere->record.decided, held, lines);
 }
 
+std::optional<Time> Attendance::see_losers(Time now) {
+  std::optional<Time> last;
+  for (auto& [name, node] : nodes_) {
+    if (node.stand != Stand::kLoses)
+      node.loses_since.reset();
+    else if (!node.loses_since)
+      node.loses_since = now;
+    last = std::max(last, node.loses_since);
+  }
+  return last;
+}
+
+Voters Attendance::heard_since(Time since) const {
+  Voters heard;
+  for (const auto& [name, node] : nodes_)
+    if (node.stand == Stand::kOurs && node.follows == Term() && since <= node.heard)
+      heard.insert(node.voter);
+  return heard;
+}
+
 std::set<NodeId> Attendance::barred() const {
   std::set<NodeId> processes;
   for (const auto& [name, node] : nodes_)
@@ -111,6 +134,12 @@ std::optional<uint64_t> Attendance::given_up(const NodeId& process) const {
   for (const auto& [name, node] : nodes_)
     if (node.process == process && node.forsaken) return lines_given_up(node.voter);
   return std::nullopt;
+}
+
+bool Attendance::silent(const NodeId& process) const {
+  return std::none_of(nodes_.begin(), nodes_.end(), [&process](const auto& one) {
+    return one.second.process == process && !one.second.voter.empty();
+  });
 }
 
 bool Attendance::unheard(const NodeId& process) const {

@@ -37,6 +37,8 @@ class Attendance {
     bool forsaken = false;                   ///< What its peers have is of a line that it gave up.
     Stand stand = Stand::kOurs;              ///< To the line that goes on.
     std::optional<VoterAnswer> elsewhere{};  ///< What it said last, if that is of another line.
+    Time heard{};                            ///< Its last answer under this ballot.
+    std::optional<Time> loses_since;  ///< It was seen to be of a line that is to be given up.
   };
 
   /// True: another process than before, or none was here.
@@ -65,12 +67,18 @@ class Attendance {
   Voters list(const Configuration& decided, Time now) const;
   /// Of other lines than `held`, the one that goes on.
   void meet(const Configuration& held, const Lines& lines);
+  /// Since when those that are to give up their line are known, all of them; none: nobody is to.
+  std::optional<Time> see_losers(Time now);
+  /// Voters of the line that goes on that have answered since then.
+  Voters heard_since(Time since) const;
   /// Processes whose peers have nothing of the line that goes on.
   std::set<NodeId> barred() const;
   /// What this process's peers have is of the last of so many lines that its node has given up; none: it gave up
   /// none, or has a vote again.
   std::optional<uint64_t> given_up(const NodeId& process) const;
-  /// Its voter is asked of which line it is and has neither answered nor failed to.
+  /// Its voter has not said under this ballot of which line it is.
+  bool silent(const NodeId& process) const;
+  /// Likewise, and has not failed to either.
   bool unheard(const NodeId& process) const;
   /// It is to give one up, and has not answered yet that it did.
   bool loses(const NodeId& process) const;

@@ -14,6 +14,10 @@ size_t dot_in(const std::string& voter) {
   return disk == std::string::npos ? disk : voter.find('.', disk);
 }
 
+std::string text_of(const Fork& fork) {
+  return fmt::format("{} by {}, term {}", fork.number, fork.ballot.node.brief(), fork.ballot.term);
+}
+
 }  // namespace
 
 std::string node_of(const std::string& voter) { return voter.substr(0, voter.find('#')); }
@@ -50,9 +54,13 @@ void Configuration::fork(const Ballot& ballot) {
 }
 
 std::optional<std::string> Configuration::line_text() const {
-  if (forks.empty()) return std::nullopt;
-  const Fork& last = forks.back();
-  return fmt::format("{} by {}, term {}", last.number, last.ballot.node.brief(), last.ballot.term);
+  return forks.empty() ? std::nullopt : std::make_optional(text_of(forks.back()));
+}
+
+std::vector<std::string> Configuration::lines_before() const {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i + 1 < forks.size(); ++i) lines.push_back(text_of(forks[i]));
+  return lines;
 }
 
 const Fork* fork_between(const Configuration& earlier, const Configuration& later) {

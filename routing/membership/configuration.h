@@ -98,6 +98,8 @@ struct Configuration {
   Ballot line() const { return forks.empty() ? Ballot() : forks.back().ballot; }
   /// The same for people and the audit: "3 by 1f2e3d4c, term 7"; nothing: it never forked.
   std::optional<std::string> line_text() const;
+  /// Likewise of the lines that it forked off, oldest first, the one that never forked left out.
+  std::vector<std::string> lines_before() const;
   void fork(const Ballot& ballot);
 
   friend bool operator==(const Configuration& a, const Configuration& b) {

@@ -197,6 +197,7 @@ const Change* Consent::change() const {
 std::vector<VoterAsk> Consent::due(Time now) {
   now_ = now;
   meet();
+  losers_since_ = attendance_.see_losers(now);
   if (!lacks())
     lacks_since_.reset();
   else if (!lacks_since_)

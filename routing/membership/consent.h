@@ -147,6 +147,8 @@ class Consent {
   Time now_{};           ///< Of the latest call that told it.
   Configuration known_;  ///< The newest that somebody here says holds.
   std::optional<Time> changes_since_, lacks_since_, away_since_;
+  std::optional<Time>
+      losers_since_;  ///< Somebody here is to give up its line; all of them known since then.
 };
 
 }  // namespace swarm::routing

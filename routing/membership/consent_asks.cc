@@ -13,6 +13,14 @@ VoterAsk ask_to_store(VoterAsk asks, const Configuration& from, const Configurat
   return asks;
 }
 
+/// More than half have answered since somebody was seen to lose: what is given up does not come back, and the
+/// links to those who would go on may have gone silent just now.
+bool confirmed(const Voters& list, const Attendance& attendance,
+               const std::optional<Time>& losers_since) {
+  const Count heard = count(list, attendance.heard_since(losers_since.value_or(Time::max())));
+  return heard.of == 0 || heard.most();
+}
+
 }  // namespace
 
 std::optional<VoterAsk> Consent::next_ask(const std::string& node,
@@ -23,7 +31,8 @@ std::optional<VoterAsk> Consent::next_ask(const std::string& node,
   asks.ballot = ballot_;
   if (state_ == State::kOff) return std::nullopt;
   const auto agreed = [this] { return reigns() ? !lacks() : ruling_.kind == Ruling::Kind::kGoOn; };
-  if (voter.stand == Stand::kLoses && agreed()) {
+  if (voter.stand == Stand::kLoses && agreed() &&
+      confirmed(configuration().voters, attendance_, losers_since_)) {
     asks.what = VoterAsk::What::kGiveUp;
     asks.voter = voter.voter;
     asks.decided = configuration();
@@ -34,6 +43,7 @@ std::optional<VoterAsk> Consent::next_ask(const std::string& node,
     return asks;  // what it has is looked at before anything is stored over it
   if (state_ == State::kAsks && answers_.count(node) == 0) return asks;
   if (voter.stand != Stand::kOurs) return std::nullopt;
+  if (losers_since_ && voter.heard < *losers_since_) return asks;
   if (state_ == State::kReigns) return ask_of_reign(std::move(asks), voter);
   if (!change_ || change_->stored.count(voter.voter) != 0) return std::nullopt;
   return ask_to_store(std::move(asks), change_->from, change_->to);

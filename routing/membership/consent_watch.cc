@@ -83,7 +83,8 @@ void ConsentWatch::tell_configuration(const Consent& consent, std::vector<Fact>&
   held_ = now;
   notes.push_back(facts::ConfigurationHolds{
       held_.number.value(), held_.voters.size(), only_in(held_.voters, before),
-      only_in(before, held_.voters), held_.gone_back, held_.forced(), held_.line_text()});
+      only_in(before, held_.voters), held_.gone_back, held_.forced(), held_.line_text(),
+      held_.lines_before()});
 }
 
 }  // namespace swarm::routing

@@ -18,11 +18,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Nodes whose peers have states of other lines of history (lines.h).
-std::set<NodeId> barred_by(const GatheringOptions& options) {
-  return options.consent ? options.consent->attendance().barred() : std::set<NodeId>();
-}
-
 /// Where the newest commit is: its step, who has applied it, and what those who have not need.
 struct NewestCommit {
   Step step;
@@ -42,10 +37,10 @@ struct NewestCommit {
 };
 
 /// Without the peers of `barred`, and those that are suspect.
-NewestCommit newest_commit(const Roster& roster, const std::set<NodeId>& barred) {
+NewestCommit newest_commit(const Roster& roster, const std::set<PeerId>& barred) {
   const auto suspect = suspects(roster.peers());
   const auto counts = [&](const PeerId& id, const PeerFacts& peer) {
-    return peer.has_state && barred.count(id.node) == 0 && suspect.count(id) == 0;
+    return peer.has_state && barred.count(id) == 0 && suspect.count(id) == 0;
   };
   NewestCommit newest;
   for (const auto& [id, peer] : roster.peers())
@@ -164,11 +159,15 @@ Orders Gathering::make_plan(Time now) {
   return out;
 }
 
-/// Who is known and has not reported: what it said before may be true no more.
+/// Who is known and has not reported: what it said before may be true no more. What it has counts once its voter
+/// has said of which line it is.
 std::optional<std::string> Gathering::unreported(Time now) const {
   if (now - since_ >= options_.report_patience) return std::nullopt;
   for (const auto& [id, peer] : roster_.peers())
-    if (!peer.reported) return "waiting for " + peer.node_name + " to register";
+    if (!peer.reported)
+      return "waiting for " + peer.node_name + " to register";
+    else if (options_.consent && options_.consent->attendance().unheard(id.node))
+      return "waiting for the voter of " + peer.node_name;
   return std::nullopt;
 }
 
@@ -261,7 +260,9 @@ std::optional<facts::Recovered> Gathering::recovery(size_t present) const {
 }
 
 bool Gathering::half_committed(Orders& out) {
-  const std::set<NodeId> barred = barred_by(options_);
+  const std::set<PeerId> barred = options_.consent
+                                      ? of_other_lines(options_.consent->attendance(), roster_)
+                                      : std::set<PeerId>();
   const NewestCommit newest = newest_commit(roster_, barred);
   if (newest.step == Step(0) || newest.stages.size() == roster_.num_stages()) return false;
   std::map<Stage, Round> last_round;  // of the stages that are one behind
@@ -274,7 +275,7 @@ bool Gathering::half_committed(Orders& out) {
     const auto round = last_round.find(peer.stage);
     const bool missed = one_behind(peer, newest) && newest.stages.count(peer.stage) == 0 &&
                         round != last_round.end() && peer.round == round->second &&
-                        barred.count(id.node) == 0;
+                        barred.count(id) == 0;
     if (peer.commit_pending || !missed || !peer.reachable) continue;
     peer.commit_pending = under_way = true;
     peer.held.clear();

@@ -139,7 +139,8 @@ struct ConfigurationHolds {
   size_t voters = 0;
   std::vector<std::string> joined, left;  ///< Names of nodes, against the one before.
   bool gone_back = false, forced = false;
-  std::optional<std::string> line{};  ///< Configuration::line_text().
+  std::optional<std::string> line{};        ///< Configuration::line_text().
+  std::vector<std::string> lines_before{};  ///< Configuration::lines_before().
 };
 struct CannotGoOn {
   Error error;

@@ -24,6 +24,11 @@ struct Running : testing::SimSwarm {
     BOOST_REQUIRE(run_to_step(2));
   }
   NodeId id(const std::string& name) { return nodes[name].id; }
+  std::string name_of(const NodeId& of) {
+    for (const auto& [name, node] : nodes)
+      if (node.id == of) return name;
+    return "";
+  }
   caf::actor coordinator() { return nodes["trainer"].actors[2]; }
 
   /// What `target` answers to mail that came over the link to `from`; kNone: it took it.
@@ -31,6 +36,7 @@ struct Running : testing::SimSwarm {
   ErrorCode outcome(const caf::actor& target, const T& message, const NodeId& from) {
     auto mail = actors::make_mail(message);
     mail.from = from;
+    mail.from_name = name_of(from);
     auto code = std::make_shared<ErrorCode>(ErrorCode::kInternal);
     system->spawn([=](caf::event_based_actor* self) {
       self->request(target, caf::infinite, mail)
@@ -70,6 +76,38 @@ BOOST_AUTO_TEST_CASE(nobody_leases_or_reports_for_another_trainer) {
   proto::SlotDone done;
   *done.mutable_trainer() = peer("trainer", "trainer");
   BOOST_TEST((outcome(coordinator(), done, id("b")) == ErrorCode::kRefused));
+  BOOST_TEST(goes_on());
+}
+
+// Votes, rests and places go by names: it voted for the other, whose own vote was forgotten.
+BOOST_AUTO_TEST_CASE(nobody_goes_by_the_name_of_another_node) {
+  const auto refused = [this](const auto& message) {
+    return outcome(coordinator(), message, id("b")) == ErrorCode::kRefused;
+  };
+  for (const std::string name : {"a", "new", ""}) {
+    proto::Peer own = peer("b", "stage.0");
+    own.set_node_name(name);
+    proto::RegisterPeer registers;
+    *registers.mutable_peer() = own;
+    BOOST_TEST(refused(registers));
+    proto::Lease lease;
+    *lease.mutable_trainer() = own;
+    BOOST_TEST(refused(lease));
+    proto::VoterLeaves leaves;
+    *leaves.mutable_voter() = own;
+    BOOST_TEST(refused(leaves));
+  }
+  BOOST_TEST(goes_on());
+}
+
+BOOST_AUTO_TEST_CASE(nobody_leaves_for_another_node) {
+  proto::VoterLeaves leaves;
+  *leaves.mutable_voter() = peer("a", "voter");
+  BOOST_TEST((outcome(coordinator(), leaves, id("b")) == ErrorCode::kRefused));
+  proto::MayLeave mover;
+  *mover.mutable_peer() = peer("a", "stage.0");
+  mover.set_ends(true);
+  BOOST_TEST((outcome(coordinator(), mover, id("b")) == ErrorCode::kRefused));
   BOOST_TEST(goes_on());
 }
 

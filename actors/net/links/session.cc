@@ -238,7 +238,8 @@ void Session::on_mail(InFrame frame) {
             std::move(frame.body),
             milliseconds(frame.header.budget_ms),
             std::move(frame.hold),
-            peer_.id};
+            peer_.id,
+            peer_.name};
   events_.push_back({LinkEvent::Type::kMail, id, std::move(frame.actor), std::move(mail), {}});
 }
 

@@ -28,6 +28,7 @@ struct Leasing : testing::SimSwarm {
     message.set_no_others(no_others);
     auto mail = actors::make_mail(std::move(message));
     mail.from = trainer;
+    mail.from_name = "trainer";
     system->spawn([=, to = nodes["trainer"].actors[2]](caf::event_based_actor* self) {
       self->request(to, 5s, mail).then([](const actors::Mail&) {}, [](const caf::error&) {});
     });

@@ -90,6 +90,9 @@ struct Led {
   Result<Mail> ask(Message message, const std::optional<NodeId>& from = std::nullopt) {
     auto mail = actors::make_mail(std::move(message));
     mail.from = from;
+    if (from) mail.from_name = "leader";
+    for (const auto& [name, peer] : peers)
+      if (from == peer.node) mail.from_name = name;
     caf::scoped_actor self(*system);
     auto handle = self->request(coordinator, caf::infinite, mail);
     system.run();

@@ -87,6 +87,7 @@ BOOST_AUTO_TEST_CASE(mail_is_of_the_node_at_the_other_end) {
   BOOST_REQUIRE_EQUAL(mail.size(), 1u);
   BOOST_REQUIRE(mail[0].mail.from.has_value());
   BOOST_TEST((*mail[0].mail.from == testing::link_options(1).node_id));
+  BOOST_TEST(mail[0].mail.from_name == testing::link_options(1).node_name);
   BOOST_TEST(speaks_for(mail[0].mail, testing::link_options(1).node_id).ok());
   BOOST_TEST(
       (speaks_for(mail[0].mail, testing::link_options(3).node_id).code() == ErrorCode::kRefused));

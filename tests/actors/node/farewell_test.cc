@@ -141,6 +141,16 @@ BOOST_AUTO_TEST_CASE(nobody_who_coordinates_is_said) {
   BOOST_TEST(has(node.lines[0], "trainer = true"));
 }
 
+// It said that no coordinator was known yet.
+BOOST_AUTO_TEST_CASE(a_part_that_lost_its_coordinator_says_that_it_is_cut_off) {
+  Leaving node;
+  node.publish(1, 1, false, "open", 3);
+  node.system.advance(10s);
+  node.records = {};
+  node.system.advance(1min);
+  BOOST_TEST(has(node.lines.back(), "the coordinator is heard no more"), node.lines.back());
+}
+
 BOOST_AUTO_TEST_CASE(it_leaves_at_once_when_somebody_holds_its_records) {
   Leaving node;
   node.publish(1, 1, false, "open", 3);

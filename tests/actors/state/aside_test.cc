@@ -1,6 +1,7 @@
 // What a stage server's disk has of a line of history that was given up.
 #include "actors/state/aside.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <memory>
 #include <set>
@@ -94,6 +95,36 @@ BOOST_AUTO_TEST_CASE(a_disk_that_fails_leaves_all_as_it_was) {
   disk->set_trouble({});
   BOOST_TEST(steps("stage/0").size() == 3u);
   BOOST_TEST(list_aside(store())->empty());
+}
+
+// One sector that could not be read kept a peer out of its part for good.
+BOOST_AUTO_TEST_CASE(what_was_before_a_fork_is_kept_aside_though_some_of_it_cannot_be_read) {
+  const auto made_in = [](uint64_t configuration) { return (configuration << 48) + 7; };
+  put("stage/0", 100, made_in(3));
+  put("stage/0", 120, made_in(5));
+  KeepBefore keeps{{"stage/0"}, "residual/0", /*configuration=*/5};
+  disk->set_trouble({false, false, {}, /*unreadable=*/true});
+  BOOST_TEST((keep_before(store(), keeps).code() == ErrorCode::kIo));
+  keeps.patient = false;
+  BOOST_TEST(keep_before(store(), keeps).ok());
+  BOOST_TEST(steps("aside/before/stage/0").empty());
+  disk->set_trouble({});
+  BOOST_TEST(keep_before(store(), keeps).ok());
+  const auto kept = steps("aside/before/stage/0");
+  BOOST_TEST(std::count(kept.begin(), kept.end(), 100u) == 1);
+  BOOST_TEST(std::count(kept.begin(), kept.end(), 120u) == 0);
+}
+
+// The mirror took it for one that was given up, and withdrew the file.
+BOOST_AUTO_TEST_CASE(what_comes_back_from_before_does_not_lie_with_what_was_given_up_too) {
+  BOOST_REQUIRE(store().keep_aside({{"stage/0", 60}}).ok());
+  put("stage/0", 80, 34);
+  order.line.to_first = true;
+  const auto lines = leave_line(store(), order);
+  BOOST_REQUIRE(lines.ok());
+  BOOST_TEST(lines->front() == "aside/1/stage/0 80");
+  BOOST_TEST(steps("stage/0") == (std::vector<uint64_t>{60, 40, 20}), tt::per_element());
+  BOOST_TEST(tensor::history_of(*store().get({"stage/0", 60})) == 33u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

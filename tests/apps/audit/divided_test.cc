@@ -71,7 +71,9 @@ struct DividedStory : Parts {
 /// Number 1 is of both. ta goes on in it, then in number 2, with replica a; replica b is forced to in a number 2 of
 /// its own, and comes less far. They meet, and ta's part stays.
 struct ForcedStory : Parts {
-  explicit ForcedStory(bool said, bool ends = true) {
+  /// `forked`: ta's part was forced as well, later.
+  explicit ForcedStory(bool said, bool ends = true,
+                       const std::optional<std::string>& forked = std::nullopt) {
     context.steps = ends ? 5 : 9;
     lead("ta", 1);
     ClosedStep& first = close(0, 1);
@@ -85,7 +87,7 @@ struct ForcedStory : Parts {
     commit_alone(2, 4, 0, 1, "ta", 1);
     commit_alone(2, 4 + kOther, 1, 2, "tb", 3);  // in one that it never told
     if (!ends) commit_alone(3, 6 + kOther, 1, 2, "tb", 4);
-    holds("ta", std::nullopt);
+    holds("ta", forked);
     commit_alone(3, 6, 0, 1, "ta", 2);
     for (uint32_t stage = 0; stage < kStages; ++stage)
       load(stage, 1, 4, after_alone.at({stage, 0}), "neighbour");
@@ -151,6 +153,14 @@ BOOST_AUTO_TEST_CASE(while_it_trains_on_the_line_that_stays_is_the_one_that_is_c
   BOOST_TEST(story.violation() == "");
   BOOST_TEST(story.report().totals.given_up == 3u);
   BOOST_TEST(story.report().totals.steps == 5u);
+  BOOST_TEST(story.report().checksums.at({0, 4}) ==
+             ForcedStory(true).report().checksums.at({0, 4}));
+}
+
+BOOST_AUTO_TEST_CASE(a_line_with_a_lower_number_is_none_that_the_one_that_stays_forked_off) {
+  const ForcedStory story(true, /*ends=*/false, "3 by ta");
+  BOOST_TEST(story.violation() == "");
+  BOOST_TEST(story.report().totals.given_up == 3u);
   BOOST_TEST(story.report().checksums.at({0, 4}) ==
              ForcedStory(true).report().checksums.at({0, 4}));
 }

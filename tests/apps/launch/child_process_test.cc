@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "apps/launch/run_folder.h"
 #include "common/hangups.h"
@@ -92,6 +94,28 @@ BOOST_AUTO_TEST_CASE(a_child_dies_with_its_killed_parent) {
   ::kill(parent, SIGKILL);
   ::waitpid(parent, nullptr, 0);
   BOOST_TEST(::read(alive[0], &byte, 1) == 0);  // end of file: nobody holds it any more
+}
+
+BOOST_AUTO_TEST_CASE(what_a_child_has_written_stays_small_while_it_writes_on) {
+  TemporaryFolder folder;
+  const std::string output = std::string(folder.path) + "/output.txt", go = output + ".go";
+  auto child = ChildProcess::start(
+      {"/bin/sh", "-c", "echo first; until [ -e " + go + " ]; do sleep 0.01; done; echo last"},
+      output);
+  BOOST_REQUIRE(child.ok());
+  while (!std::filesystem::exists(output) || std::filesystem::file_size(output) < 6)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  keep_output_small(output, 12);
+  BOOST_TEST(std::filesystem::file_size(output) == 6u);
+  keep_output_small(output, 11);
+  BOOST_TEST(std::filesystem::file_size(output) == 0u);
+  std::ofstream(go).close();
+  while (!child->reap()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::string line;
+  std::getline(std::ifstream(output), line);
+  BOOST_TEST(line == "last");
+  std::getline(std::ifstream(output + ".before"), line);
+  BOOST_TEST(line == "first");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -197,6 +197,29 @@ BOOST_AUTO_TEST_CASE(a_file_is_never_written_twice) {
   BOOST_TEST((*TensorboardFile::create(folder.path, 77.5))->path() != (*second)->path());
 }
 
+BOOST_AUTO_TEST_CASE(all_files_of_a_run_stay_below_a_limit_and_end_with_its_last_steps) {
+  const Folder folder;
+  constexpr uint64_t kMost = 20'000;
+  const auto before = TensorboardFile::create(folder.path, 77.5);  // of a run that was resumed
+  BOOST_REQUIRE(before.ok());
+  TensorboardFolder files(folder.path, kMost);
+  auto line = *records::parse_metrics(kLine);
+  for (line.step = 0; line.step < 500; ++line.step) BOOST_REQUIRE(files.append(line).ok());
+  uint64_t bytes = 0, count = 0, newest = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(folder.path) + "/tensorboard")) {
+    ++count;
+    bytes += entry.file_size();
+    for (const auto& frame : frames(content(entry.path())))
+      newest = std::max(newest, static_cast<uint64_t>(read_event(frame).step));
+  }
+  BOOST_TEST(bytes <= kMost + 500);
+  BOOST_TEST(bytes > kMost / 2);
+  BOOST_TEST(count >= 3u);
+  BOOST_TEST(newest == 499u);
+  BOOST_TEST(!std::filesystem::exists((*before)->path()));
+}
+
 BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_written_is_an_error) {
   const auto file = TensorboardFile::create("/dev/null/run");
   BOOST_REQUIRE(!file.ok());

@@ -21,7 +21,8 @@ BOOST_AUTO_TEST_CASE(all_get_their_turn_until_they_are_back) {
   LostContacts lost;
   for (uint8_t i = 1; i <= 5; ++i) lost.lost(contact(i), 0);
   lost.heard_from(contact(2));
-  lost.heard_from({node(9), contact(3).endpoint});  // another process at its address
+  lost.heard_from({node(9), contact(4).endpoint});  // anybody can say so
+  lost.reached(contact(3).endpoint);                // another process at its address
   std::multiset<uint16_t> tried;
   for (int i = 0; i < 3; ++i)
     for (const auto& one : lost.next(10)) tried.insert(one.endpoint.port);

@@ -151,8 +151,38 @@ BOOST_AUTO_TEST_CASE(who_comes_from_a_forced_part_while_the_other_trains_gives_i
   cut.swarm.talk(cut.larger);  // they have answered a higher ballot
   BOOST_TEST(cut.swarm.voters.at("d").answer().voter == "d#.1");
   BOOST_TEST(!cut.larger.outranked().has_value());
+  come(cut.larger, "de");
   commit(cut.larger, cut.swarm, 3);
   BOOST_TEST(cut.larger.configuration().voters.size() == 5u);
+}
+
+// Both lines would have been given up.
+BOOST_AUTO_TEST_CASE(nobody_gives_its_line_up_for_one_whose_nodes_have_just_gone_silent) {
+  Cut cut;
+  cut.swarm.pass(cut.larger, seconds(1));
+  cut.swarm.away = {"b", "c"};  // no link is lost yet
+  come(cut.larger, "de");
+  cut.swarm.talk(cut.larger);
+  BOOST_TEST(cut.forks("d") == 1u);
+  BOOST_TEST(cut.larger.attendance().loses(process_of("d")));
+  cut.swarm.away.clear();
+  cut.swarm.pass(cut.larger, seconds(1));
+  BOOST_TEST(cut.forks("d") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_gives_its_line_up_for_answers_from_before_it_came) {
+  Cut cut;
+  Consent both;
+  cut.gather(both, "abc");
+  BOOST_TEST(both.waits_for() == "");
+  cut.swarm.pass(both, seconds(1));
+  cut.swarm.away = {"b", "c"};
+  come(both, "de");
+  cut.swarm.talk(both);
+  BOOST_TEST(cut.forks("d") == 1u);
+  cut.swarm.away.clear();
+  cut.swarm.pass(both, seconds(1));
+  BOOST_TEST(cut.forks("d") == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(who_joins_anew_has_no_vote_before_it_takes_part) {
@@ -167,6 +197,24 @@ BOOST_AUTO_TEST_CASE(who_joins_anew_has_no_vote_before_it_takes_part) {
   BOOST_TEST(list(cut.larger) == "abcd#.1");
   cut.swarm.talk(cut.larger);
   BOOST_TEST(cut.larger.attendance().barred().count(process_of("d")) == 0u);
+}
+
+// Its trainer had asked for leases before its voter had said anything: the vote came back at once, and what it gave
+// up was of no other line any more.
+BOOST_AUTO_TEST_CASE(who_took_part_before_its_voter_gave_its_line_up_does_not_any_more) {
+  Cut cut;
+  Roster roster(2);
+  roster.report({process_of("d"), "stage.0"}, Stage(0), "d", {});
+  cut.larger.came("d", process_of("d"));
+  takes_part(cut.larger.attendance(), roster, process_of("d"));
+  BOOST_TEST(
+      !cut.larger.attendance().nodes().at("d").takes_part);  // nobody knows of which line it is
+  cut.larger.attendance().takes_part(process_of("d"));
+  cut.swarm.talk(cut.larger);
+  BOOST_TEST(!cut.larger.attendance().nodes().at("d").takes_part);
+  commit(cut.larger, cut.swarm, 3);
+  BOOST_TEST(list(cut.larger) == "abc");
+  BOOST_TEST(cut.swarm.voters.at("d").record().forsaken);
 }
 
 /// Two parts have met, and peers of two stages register.
@@ -272,6 +320,45 @@ BOOST_FIXTURE_TEST_CASE(nobody_is_admitted_before_its_voter_has_said_of_which_li
   voter.fails_since.reset();
   voter.voter = name;
   BOOST_TEST(!held_back(a, both.attendance(), roster, true));
+}
+
+// It kept what its own part had made as what was there before this one's fork.
+BOOST_FIXTURE_TEST_CASE(nobody_hears_of_a_fork_before_it_has_left_the_line_of_another_one, Met) {
+  const ConfigurationNumber fork(7);
+  kept("a", 0, {});
+  kept("d", 0, {});
+  const PeerId a{process_of("a"), "stage.0"}, d{process_of("d"), "stage.0"};
+  const auto told = [&](const PeerId& id, const Verdict& verdict) {
+    return told_fork(id, fork, verdict, both.attendance(), roster);
+  };
+  Verdict leaves;
+  leaves.line_left = LineLeft();
+  BOOST_TEST((told(a, {}) == fork));
+  BOOST_TEST((told(d, {}) == ConfigurationNumber()));
+  BOOST_TEST((told(d, leaves) == fork));
+  roster.find(d)->line_left = 1;
+  BOOST_TEST((told(d, {}) == fork));
+  auto& voter = both.attendance().nodes().at("d");
+  const std::string name = std::exchange(voter.voter, "");
+  BOOST_TEST((told(d, {}) == ConfigurationNumber()));
+  BOOST_TEST(both.attendance().silent(d.node));
+  voter.fails_since = Time();
+  BOOST_TEST(both.attendance().silent(d.node));  // what it had from before is not spare
+  voter.voter = name;
+  BOOST_TEST(!both.attendance().silent(d.node));
+}
+
+// Those whose disks were busy were left out, and the swarm went back to what others had.
+BOOST_FIXTURE_TEST_CASE(nothing_is_planned_before_voters_of_those_here_had_time_to_answer, Met) {
+  kept("a", 0, {{Step(2), History(12)}});
+  kept("b", 1, {{Step(2), History(12)}});
+  auto& voter = both.attendance().nodes().at("b");
+  const std::string name = std::exchange(voter.voter, "");
+  gathering->next(cut.swarm.now + seconds(2));
+  BOOST_TEST(!gathering->planned_step());
+  voter.voter = name;
+  gathering->next(cut.swarm.now + seconds(2));
+  BOOST_TEST((gathering->planned_step() == Step(2)));
 }
 
 // Its disk had not taken it yet when it loaded another state.
