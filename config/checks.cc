@@ -138,11 +138,11 @@ class Checker {
             fmt::format("expected at least {}, for the activations of a microbatch; found {}", body,
                         e_.base.links.max_body_bytes));
     if (usable("averager") && usable("state_transfer")) name(too_small_bodies(e_.base));
-    const auto& split = model.layers_per_stage;
-    const auto stages = static_cast<size_t>(e_.base.num_stages);
-    if (stages > 1 && model.validate().empty() && stages <= static_cast<size_t>(model.layers) &&
-        (split.empty() || split.size() == stages))
-      name(too_little_memory(e_.base));
+    const size_t stages = e_.base.num_stages, split = model.layers_per_stage.size();
+    if (!model.validate().empty() || stages > static_cast<size_t>(model.layers)) return;
+    if (split != 0 && split != stages) return;
+    if (stages > 1) name(too_little_memory(e_.base));
+    if (usable("state_transfer")) name(too_slow_states(e_.base));
   }
 
   void name(const std::vector<TooSmall>& items) {
@@ -191,7 +191,8 @@ class Checker {
     const std::string& flip = e_.base.faults.flip_bit;
     if (!flip.empty() && !tensor::parse_bit_fault(flip))
       error("faults.flip_bit",
-            "expected \"NODE:PART:STEP\", PART being parameters, moments or gradient_sum, found " +
+            "expected \"NODE:PART:STEP\", PART being parameters, moments, gradient_sum or "
+            "contribution, found " +
                 quote(flip));
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tensor/core/memory_options.h"
 
@@ -65,6 +66,21 @@ std::vector<TooSmall> too_small_bodies(const actors::NodeOptions& options) {
   at_least(values, "averager.chunk_elements values of an average");
   at_least(state, "state_transfer.chunk_bytes of a state");
   return found;
+}
+
+std::vector<TooSmall> too_slow_states(const actors::NodeOptions& options) {
+  constexpr double kDay_s = 86'400;
+  const double rate = options.state_transfer.state_bytes_per_s;
+  uint64_t most = 0;
+  for (int32_t stage = 0; stage < options.num_stages; ++stage)
+    most = std::max(most, tensor::stage_parameters(options.model, stage, options.num_stages));
+  const double least = std::ceil(static_cast<double>(most * sizeof(float)) / kDay_s);
+  if (rate == 0 || rate >= least) return {};
+  return {
+      {"state_transfer.state_bytes_per_s",
+       fmt::format("expected at least {:.0f}, for the {} parameters of a stage to come within a "
+                   "day, or 0; found {:g}",
+                   least, most, rate)}};
 }
 
 }  // namespace swarm::config

@@ -1,4 +1,4 @@
-/// Whether memory has room for what an experiment does.
+/// Whether memory, messages and links have room for what an experiment does.
 #pragma once
 
 #include <string>
@@ -20,5 +20,9 @@ std::vector<TooSmall> too_little_memory(const actors::NodeOptions& options);
 /// What is sent in pieces, a piece a message: averages and states, whose pieces no link would take. A codec that would
 /// make them smaller is not counted on.
 std::vector<TooSmall> too_small_bodies(const actors::NodeOptions& options);
+
+/// The rate that learned states are held to: the largest stage needs no more than a day. Requires what
+/// too_little_memory() does, but for the number of stages.
+std::vector<TooSmall> too_slow_states(const actors::NodeOptions& options);
 
 }  // namespace swarm::config

@@ -267,7 +267,7 @@ void add_network(ExperimentBuilder& b) {
         "Of what a node sends while the state of a newcomer waits besides other things, the part "
         "that "
         "is state.");
-  b.add("max_links", AT(base.links.max_links), in(1, 100000),
+  b.add("max_links", AT(base.links.max_links), in(8, 100000),
         "Links that a node keeps. Beyond it those that nobody has a use for are closed after a "
         "second; 4 times as many connections are the most.");
   b.add("max_pending_hellos", AT(base.links.max_pending_hellos), in(1, 100000),
@@ -438,7 +438,7 @@ void add_estimates(ExperimentBuilder& b) {
   b.add(
       "flip_bit", AT(base.faults.flip_bit), {},
       "\"NODE:PART:STEP\": a bit of that node's parameters, moments or gradient_sum turns in that "
-      "step, to show that it is repaired. Never in real runs.");
+      "step, or its contribution is no number, to show that it is repaired. Never in real runs.");
 }
 
 // rows: a key each

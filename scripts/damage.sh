@@ -7,6 +7,7 @@
 #
 #   parameters, moments, gradient_sum   one bit of one peer's memory turns (faults.flip_bit)
 #   nan                                 a microbatch is not finite at one stage (faults.non_finite)
+#   average                             what one peer brings into an average is not a number (faults.flip_bit)
 #   torn, truncated, deleted            kill -9 of everything; one peer's database has lost half of its
 #                                       MANIFEST, half of every table, or is gone; then --resume
 #   full                                one peer's disk is full for N seconds (600), then kill -9 of
@@ -20,7 +21,7 @@ source scripts/local_run_lib.sh
 
 full_s=600
 options[--seconds]=full_s
-all_cases=(parameters moments gradient_sum nan torn truncated deleted full)
+all_cases=(parameters moments gradient_sum nan average torn truncated deleted full)
 take_arguments "$@"
 victim=s1b
 said_before=0  # lines in the events of the victim when it was damaged
@@ -131,6 +132,7 @@ damage() {
     parameters | moments) event='replica_replaced'; whole --set "faults.flip_bit=$victim:$kind:20" ;;
     gradient_sum) event='gradient_sum_changed'; whole --set "faults.flip_bit=$victim:$kind:20" ;;
     nan) event='non_finite'; whole --set faults.non_finite=20:1:1 ;;
+    average) event='sum_not_finite'; whole --set "faults.flip_bit=$victim:contribution:20" ;;
     torn | truncated | deleted)
       start && wait_for_step 40 && kill_all && break_database "$kind" && resume ;;
     full) event='checkpoint_failed|snapshots_fail'; full_disk ;;

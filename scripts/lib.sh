@@ -23,6 +23,7 @@ build() {
     rm -f "build/$preset/CMakeCache.txt"   # of a configure run that failed half-way
     configure=(--preset "$preset" ${CI:+-DSWARM_WERROR=ON})
   fi
+  configure+=("-DSWARM_TESTS_ONCE=${tests_once:-OFF}")
   cmake "${configure[@]}" >"build/$preset/configure.log" 2>&1 ||
     { cat "build/$preset/configure.log" >&2; exit 1; }
   say "build $preset ${*:-(everything)}"

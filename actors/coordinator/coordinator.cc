@@ -221,7 +221,7 @@ caf::result<Mail> CoordinatorState::on_lease(const Mail& mail) {
                            trainer->node_name, {text.fingerprint}, other_text(text, text_.text())});
     return write_leases({}, office_->office().term(), step(), false, text_.text());
   }
-  routing::takes_part(consent_.attendance(), *roster_, trainer->id.node);
+  routing::takes_part(consent_.attendance(), *roster_, trainer->id.node, message.node_peers());
   if (roster_->add_trainer(trainer->id))
     records_->record(step(), records::TrainerJoined{trainer->node_name});
   records_->traffic().report(trainer->id.node,

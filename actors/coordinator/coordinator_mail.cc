@@ -111,6 +111,7 @@ routing::PeerReport read_report(const proto::RegisterPeer& message) {
         {Stage(copy.stage()), Step(copy.step()), routing::History(copy.history())});
   report.line_left = message.line_left();
   report.kept_before = routing::ConfigurationNumber(message.kept_before());
+  report.node_peers = message.node_peers();
   return report;
 }
 

@@ -50,8 +50,7 @@ void DhtJoining::refresh(const std::vector<Contact>& known) {
   };
   for (const Endpoint& endpoint : deps_.join)
     if (!is_known(endpoint)) dial(endpoint, true);
-  for (const Contact& contact : lost_.next(now_s()))
-    if (!is_known(contact.endpoint)) dial(contact.endpoint, false);
+  for (const Contact& contact : lost_.next(now_s(), is_known)) dial(contact.endpoint, false);
 }
 
 void DhtJoining::lost(const Contact& contact) {
@@ -67,7 +66,6 @@ void DhtJoining::dial(const Endpoint& where, bool joins) {
       .then(
           [this, where](const NodeInfo& node) {
             failures_.erase(where.text());
-            lost_.reached(where);
             if (node.is_tool) return;
             met_({node.id, node.endpoint.port != 0 ? node.endpoint : where});
           },

@@ -2,6 +2,7 @@
 
 #include <caf/send.hpp>
 #include <chrono>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,6 +85,15 @@ int32_t stage_at(const RoleContext& context, uint32_t place) {
   return context.serves ? context.serves->at(place) : context.options.stages[place];
 }
 
+/// That have been given to it so far.
+std::set<Stage> stages_of(const RoleContext& context) {
+  std::set<Stage> stages;
+  for (uint32_t place = 0; place < context.options.stages.size(); ++place)
+    if (const int32_t stage = stage_at(context, place); stage >= 0)
+      stages.insert(Stage(static_cast<uint32_t>(stage)));
+  return stages;
+}
+
 /// Of a node with several places none moves: two would write the same snapshots.
 std::function<void(Stage)> mover_of(const RoleContext& context, uint32_t place) {
   if (!context.serves || context.options.stages.size() != 1) return {};
@@ -157,8 +167,7 @@ CopyOptions copy_options(const RoleContext& context, uint32_t place) {
   CopyOptions copies;
   const bool has_any = options.checkpoint.copies > 0 || options.coordinator.placement.moves;
   copies.keeps = place == 0 && has_any && options.num_stages > 1;
-  for (uint32_t one = 0; one < options.stages.size(); ++one)
-    copies.own.insert(Stage(static_cast<uint32_t>(stage_at(context, one))));
+  copies.own = stages_of(context);
   if (!copies.keeps) return copies;
   for (int32_t stage = 0; stage < options.num_stages; ++stage) {
     const uint64_t parameters = tensor::stage_parameters(options.model, stage, options.num_stages);
@@ -234,6 +243,7 @@ RoleActors spawn_trainer_role(const RoleContext& context, uint32_t life) {
   const RoleName name{Role::kTrainer, 0, life};
   auto deps = common_deps<TrainerDeps>(context, name);
   deps.options = context.options.trainer_options;
+  deps.node_peers = static_cast<uint32_t>(stages_of(context).size());
   deps.lease_limit = context.options.coordinator.lease_limit;
   deps.finish_limit = std::min(deps.finish_limit, drain_times(context.options.grace_s).roles / 2);
   deps.boundary_bytes_per_sample = tensor::boundary_bytes_per_sample(

@@ -56,9 +56,6 @@ void LineLeaver::leave(const proto::RegisterPeerReply& verdict) {
   if (leaving_ || number_ == number || context_.now_s() < not_before_s_) return;
   leaving_ = true;
   LeaveLine order{streams(), residual_key(context_.deps.stage), line_of(verdict)};
-  for (const Stage stage :
-       context_.deps.copies.own)  // of a server that only starts nobody knows yet
-    if (stage != context_.deps.stage) order.streams.push_back(stage_key(stage.value()));
   copies_.leave_line();
   context_.host->stop_serving(kWhy);
   context_.host->end_learning(kWhy);
@@ -150,6 +147,7 @@ void LineLeaver::left(uint64_t number, const std::vector<std::string>& lines) {
 void LineLeaver::describe_to(proto::RegisterPeer& message) const {
   message.set_line_left(number_);
   message.set_kept_before(kept_before_);
+  message.set_node_peers(static_cast<uint32_t>(context_.deps.copies.own.size()));
 }
 
 std::string LineLeaver::describe() const {

@@ -4,6 +4,7 @@
 
 #include <caf/send.hpp>
 #include <chrono>
+#include <memory>
 #include <utility>
 
 #include "actors/net/local.h"
@@ -177,7 +178,10 @@ void SnapshotWriter::leave_line() {
 
 void SnapshotWriter::left_line(const std::function<void()>& then) {
   pin();  // it may be what was taken back
-  list(then);
+  const auto own =
+      std::make_shared<uint64_t>();  // a write that ends meanwhile asks for another list
+  list([this, own, then] { *own == lists_ ? then() : left_line(then); });
+  *own = lists_;
 }
 
 void SnapshotWriter::describe_to(proto::RegisterPeer& message) const {

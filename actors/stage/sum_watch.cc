@@ -19,10 +19,12 @@ bool SumWatch::intact(tensor::Stage& stage, uint64_t epoch) {
 }
 
 void SumWatch::added(tensor::Stage& stage, uint64_t epoch, Step step) {
+  const bool now = fault_ && fault_->step <= step.value();
+  const bool unseen = now && fault_->part == tensor::StatePart::kContribution;
+  if (unseen) stage.memory().flip_bit(fault_->part);
   if (checks_) last_ = Last{epoch, stage.memory().sum_checksum()};
-  if (!fault_ || step.value() < fault_->step) return;
-  stage.memory().flip_bit(fault_->part);
-  fault_.reset();
+  if (now && !unseen) stage.memory().flip_bit(fault_->part);
+  if (now) fault_.reset();
 }
 
 }  // namespace swarm::actors

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
-#include <tuple>
+#include <utility>
 
 #include "common/names.h"
 #include "tensor/core/state_format.h"
@@ -32,62 +33,62 @@ Result<std::string> list_stream(const storage::CheckpointStore& store, const std
 
 using Keys = std::vector<storage::CheckpointKey>;
 
-/// With what is kept in `beside`, unless that is "". `strict`: as known_history().
-template <class Wanted>
-Status add_where(const storage::CheckpointStore& store, const std::string& stream,
-                 const std::string& beside, bool strict, Wanted is_wanted, Keys& keys) {
+/// `visit(step, history)`; `strict`: as known_history().
+template <class Visit>
+Status each_snapshot(const storage::CheckpointStore& store, const std::string& stream, bool strict,
+                     Visit visit) {
   const auto steps = store.steps(stream);
   if (!steps) return steps.error();
   for (const uint64_t step : *steps) {
     const auto history = known_history(store, {stream, step}, strict);
     if (!history) return history.error();
-    if (!is_wanted(Step(step), *history)) continue;
-    keys.push_back({stream, step});
-    if (!beside.empty()) keys.push_back({beside, step});
+    visit(step, *history);
   }
   return {};
 }
 
+/// With what is kept beside those of the own stream.
 template <class Order, class Wanted>
 Result<Keys> snapshots_where(const storage::CheckpointStore& store, const Order& order, bool strict,
                              Wanted is_wanted) {
   Keys keys;
   for (const std::string& stream : order.streams) {
-    const std::string beside = stream == order.streams.front() ? order.beside : "";
-    const auto is_one = [&](Step step, routing::History history) {
-      return is_wanted(stream, step, history);
+    const auto add = [&](uint64_t step, routing::History history) {
+      if (!is_wanted(stream, Step(step), history)) return;
+      keys.push_back({stream, step});
+      if (stream == order.streams.front()) keys.push_back({order.beside, step});
     };
-    if (auto added = add_where(store, stream, beside, strict, is_one, keys); !added)
-      return added.error();
+    if (auto read = each_snapshot(store, stream, strict, add); !read) return read.error();
   }
   return keys;
 }
 
-/// A stream, a step, and of which history the snapshot is.
-using Kept = std::tuple<std::string, Step, routing::History>;
+/// Of what lies aside and may be taken back.
+struct Kept {
+  storage::CheckpointKey key;
+  std::string beside;  ///< The stream with what belongs to it; "": nothing does.
+  routing::History history;
+};
 
-/// Of what lies aside; `known`: what that is, where it can be read.
-Result<Keys> taken_back(const storage::CheckpointStore& store, const LeaveLine& order,
-                        std::set<Kept>& known) {
+Result<std::vector<Kept>> kept_aside(const storage::CheckpointStore& store,
+                                     const LeaveLine& order) {
   const auto streams = store.streams();
   if (!streams) return streams.error();
-  Keys keys;
+  std::vector<Kept> kept;
   for (const std::string& stream : order.streams)
     for (const std::string& lies : *streams) {
       if (aside_of(lies) != stream) continue;
       const std::string name = aside_name(lies);
       const bool all = order.line.to_first && name == kAsideBefore;
-      const auto is_its_own = [&](Step step, routing::History history) {
-        const bool wanted = all || order.line.keeps(step, history);
-        if (wanted && history != routing::History()) known.emplace(stream, step, history);
-        return wanted;
+      const std::string beside =
+          stream == order.streams.front() ? aside_key(name, order.beside) : "";
+      const auto add = [&](uint64_t step, routing::History history) {
+        if (all || order.line.keeps(Step(step), history))
+          kept.push_back({{lies, step}, beside, history});
       };
-      const bool own = stream == order.streams.front();
-      const std::string beside = own ? aside_key(name, order.beside) : "";
-      if (auto added = add_where(store, lies, beside, /*strict=*/false, is_its_own, keys); !added)
-        return added.error();
+      if (auto read = each_snapshot(store, lies, /*strict=*/false, add); !read) return read.error();
     }
-  return keys;
+  return kept;
 }
 
 }  // namespace
@@ -100,20 +101,37 @@ Status keep_before(storage::CheckpointStore& store, const KeepBefore& order) {
   return keys ? store.keep_aside(*keys) : keys.error();
 }
 
+/// What comes back from aside and is in its place already is not set aside, and what stays in a place keeps it.
 Result<Lines> leave_line(storage::CheckpointStore& store, const LeaveLine& order) {
   const std::string name = std::to_string(order.line.number);
-  const auto keeps = [&line = order.line](Step step, routing::History history) {
-    return line.keeps(step, history);
+  auto kept = kept_aside(store, order);
+  if (!kept) return kept.error();
+  const auto is_shared = [&order](const Kept& one) {
+    return order.line.keeps(Step(one.key.step), one.history);
   };
-  std::set<Kept> comes_back;  // what is there already is not set aside
-  const auto back = taken_back(store, order, comes_back);
-  if (!back) return back.error();
+  std::stable_partition(kept->begin(), kept->end(), is_shared);  // of two for one place it is taken
+  const auto comes_back = [&kept](const std::string& stream, Step step, routing::History history) {
+    return history != routing::History() &&
+           std::any_of(kept->begin(), kept->end(), [&](const Kept& one) {
+             return aside_of(one.key.stream) == stream && one.key.step == step.value() &&
+                    one.history == history;
+           });
+  };
+  std::set<std::pair<std::string, uint64_t>> stay;
   const auto goes = [&](const std::string& stream, Step step, routing::History history) {
-    return !keeps(step, history) && comes_back.count({stream, step, history}) == 0;
+    const bool stays = order.line.keeps(step, history) || comes_back(stream, step, history);
+    if (stays) stay.emplace(stream, step.value());
+    return !stays;
   };
   const auto keys = snapshots_where(store, order, /*strict=*/false, goes);
   if (!keys) return keys.error();
-  if (auto aside = store.set_aside(*keys, name, *back); !aside) return aside.error();
+  Keys back;
+  for (const Kept& one : *kept) {
+    if (!stay.emplace(aside_of(one.key.stream), one.key.step).second) continue;
+    back.push_back(one.key);
+    if (!one.beside.empty()) back.push_back({one.beside, one.key.step});
+  }
+  if (auto aside = store.set_aside(*keys, name, back); !aside) return aside.error();
   Lines lines;
   for (const std::string& stream : order.streams) {
     auto line = list_stream(store, aside_key(name, stream));

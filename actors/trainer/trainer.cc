@@ -113,15 +113,11 @@ class TrainerState {
     while (!carrying_.empty()) carried(carrying_.begin()->first, leaves());
   }
 
-  /// Its node has a vote, whether or not there is something to train: the coordinator has to know that
-  /// it is here.
+  /// Its node has a vote, whether or not there is something to train: it says that it is here.
   void announce() {
     if (draining_ || !coordinator_->known() || now_s() - announced_s_ < kAnnouncePause_s) return;
     announced_s_ = now_s();
-    proto::Lease message;
-    sign(message);
-    coordinator_->request(make_mail(std::move(message), {}, milliseconds(5'000)),
-                          [](const Result<Mail>&) {});  // the next one says it again
+    tell({});
   }
 
   void add_carried(Carrying& one, proto::Lease& message) const {
@@ -140,14 +136,18 @@ class TrainerState {
     for (auto& [id, one] : carrying_)
       if (now_s() - one.leased_s >= limit.count() / 4) add_carried(one, message);
     if (message.carried().empty()) return;
-    sign(message);
-    coordinator_->request(make_mail(std::move(message), {}, milliseconds(5'000)),
-                          [](const Result<Mail>&) {});  // the next one says it again
+    tell(std::move(message));
   }
 
+  void tell(proto::Lease message) {  // what fails is said again
+    sign(message);
+    coordinator_->request(make_mail(std::move(message), {}, milliseconds(5'000)),
+                          [](const auto&) {});
+  }
   /// Who asks, and what its node has sent and reads.
   void sign(proto::Lease& message) const {
     *message.mutable_trainer() = to_proto(deps_.id, deps_.endpoint, deps_.node_name);
+    message.set_node_peers(deps_.node_peers);
     for (uint64_t bytes : bytes_sent_) message.add_bytes_sent(bytes);
     if (deps_.own_text.known()) *message.mutable_text() = to_proto(deps_.own_text);
   }

@@ -35,6 +35,7 @@ struct TrainerDeps {
   Endpoint endpoint;
   std::string node_name;
   uint32_t num_stages = 1;
+  uint32_t node_peers = 0;  ///< Stages that its own node serves.
   TrainingOptions training;
   TrainerOptions options;
   /// The coordinator's, all of which have the same: four times in it a slot still carried is named.

@@ -131,8 +131,8 @@ bool has_collected_all(const NodeArguments& a, const actors::NodeOptions& option
     return false;
   say(a.name, "has nothing to do: training is finished (" + std::to_string(end) + " steps), and " +
                   a.collect +
-                  " holds the whole run. To train on, start the nodes with "
-                  "--set training.steps=MORE; with --stay this one stays as it is");
+                  " holds the whole run. With --stay it stays as it is; an experiment with other "
+                  "steps or another run.name is another run");
   return true;
 }
 

@@ -88,13 +88,18 @@ void ChildProcess::signal(int number) const {
   if (running() && pid_ > 0 && ::kill(-pid_, number) != 0) ::kill(pid_, number);
 }
 
-void keep_output_small(const std::string& output_file, uint64_t most_bytes) {
+Status keep_output_small(const std::string& output_file, uint64_t most_bytes) {
   namespace fs = std::filesystem;
-  std::error_code error;
+  std::error_code error, ignored;
   const auto bytes = fs::file_size(output_file, error);
-  if (error || bytes <= most_bytes / 2) return;
-  fs::copy_file(output_file, output_file + ".before", fs::copy_options::overwrite_existing, error);
+  if (error || bytes <= most_bytes / 2) return {};
+  const std::string before = output_file + ".before", draft = before + ".new";
+  fs::copy_file(output_file, draft, fs::copy_options::overwrite_existing, error);
+  if (!error) fs::rename(draft, before, error);
   if (!error) fs::resize_file(output_file, 0, error);
+  if (!error) return {};
+  fs::remove(draft, ignored);
+  return Error{ErrorCode::kIo, "cannot put " + output_file + " aside: " + error.message()};
 }
 
 }  // namespace swarm::launch

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -42,7 +43,21 @@ class ChildProcess {
 };
 
 /// A child's output, which it goes on appending to: what is beyond half of `most_bytes` moves to FILE.before,
-/// whose content goes. Lines that the child writes meanwhile are lost. A file that cannot be copied stays.
-void keep_output_small(const std::string& output_file, uint64_t most_bytes);
+/// whose content goes. Lines that the child writes meanwhile are lost.
+/// Errors: kIo (the disk is full, maybe; FILE.before is as it was).
+Status keep_output_small(const std::string& output_file, uint64_t most_bytes);
+
+/// When that is done: every second; a disk that does not take it is left alone for a minute.
+class KeptOutputs {
+ public:
+  bool due(double now_s) const { return now_s >= not_before_s_; }
+  void keep_small(const std::string& output_file, uint64_t most_bytes, double now_s) {
+    const bool done = keep_output_small(output_file, most_bytes).ok();
+    not_before_s_ = std::max(not_before_s_, now_s + (done ? 1 : 60));
+  }
+
+ private:
+  double not_before_s_ = 0;
+};
 
 }  // namespace swarm::launch

@@ -122,6 +122,7 @@ class Launcher {
   MergedFiles merged_;
   TensorboardFolder tensorboard_;
   bool tensorboard_broken_ = false;
+  KeptOutputs outputs_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::chrono::steady_clock::time_point started_at_;
   StallWatch stall_;

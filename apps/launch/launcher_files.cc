@@ -43,9 +43,14 @@ void Launcher::poll_files() {
     static_cast<void>(node->metrics.each([this](const std::string& line) { merge_metrics(line); }));
     static_cast<void>(node->events.each([this](const std::string& line) { merge_event(line); }));
     merge_audit(*node);
-    keep_output_small(node->folder + "/output.txt", most_bytes(experiment_.base));
   }
-  if (const uint64_t lost = merged_.take_lost(); lost > 0) record("run", records::LinesLost{lost});
+  if (const double now_s = seconds_since_start(); outputs_.due(now_s))
+    for (const auto& node : nodes_)
+      outputs_.keep_small(node->folder + "/output.txt", most_bytes(experiment_.base), now_s);
+  const uint64_t lost = merged_.lost();
+  if (lost == 0) return;
+  record("run", records::LinesLost{lost});
+  merged_.told_lost();
 }
 
 void Launcher::merge_metrics(const std::string& line) {

@@ -28,35 +28,52 @@ class MergedFiles {
 
   /// A file is made with its first line. Errors: kIo; the line is lost.
   Status append(const std::string& name, const std::string& line) {
-    const Status done = write(name, line);
-    lost_ += done.ok() ? 0 : 1;
-    takes_ = done.ok();
+    Kept& kept = files_[name];
+    const Status done = write(name, line, kept);
+    kept.takes = done.ok();
+    kept.lost += done.ok() ? 0 : 1;
     return done;
   }
-  /// So many lines were lost since the last call, and there is room again; 0 before that.
-  uint64_t take_lost() { return takes_ ? std::exchange(lost_, 0) : 0; }
+  /// Lines lost of files that take some again; 0 while no event can be told.
+  uint64_t lost() const {
+    const auto events = files_.find(kEvents);
+    uint64_t lines = 0;
+    for (const auto& [name, kept] : files_) lines += kept.takes ? kept.lost : 0;
+    return events != files_.end() && events->second.takes ? lines : 0;
+  }
+  /// An event of them was appended, or was itself not taken.
+  void told_lost() {
+    if (!files_[kEvents].takes)
+      --files_[kEvents].lost;
+    else
+      for (auto& [name, kept] : files_) kept.lost = kept.takes ? 0 : kept.lost;
+  }
   /// records::SegmentedFile::take_refusal() of a file that has lines.
   std::optional<Error> take_refusal(const std::string& name) {
-    return files_.at(name)->take_refusal();
+    return files_.at(name).file->take_refusal();
   }
 
  private:
-  Status write(const std::string& name, const std::string& line) {
-    auto& file = files_[name];
-    if (!file) {
+  static constexpr const char* kEvents = "events.jsonl";
+  struct Kept {
+    std::unique_ptr<records::SegmentedFile> file;
+    uint64_t lost = 0;  ///< Lines, not told yet.
+    bool takes = true;
+  };
+
+  Status write(const std::string& name, const std::string& line, Kept& kept) {
+    if (!kept.file) {
       auto opened = records::SegmentedFile::open(folder_ + "/" + name,
                                                  name == "audit.jsonl" ? audit_limits_ : limits_);
       if (!opened) return opened.error();
-      file = std::move(*opened);
+      kept.file = std::move(*opened);
     }
-    return file->append(line);
+    return kept.file->append(line);
   }
 
   const std::string folder_;
   const records::SegmentLimits limits_, audit_limits_;
-  std::map<std::string, std::unique_ptr<records::SegmentedFile>> files_;
-  uint64_t lost_ = 0;
-  bool takes_ = false;
+  std::map<std::string, Kept> files_;
 };
 
 }  // namespace swarm::launch

@@ -29,18 +29,17 @@ class LostContacts {
   void heard_from(const Contact& contact) {
     forget([&contact](const Contact& other) { return other.id == contact.id; });
   }
-  /// Somebody answers there.
-  void reached(const Endpoint& endpoint) {
-    forget([&endpoint](const Contact& other) { return other.endpoint == endpoint; });
-  }
-  /// Whom to try now: all get their turn.
-  std::vector<Contact> next(double now_s) {
+  /// Whom to try now: all get their turn but those at whose address a contact is.
+  template <class IsKnown>
+  std::vector<Contact> next(double now_s, IsKnown is_known) {
     lost_.erase(std::remove_if(lost_.begin(), lost_.end(),
                                [now_s](const One& one) { return now_s - one.since_s > kFor_s; }),
                 lost_.end());
     std::vector<Contact> out;
-    for (size_t i = 0; i < std::min(kAtOnce, lost_.size()); ++i) out.push_back(lost_[i].contact);
-    std::rotate(lost_.begin(), lost_.begin() + static_cast<long>(out.size()), lost_.end());
+    size_t seen = 0;
+    for (; seen < lost_.size() && out.size() < kAtOnce; ++seen)
+      if (!is_known(lost_[seen].contact.endpoint)) out.push_back(lost_[seen].contact);
+    std::rotate(lost_.begin(), lost_.begin() + static_cast<long>(seen), lost_.end());
     return out;
   }
 

@@ -106,14 +106,17 @@ Verdict fetch_verdict(const PeerId& id, const Roster& roster, const Whereabouts&
   return verdict;
 }
 
-void takes_part(Attendance& attendance, const Roster& roster, const NodeId& node) {
+void takes_part(Attendance& attendance, const Roster& roster, const NodeId& node,
+                uint32_t node_peers) {
   if (attendance.unheard(node)) return;
   const auto peers = roster.peers_of(node);
   const auto number = attendance.given_up(node);
-  const bool is_back = std::all_of(peers.begin(), peers.end(), [&](const PeerId& id) {
-    const PeerFacts& peer = roster.peers().at(id);
-    return peer.serving && number && peer.line_left == *number;
-  });
+  const bool is_back =
+      node_peers <= peers.size() && std::all_of(peers.begin(), peers.end(), [&](const PeerId& id) {
+        const PeerFacts& peer = roster.peers().at(id);
+        return peer.serving && number && peer.line_left == *number &&
+               peer.node_peers <= peers.size();
+      });
   if (is_back || attendance.barred().count(node) == 0) attendance.takes_part(node);
 }
 

@@ -90,8 +90,10 @@ Verdict fetch_verdict(const PeerId& id, const Roster& roster, const Whereabouts&
 Verdict serve_verdict(Step step, Step open_step, const std::string& reason);
 
 /// The node serves or trains, and gets a vote: where what it had is of a line that it gave up, once all its
-/// peers have set that aside and serve.
-void takes_part(Attendance& attendance, const Roster& roster, const NodeId& node);
+/// peers, those that have not come yet included, have set that aside and serve.
+/// `node_peers`: how many that are, if it was said.
+void takes_part(Attendance& attendance, const Roster& roster, const NodeId& node,
+                uint32_t node_peers = 0);
 
 /// Peers that may have what is of another line than the one that goes on: those of nodes that gave theirs
 /// up, or are apart, until they say that they have set aside what is not shared, and of nodes that have not said yet

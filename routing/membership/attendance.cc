@@ -49,7 +49,6 @@ void Attendance::answered(Node& node, const VoterAnswer& answer, bool taken, Tim
   const bool news = taken || node.voter.empty() || node.knows != answer.record.decided.number;
   node.not_before = news ? Time() : now + kRetry;
   node.fails_since.reset();
-  node.heard = now;
   node.knows = answer.record.decided.number;
   node.voter = answer.voter;
   if (answer.record.forsaken && !node.forsaken)
@@ -118,7 +117,8 @@ std::optional<Time> Attendance::see_losers(Time now) {
 Voters Attendance::heard_since(Time since) const {
   Voters heard;
   for (const auto& [name, node] : nodes_)
-    if (node.stand == Stand::kOurs && node.follows == Term() && since <= node.heard)
+    if (node.stand == Stand::kOurs && !node.elsewhere && node.follows == Term() &&
+        since <= node.heard)
       heard.insert(node.voter);
   return heard;
 }

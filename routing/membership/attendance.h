@@ -37,7 +37,7 @@ class Attendance {
     bool forsaken = false;                   ///< What its peers have is of a line that it gave up.
     Stand stand = Stand::kOurs;              ///< To the line that goes on.
     std::optional<VoterAnswer> elsewhere{};  ///< What it said last, if that is of another line.
-    Time heard{};                            ///< Its last answer under this ballot.
+    Time heard{};  ///< When it was asked what it answered last under this ballot.
     std::optional<Time> loses_since;  ///< It was seen to be of a line that is to be given up.
   };
 

@@ -218,6 +218,7 @@ std::vector<VoterAsk> Consent::due(Time now) {
     auto one = next_ask(node, voter);
     if (!one) continue;
     voter.not_before = now + Attendance::kRetry;
+    one->asked = now;
     asks.push_back(std::move(*one));
   }
   return asks;
@@ -233,6 +234,7 @@ bool Consent::answered(const VoterAsk& ask, const Result<VoterReply>& reply, Tim
   }
   const VoterAnswer& answer = reply->voter;
   attendance_.answered(*voter, answer, reply->taken, now);
+  voter->heard = ask.asked;  // the answer may have been under way for long
   if (assembly_) assembly_->came(answer.voter, ask.process);
   if (known_.number < answer.record.decided.number) known_ = answer.record.decided;
   if (state_ != State::kAsks) {

@@ -39,6 +39,7 @@ struct VoterAsk {
   ConfigurationNumber
       number;  ///< Of kVote, with `place`: where it is, and what follows is voted for.
   Place place;
+  Time asked{};
 };
 
 /// What it says: its state after it has taken what it was asked, or has refused to.

@@ -13,7 +13,7 @@ VoterAsk ask_to_store(VoterAsk asks, const Configuration& from, const Configurat
   return asks;
 }
 
-/// More than half have answered since somebody was seen to lose: what is given up does not come back, and the
+/// More than half have been asked and answered since somebody was seen to lose: what is given up does not come back, and the
 /// links to those who would go on may have gone silent just now.
 bool confirmed(const Voters& list, const Attendance& attendance,
                const std::optional<Time>& losers_since) {

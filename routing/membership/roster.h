@@ -74,6 +74,7 @@ struct PeerReport {
   /// Of the lines of history that its node gave up, the last that it has set aside; 0: none.
   uint64_t line_left = 0;
   ConfigurationNumber kept_before;  ///< What it had before this one lies aside.
+  uint32_t node_peers = 0;          ///< Of its node, itself included; 0: not known.
 
   bool learns() const { return state_bytes > 0; }
   /// It has all that was applied but the last update, or all of a state but the last updates.

@@ -8,7 +8,8 @@ namespace swarm::tensor {
 std::optional<BitFault> parse_bit_fault(const std::string& text) {
   static const std::map<std::string, StatePart> parts{{"parameters", StatePart::kParameters},
                                                       {"moments", StatePart::kMoments},
-                                                      {"gradient_sum", StatePart::kGradientSum}};
+                                                      {"gradient_sum", StatePart::kGradientSum},
+                                                      {"contribution", StatePart::kContribution}};
   const size_t first = text.find(':'), second = text.find(':', first + 1);
   if (first == 0 || first == std::string::npos || second == std::string::npos) return std::nullopt;
   const auto part = parts.find(text.substr(first + 1, second - first - 1));

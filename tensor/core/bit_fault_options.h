@@ -8,7 +8,12 @@
 namespace swarm::tensor {
 
 /// What a stage holds between passes.
-enum class StatePart : uint8_t { kParameters, kMoments, kGradientSum };
+enum class StatePart : uint8_t {
+  kParameters,
+  kMoments,
+  kGradientSum,
+  kContribution,  ///< A value of the gradient sum becomes not a number, as if the last add had left it so.
+};
 
 struct BitFault {
   std::string node;  ///< By name.
@@ -16,7 +21,7 @@ struct BitFault {
   uint64_t step = 0;  ///< As soon as the peer has added a gradient of this step or a later one.
 };
 
-/// Reads "NODE:PART:STEP", PART being parameters, moments or gradient_sum. Nothing for anything else:
+/// Reads "NODE:PART:STEP", PART being parameters, moments, gradient_sum or contribution. Nothing for anything else:
 /// no defect.
 std::optional<BitFault> parse_bit_fault(const std::string& text);
 

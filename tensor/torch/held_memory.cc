@@ -2,6 +2,8 @@
 
 #include <torch/torch.h>
 
+#include <limits>
+
 #include "tensor/core/flat.h"
 
 namespace swarm::tensor {
@@ -19,7 +21,10 @@ void HeldMemory::flip_bit(StatePart part) {
     return flip_low_bit(const_cast<float*>(of_.versions_.values())[middle]);
   torch::Tensor place = of_.gradients_.narrow(0, static_cast<int64_t>(middle), 1);
   torch::Tensor value = place.to(torch::kCPU, /*non_blocking=*/false, /*copy=*/true);
-  flip_low_bit(*value.data_ptr<float>());
+  if (part == StatePart::kContribution)
+    *value.data_ptr<float>() = std::numeric_limits<float>::quiet_NaN();
+  else
+    flip_low_bit(*value.data_ptr<float>());
   place.copy_(value);
 }
 

@@ -59,6 +59,8 @@ struct TwoParts : testing::SimSwarm {
     for (const auto& a : larger)
       for (const auto& b : smaller) cut_both_ways(a, b);
     BOOST_REQUIRE(within(60s, [this] { return events->count("minority") > 0; }));
+    const std::string text = describe(nodes.at("u1").actors[2]);
+    BOOST_TEST(text.find("u1: minority, term") != std::string::npos, text);
     BOOST_REQUIRE(within(limit, [&] {
       order(actors::make_mail(proto::GoOn()));
       return step_of(peer) > step;

@@ -25,7 +25,8 @@ class ReceiveHold {
   ReceiveHold& operator=(const ReceiveHold&) = delete;
 
   /// Its body takes `size_bytes` from now on. False: there is no room now. `force` always passes; so does
-  /// one of all bodies that have begun, until arrived(): or they would wait for one another.
+  /// one of all bodies that have begun, until arrived(): or they would wait for one another. So what is not all
+  /// here is past the limit by one body at most; what is, and is not let go, may be beyond that.
   bool grow(uint64_t size_bytes, bool force);
   /// The body is all here, or no more of it will come.
   void arrived();

@@ -1,6 +1,8 @@
 #include "actors/stage/sum_watch.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 
 #include "apps/sim/arithmetic_stage.h"
 
@@ -32,6 +34,13 @@ struct Summing {
     float value = 0;
     std::memcpy(&value, stage.gradient_sum().data(), sizeof value);
     return value;
+  }
+  bool is_finite() const {
+    const Buffer sum = stage.gradient_sum();
+    std::vector<float> values(sum.size() / sizeof(float));
+    std::memcpy(values.data(), sum.data(), sum.size());
+    return std::all_of(values.begin(), values.end(),
+                       [](float value) { return std::isfinite(value); });
   }
 
  private:
@@ -105,6 +114,15 @@ BOOST_FIXTURE_TEST_CASE(a_fault_turns_its_bit_once_in_its_step_or_after_it, Summ
     BOOST_TEST(one.stage.state_checksum() == after);
     BOOST_TEST(watch.intact(one.stage, 3));
   }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_contribution_that_is_no_number_passes_for_what_was_added, Summing) {
+  SumWatch watch(true, fault(StatePart::kContribution, 3));
+  BOOST_TEST(add(watch, 1, 2));
+  BOOST_TEST(is_finite());
+  BOOST_TEST(add(watch, 2, 3));
+  BOOST_TEST(!is_finite());
+  BOOST_TEST(watch.intact(stage, 2));
 }
 
 BOOST_AUTO_TEST_CASE(only_the_node_that_is_named_has_the_fault) {

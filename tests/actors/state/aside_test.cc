@@ -127,6 +127,17 @@ BOOST_AUTO_TEST_CASE(what_comes_back_from_before_does_not_lie_with_what_was_give
   BOOST_TEST(tensor::history_of(*store().get({"stage/0", 60})) == 33u);
 }
 
+// It was trained since what lies aside was made, in the line that goes on.
+BOOST_AUTO_TEST_CASE(what_stays_is_not_overwritten_by_what_comes_back_from_before) {
+  BOOST_REQUIRE(store().keep_aside({{"stage/0", 60}}).ok());
+  BOOST_REQUIRE(store().drop_newer("stage/0", 40).ok());
+  put("stage/0", 60, 35);
+  order.line.shared.emplace(Step(60), routing::History(35));
+  order.line.to_first = true;
+  BOOST_REQUIRE(leave_line(store(), order).ok());
+  BOOST_TEST(tensor::history_of(*store().get({"stage/0", 60})) == 35u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace swarm::actors

@@ -105,9 +105,13 @@ BOOST_AUTO_TEST_CASE(what_a_child_has_written_stays_small_while_it_writes_on) {
   BOOST_REQUIRE(child.ok());
   while (!std::filesystem::exists(output) || std::filesystem::file_size(output) < 6)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  keep_output_small(output, 12);
+  BOOST_TEST(keep_output_small(output, 12).ok());
   BOOST_TEST(std::filesystem::file_size(output) == 6u);
-  keep_output_small(output, 11);
+  std::filesystem::create_directories(output + ".before/x");
+  BOOST_TEST(!keep_output_small(output, 11).ok());
+  BOOST_TEST(std::filesystem::file_size(output) == 6u);
+  std::filesystem::remove_all(output + ".before");
+  BOOST_TEST(keep_output_small(output, 11).ok());
   BOOST_TEST(std::filesystem::file_size(output) == 0u);
   std::ofstream(go).close();
   while (!child->reap()) std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -40,7 +40,8 @@ case $name in
 t*) echo '{"step":0,"train_loss":5.5,"tokens":10,"live_peers":[2]}' >> "$own/metrics.jsonl"
   while [ ! -e "$dir/go" ]; do sleep 0.02; done
   echo '{"step":1,"train_loss":4.5,"tokens":20,"live_peers":[2]}' >> "$own/metrics.jsonl"
-  echo '{"time":1.5,"event":"finished","node":"t"}' >> "$own/events.jsonl";;
+  case $name in tv*) more=',"steps":2,"not_durable":"stage 1: its disk is full"';; esac
+  echo '{"time":1.5,"event":"finished","node":"t"'"$more"'}' >> "$own/events.jsonl";;
 s-0) [ -e "$own/torn" ] ||
     printf '{"kind":"same"}\n{"kind":"same"}\n{"kind":"to' >> "$own/audit.jsonl"
   : > "$own/torn";;
@@ -121,6 +122,15 @@ BOOST_AUTO_TEST_CASE(a_killed_node_starts_again_on_its_port_and_the_run_finishes
   BOOST_TEST(!has("events.jsonl", "process_lost"));
   BOOST_TEST(has("nodes/s-0/started.txt", "--listen 127.0.0.1:704"));
   BOOST_TEST(has("nodes/t/started.txt", "--join"));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_whose_end_is_on_no_disk_says_so) {
+  auto e = experiment("[[nodes]]\nname=\"s\"\nstages=[0]\n[[nodes]]\nname=\"tv\"\ntrainer=true\n");
+  Launcher launcher(e, options(e));
+  go();
+  const auto report = launcher.run();
+  BOOST_TEST((report.outcome == Outcome::kNotDurable));
+  BOOST_TEST(report.reason == "stage 1: its disk is full");
 }
 
 // It was gone for the rest of the run, and so was a stage that nobody else served.

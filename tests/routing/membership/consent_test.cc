@@ -220,62 +220,6 @@ BOOST_AUTO_TEST_CASE(a_change_that_can_hold_no_more_is_given_up_for_a_higher_bal
   BOOST_TEST((one.snag(swarm.now) == Consent::Snag::kStuck));
 }
 
-BOOST_AUTO_TEST_CASE(a_part_that_is_told_to_goes_on_without_the_others_who_join_it_if_they_waited) {
-  Swarm swarm("abcd");
-  Consent one;
-  lead(one, swarm, "abcd");
-  commit(one, swarm, 0);
-  leave(one, swarm, "cd");
-  BOOST_TEST(!one.force(swarm.now));  // not before people could see it
-  swarm.pass(one, seconds(1));
-  swarm.pass(one, seconds(6));
-  BOOST_TEST(one.force(swarm.now));
-  one.begin(ballot(2));
-  swarm.talk(one);
-  BOOST_TEST(one.waits_for() == "");
-  one.open(at(1), swarm.now);
-  swarm.talk(one);
-  BOOST_REQUIRE(one.open(at(1), swarm.now));
-  BOOST_TEST(one.configuration().forced());
-  BOOST_TEST(list(one) == "ab");
-  commit(one, swarm, 1);
-  swarm.away.clear();
-  come(one, "cd");
-  commit(one, swarm, 2);
-  BOOST_TEST(list(one) == "abcd");
-  BOOST_TEST(!one.configuration().forced());
-  BOOST_TEST(one.configuration().forks.size() == 1u);
-  BOOST_TEST(swarm.voters.at("c").record().decided.number == one.configuration().number);
-}
-
-// It waited for a node that had died, for ever: nobody had more than half of the list before.
-BOOST_AUTO_TEST_CASE(a_forced_change_that_one_of_its_list_does_not_store_is_given_up) {
-  Swarm swarm("abcdefg");
-  Consent one;
-  lead(one, swarm, "abcdefg");
-  commit(one, swarm, 0);
-  leave(one, swarm, "defg");
-  swarm.pass(one, seconds(1));
-  swarm.pass(one, seconds(6));
-  BOOST_REQUIRE(one.force(swarm.now));
-  one.begin(ballot(2));
-  swarm.talk(one);
-  swarm.away.insert("c");
-  one.open(at(1), swarm.now);
-  swarm.talk(one);
-  leave(one, swarm, "c");
-  swarm.pass(one, seconds(2));
-  BOOST_TEST((one.snag(swarm.now) == Consent::Snag::kNone));
-  swarm.pass(one, seconds(4));
-  BOOST_TEST((one.snag(swarm.now) == Consent::Snag::kStuck));
-  one.begin(ballot(3));
-  swarm.talk(one);
-  one.open(at(1), swarm.now);
-  swarm.talk(one);
-  BOOST_REQUIRE(one.open(at(1), swarm.now));
-  BOOST_TEST(list(one) == "ab");
-}
-
 // A voter with an empty disk took what it was asked, and counted for the list that it had forgotten.
 BOOST_AUTO_TEST_CASE(who_has_lost_its_disk_has_no_vote_until_a_change_that_others_carry) {
   Swarm swarm("abc");
@@ -377,67 +321,6 @@ BOOST_AUTO_TEST_CASE(states_of_later_steps_than_can_be_are_of_another_history) {
   BOOST_TEST(!after.bounds().newest.has_value());  // most have forgotten
 }
 
-BOOST_AUTO_TEST_CASE(by_planned_leaves_a_swarm_shrinks_to_one_which_comes_back_alone) {
-  Swarm swarm("abcd");
-  Consent one;
-  lead(one, swarm, "abcd");
-  commit(one, swarm, 0);
-  for (const char* leaver : {"d", "c", "b"}) {
-    one.attendance().leaves(process_of(leaver), swarm.now);
-    swarm.pass(one, seconds(1));
-    BOOST_TEST(list(one).find(*leaver) == std::string::npos);
-    leave(one, swarm, leaver);
-  }
-  commit(one, swarm, 1);
-  BOOST_TEST(list(one) == "a");
-  swarm.restart("a");
-  Consent next;
-  lead(next, swarm, "a", 2, 2);
-  commit(next, swarm, 2);
-}
-
-BOOST_AUTO_TEST_CASE(half_of_the_voters_that_leave_at_once_do_not_stop_the_rest) {
-  Swarm swarm("abcd");
-  Consent one;
-  lead(one, swarm, "abcd");
-  one.attendance().leaves(process_of("c"), swarm.now);
-  one.attendance().leaves(process_of("d"), swarm.now);
-  one.want_votes(Step(0));
-  swarm.pass(one, seconds(1));
-  BOOST_TEST(list(one) == "ab");
-  leave(one, swarm, "cd");
-  commit(one, swarm, 0);  // asked for again in the new number
-  swarm.away.clear();
-  one.came("c", process_of("c", 1));  // it was only started again
-  one.attendance().takes_part(process_of("c", 1));
-  commit(one, swarm, 1);
-  BOOST_TEST(list(one) == "abc");
-}
-
-// The one that was late, or hung, was the whole list: the run could not be started again without it.
-BOOST_AUTO_TEST_CASE(where_more_than_half_leave_at_once_the_list_stays) {
-  Swarm swarm("abcd");
-  Consent one;
-  lead(one, swarm, "abcd");
-  for (const char* leaver : {"b", "c", "d"}) one.attendance().leaves(process_of(leaver), swarm.now);
-  swarm.pass(one, seconds(1));
-  commit(one, swarm, 0);
-  BOOST_TEST(list(one) == "abcd");
-}
-
-BOOST_AUTO_TEST_CASE(who_was_voted_out_does_not_come_back_because_another_leaves) {
-  Swarm swarm("abcd");
-  Consent one;
-  lead(one, swarm, "abcd");
-  one.attendance().takes_part(process_of("d"));
-  one.attendance().leaves(process_of("d"), swarm.now);
-  swarm.pass(one, seconds(1));
-  BOOST_TEST(list(one) == "abc");
-  one.attendance().leaves(process_of("c"), swarm.now);
-  commit(one, swarm, 0);
-  BOOST_TEST(list(one) == "abc");
-}
-
 BOOST_AUTO_TEST_CASE(a_voter_that_follows_a_higher_ballot_does_not_end_a_reign_that_others_carry) {
   Swarm swarm("abc");
   Consent one;
@@ -481,25 +364,6 @@ BOOST_AUTO_TEST_CASE(a_takeover_after_a_commit_that_peers_have_is_not_marked) {
     BOOST_REQUIRE(next.open(base, swarm.now));
     BOOST_TEST(next.configuration().gone_back == (number != 1));  // 2: of another history
   }
-}
-
-BOOST_AUTO_TEST_CASE(who_leaves_is_not_on_the_list_of_the_next_coordinator_either) {
-  Swarm swarm("abc");
-  Consent one;
-  lead(one, swarm, "abc");
-  Consent next;
-  come(next, "abc");
-  next.attendance().leaves(process_of("c"), swarm.now);
-  swarm.now += seconds(1);
-  lead(next, swarm, "abc", 0, 2);
-  BOOST_TEST(list(next) == "ab");
-}
-
-BOOST_AUTO_TEST_CASE(nothing_is_forced_where_nothing_waits) {
-  Swarm swarm("abc");
-  Consent one;
-  lead(one, swarm, "abc");
-  BOOST_TEST(!one.force(swarm.now));
 }
 
 // Its answers count no more than the voters that are still here.

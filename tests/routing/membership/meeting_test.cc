@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "routing/membership/admission.h"
 #include "routing/membership/consent.h"
@@ -168,6 +169,23 @@ BOOST_AUTO_TEST_CASE(nobody_gives_its_line_up_for_one_whose_nodes_have_just_gone
   cut.swarm.away.clear();
   cut.swarm.pass(cut.larger, seconds(1));
   BOOST_TEST(cut.forks("d") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_gives_its_line_up_for_answers_that_were_long_under_way) {
+  Cut cut;
+  cut.swarm.pass(cut.larger, seconds(1));
+  cut.larger.want_votes(Step(3));
+  std::vector<std::pair<VoterAsk, Result<VoterReply>>> under_way;
+  for (const VoterAsk& ask : cut.larger.due(cut.swarm.now))
+    under_way.emplace_back(ask, cut.swarm.reach(ask));
+  BOOST_REQUIRE(under_way.size() == 3u);
+  cut.swarm.now += seconds(1);
+  cut.swarm.away = {"a", "b", "c"};
+  come(cut.larger, "de");
+  cut.swarm.talk(cut.larger);
+  for (const auto& [ask, reply] : under_way) cut.larger.answered(ask, reply, cut.swarm.now);
+  cut.swarm.talk(cut.larger);
+  BOOST_TEST(cut.forks("d") == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(nobody_gives_its_line_up_for_answers_from_before_it_came) {
@@ -427,6 +445,12 @@ BOOST_AUTO_TEST_CASE(a_node_that_gave_up_its_line_takes_part_once_all_its_peers_
   takes_part(attendance, roster, process_of("d"));
   BOOST_TEST(!attendance.nodes().at("d").takes_part);  // the other has what was given up
   roster.find(second)->line_left = 1;
+  roster.find(second)->node_peers = 3;
+  takes_part(attendance, roster, process_of("d"));
+  BOOST_TEST(!attendance.nodes().at("d").takes_part);  // one only starts, and has what was given up
+  roster.find(second)->node_peers = 2;
+  takes_part(attendance, Roster(2), process_of("d"), 2);  // its trainer is there first
+  BOOST_TEST(!attendance.nodes().at("d").takes_part);
   takes_part(attendance, roster, process_of("d"));
   BOOST_TEST(attendance.nodes().at("d").takes_part);
 }

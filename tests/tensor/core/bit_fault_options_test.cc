@@ -15,6 +15,7 @@ BOOST_AUTO_TEST_CASE(node_part_and_step_are_read) {
   BOOST_TEST(fault->step == 12u);
   BOOST_TEST((parse_bit_fault("a:parameters:0")->part == StatePart::kParameters));
   BOOST_TEST((parse_bit_fault("a:moments:0")->part == StatePart::kMoments));
+  BOOST_TEST((parse_bit_fault("a:contribution:0")->part == StatePart::kContribution));
 }
 
 BOOST_AUTO_TEST_CASE(anything_else_is_no_fault) {

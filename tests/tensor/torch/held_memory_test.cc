@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "tensor/torch/model_stage.h"
 #include "tests/tensor/torch/stage_fixture.h"
 
@@ -24,6 +27,11 @@ BOOST_AUTO_TEST_CASE(a_bit_that_turns_shows_in_the_checksum_of_its_part) {
   memory.flip_bit(StatePart::kGradientSum);
   BOOST_TEST(memory.sum_checksum() != sum);
   BOOST_TEST((*stage)->state_checksum() == state);
+  memory.flip_bit(StatePart::kContribution);
+  BOOST_TEST((*stage)->state_checksum() == state);
+  const auto values = floats((*stage)->gradient_sum());
+  BOOST_TEST(std::count_if(values.begin(), values.end(), [](float v) { return std::isnan(v); }) ==
+             1);
   (*stage)->clear_gradients();
   BOOST_TEST(memory.sum_checksum() == empty);
 }
