@@ -27,7 +27,7 @@ build release
 
 if ! $quick; then
   # Without LibTorch: its libraries are not instrumented and would hide more than they show.
-  build asan
+  build asan unit_tests fuzzers
   say "tests under AddressSanitizer and UndefinedBehaviorSanitizer"
   ctest --preset asan --parallel "$(compile_jobs)"
   if compgen -G "tests/fuzz/*_fuzz.cc" >/dev/null; then
