@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/statistics.h"
+#include "tests/support/sanitized.h"
 
 using namespace swarm;
 
@@ -41,7 +42,8 @@ BOOST_AUTO_TEST_CASE(what_was_read_once_takes_one_round_trip_the_next_time) {
   for (const double seconds : figures.again_s) BOOST_TEST(seconds <= 0.101);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_node_says_does_not_grow_with_the_swarm) {
+BOOST_AUTO_TEST_CASE(what_a_node_says_does_not_grow_with_the_swarm,
+                     *boost::unit_test::enable_if<!swarm::testing::kSanitized>()) {
   const auto few = sim::run_dht_trial(small(20)), many = sim::run_dht_trial(small(60));
   BOOST_TEST(many.messages_per_s < 1.5 * few.messages_per_s);
 }
