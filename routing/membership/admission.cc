@@ -153,8 +153,9 @@ std::optional<Verdict> held_back(const PeerId& id, const Attendance& attendance,
 ConfigurationNumber told_fork(const PeerId& id, ConfigurationNumber forked_in,
                               const Verdict& verdict, const Attendance& attendance,
                               const Roster& roster) {
+  if (forked_in == ConfigurationNumber() || verdict.line_left) return forked_in;  // nearly always
   const bool of_another = of_other_lines(attendance, roster).count(id) != 0;
-  return of_another && !verdict.line_left ? ConfigurationNumber() : forked_in;
+  return of_another ? ConfigurationNumber() : forked_in;
 }
 
 std::optional<Verdict> held_before_fork(const PeerId& id, ConfigurationNumber forked_in,
