@@ -8,6 +8,8 @@ namespace {
 constexpr double kSlowerCounts = 0.5;
 /// What a link carried so long before another one says no more about the node.
 constexpr double kRemember_s = 20;
+/// And then nothing about anything. Longer than the pauses between trials of a slow link (routing/wiring).
+constexpr double kForget_s = 600;
 /// A link that is this fast in parts of its node is held up by the node; so is one beside which the node carried
 /// that much.
 constexpr double kAsTheNode = 0.7;
@@ -81,8 +83,21 @@ void LinkMeter::moved(LinkId id, uint64_t bytes, TimePoint now) {
     // Such a window says nothing: a pair that was seen to be slow, and when, stays so.
     if (explained && slower && link.shared_rate < kAsTheNode * rate()) link.shared_rate = before;
     link.beside = {};
+    link.shared_at_s = clock_s_;
   }
-  close(all_, all_rate_);
+  if (close(all_, all_rate_)) all_at_s_ = clock_s_;
+}
+
+void LinkMeter::look(TimePoint now) {
+  advance(now);
+  const auto forget = [this](double& rate, double at_s) {
+    if (clock_s_ - at_s > kForget_s) rate = 0;
+  };
+  forget(all_rate_, all_at_s_);
+  for (auto& [id, link] : links_) {
+    forget(link.alone_rate, link.measured_at_s);
+    forget(link.shared_rate, link.shared_at_s);
+  }
 }
 
 bool LinkMeter::close(Window& window, double& rate) const {

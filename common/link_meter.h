@@ -45,6 +45,9 @@ class LinkMeter {
   /// Ignored while the link is not busy.
   void moved(LinkId link, uint64_t bytes, TimePoint now);
   void forget(LinkId link, TimePoint now);
+  /// Time passes: what was seen long ago is not known any more. Frames so small that they say nothing would
+  /// otherwise leave a link as slow as it was once.
+  void look(TimePoint now);
 
   /// Of the node's links together [bytes/s]; 0: not known.
   double rate() const;
@@ -66,7 +69,7 @@ class LinkMeter {
     Window beside;             // what all links carried while this one was busy
     uint64_t beside_from = 0;  // of carried_
     double alone_rate = 0, shared_rate = 0;
-    double measured_at_s = 0;
+    double measured_at_s = 0, shared_at_s = 0;
 
     bool measured() const { return busy && hidden_left == 0; }
   };
@@ -79,7 +82,7 @@ class LinkMeter {
   LinkMeterOptions options_;
   std::map<LinkId, Link> links_;
   Window all_;
-  double all_rate_ = 0;
+  double all_rate_ = 0, all_at_s_ = 0;
   TimePoint last_{};
   double clock_s_ = 0;   // since the first call
   double shared_s_ = 0;  // of a busy second each busy link has its part

@@ -11,6 +11,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
 source scripts/lib.sh
+# shellcheck source=scripts/trial_lib.sh
+source scripts/trial_lib.sh
 swarm=${BUILD:-build/release}/apps/swarm
 runs=${RUNS:-$(mktemp -d)}
 mkdir -p "$runs"
@@ -29,7 +31,7 @@ timeline() {
 
 # CASE TIMELINE [--set KEY=VALUE]...: trains to the end; writes $folder/resident: NAME KB, every second.
 train() {
-  local case=$1 times=$2 file
+  local case=$1 times=$2
   shift 2
   { cat config/learners.toml; printf '%s\n' "$times"; } >"$runs/$case.toml"
   say "$case"
@@ -40,15 +42,7 @@ train() {
     sleep 1
     [[ -n $folder ]] || folder=$(find "$runs/$case" -mindepth 2 -maxdepth 2 -type d -path '*/learners/*' 2>/dev/null)
     [[ -n $folder ]] || continue
-    for file in "$folder"/nodes/*/node.json; do
-      [[ -f $file ]] || continue
-      awk -v name="$(basename "$(dirname "$file")")" '
-        match($0, /"pid": *[0-9]+/) {
-          pid = substr($0, RSTART, RLENGTH); sub(/[^0-9]*/, "", pid)
-          while ((getline line < ("/proc/" pid "/status")) > 0)
-            if (line ~ /^VmRSS/) { split(line, words); print systime(), name, words[2] }
-        }' "$file" >>"$folder/resident"
-    done
+    resident "$folder" | sed "s/^/$(date +%s) /" >>"$folder/resident"
   done
   wait "$run" || { run=; tail -20 "$runs/$case.txt"; echo "learners: $case has failed" >&2; exit 1; }
   run=
@@ -85,7 +79,7 @@ pace() {
     } END { if (n > 1) printf "%.3f", (n - 1) / (last - first); else print "none" }' "$folder/metrics.jsonl"
 }
 # NODE FROM TO: the most that it had resident [MB].
-resident() {
+most_resident() {
   awk -v node="$1" -v from="$2" -v to="$3" '$2 == node && $1 >= from && $1 <= to && $3 > most { most = $3 }
     END { printf "%.0f", most / 1024 }' "$folder/resident"
 }
@@ -131,12 +125,12 @@ capped() {
   bytes=$(field stage0-c learns bytes)
   before=$(pace "$(minus "$killed" -8)" "$start")
   during=$(pace "$learns" "$joined")
-  empty=$(resident stage0-c "$(minus "$learns" 2)" "$(minus "$learns" -1)")
-  most=$(resident stage0-c "$learns" "$joined")
+  empty=$(most_resident stage0-c "$(minus "$learns" 2)" "$(minus "$learns" -1)")
+  most=$(most_resident stage0-c "$learns" "$joined")
   echo "capped: in service $(minus "$joined" "$learns") s after it began; $bytes bytes at $cap bytes/s;" \
     "$before steps/s before, $during while it learned: $(awk "BEGIN { printf \"%.0f\", ($joined - $learns) * $during }") steps;" \
-    "resident $empty MB as it began, $most at most, its twin $(resident stage0-a "$killed" "$start") MB before," \
-    "$(resident stage0-a "$learns" "$joined") MB while; $(count round_failed "$start") rounds failed since"
+    "resident $empty MB as it began, $most at most, its twin $(most_resident stage0-a "$killed" "$start") MB before," \
+    "$(most_resident stage0-a "$learns" "$joined") MB while; $(count round_failed "$start") rounds failed since"
   must capped "in service within 1.2 x bytes / cap" "$joined > $learns && $joined - $learns <= 1.2 * $bytes / $cap"
   must capped "the others' throughput falls by at most a tenth" "$during >= 0.9 * $before"
   must capped "one state and two means more than as it began" "$most - $empty <= $bytes * 5 / 3 / 1048576"

@@ -35,3 +35,17 @@ newest_step_in() {
   { cat "$@" 2>/dev/null || true; } | grep -oE '"step": ?[0-9]+' | grep -oE '[0-9]+' | sort -n | tail -n 1 |
     grep . || echo -1
 }
+
+# The memory of every node of the run in folder $1 that is alive: NAME KB.
+resident() {
+  local file
+  for file in "$1"/nodes/*/node.json; do
+    [[ -f $file ]] || continue
+    awk -v name="$(basename "$(dirname "$file")")" '
+      match($0, /"pid": *[0-9]+/) {
+        pid = substr($0, RSTART, RLENGTH); sub(/[^0-9]*/, "", pid)
+        while ((getline line < ("/proc/" pid "/status")) > 0)
+          if (line ~ /^VmRSS/) { split(line, words); print name, words[2] }
+      }' "$file"
+  done
+}

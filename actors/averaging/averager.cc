@@ -20,7 +20,9 @@ namespace {
 using std::chrono::milliseconds;
 using Seconds = std::chrono::duration<double>;
 
-constexpr auto kKeepResult = milliseconds(30'000);  // for requests that were sent again
+/// For those that take much longer: who brings nothing and reduces nothing is not waited for. The next round takes
+/// its memory.
+constexpr auto kKeepResult = std::chrono::hours(1);
 
 /// Without a codec whoever adds the numbers up sees it; encoded, they may look finite.
 std::set<uint32_t> own_not_finite(const AverageRound& spec, tensor::Codec codec) {
@@ -252,7 +254,7 @@ void Averager::check_complete() {
   last_round_ =
       fmt::format("round {}, {} members, {:.6f} s", id(), spec.members.size(), result.seconds);
   round_->promise.deliver(result);
-  later(kKeepResult, [this, round = id()] {  // nobody is late by that much
+  later(kKeepResult, [this, round = id()] {
     if (round_ && id() == round && round_->finished) round_.reset();
   });
 }

@@ -112,10 +112,10 @@ void CoordinatorClient::follow(const Known& one) {
   auto unreached = [this, alive, one](const caf::error& error) {
     if (alive.expired()) return;
     reaching_ = false;
-    if (nobody_reached(error)) {
-      dead_.died(one.term, one.id.node, one.version, now_s());
-      deps_.self->send(deps_.links, unreached_atom::value, one.id.node);
-    }
+    if (!nobody_reached(error))
+      return;  // it has no room for a link: refresh() comes again by itself
+    dead_.died(one.term, one.id.node, one.version, now_s());
+    deps_.self->send(deps_.links, unreached_atom::value, one.id.node);
     if (!known()) refresh();  // there may be another
   };
   auto linked = [this, alive, one, unreached](const NodeInfo& info) {

@@ -74,6 +74,10 @@ QuorumMail::QuorumMail(caf::event_based_actor* self, const NodeId& own, caf::act
       advanced_(std::move(advanced)) {}
 
 void QuorumMail::came(const PeerAddress& address) {
+  if (address.id.node == own_)
+    own_name_ = address.node_name;
+  else if (address.node_name == own_name_)
+    return;  // a stranger, where no key is asked for: its voter would take the place of ours
   consent_.came(address.node_name, address.id.node);
   endpoints_[address.id.node] = address.endpoint;
 }

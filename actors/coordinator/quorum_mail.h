@@ -51,6 +51,7 @@ class QuorumMail {
 
   caf::event_based_actor* self_;
   NodeId own_;
+  std::string own_name_;  ///< "": not known yet.
   caf::actor links_;
   routing::Consent& consent_;
   std::function<void()> advanced_;

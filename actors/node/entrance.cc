@@ -36,6 +36,7 @@ constexpr milliseconds kDialBack{20'000};
 constexpr size_t kTried = 4;    // addresses that are tried and named
 constexpr size_t kClaims = 16;  // of the name, that are knocked at
 constexpr int kDialBackTries = 10;
+constexpr uint32_t kDialBackPause_ms = 1'000;
 constexpr size_t kMaxReason = 600;
 constexpr const char* kNoAnswer = "no answer yet";
 
@@ -279,9 +280,10 @@ class Entrance {
               const auto& contacts = status.contacts;
               auto through = std::find_if(contacts.begin(), contacts.end(), joined);
               if (through == contacts.end()) through = contacts.begin();
-              if (through != contacts.end()) ask_to_dial_back(*through);
+              if (through != contacts.end()) return ask_to_dial_back(*through);
+              ask_to_dial_back_later({ErrorCode::kNotReady, "no contact is known"});
             },
-            [](const caf::error&) {});
+            [this](const caf::error& error) { ask_to_dial_back_later(from_caf(error)); });
   }
 
   void ask_to_dial_back(const routing::Contact& through) {
@@ -298,16 +300,21 @@ class Entrance {
               request_mail(self_, proxy, mail, [this, by](const Result<Mail>& reply) {
                 if (reply && reply->kind == proto::KIND_DIAL_BACK_REPLY)
                   dialled_back(by, reply->as<proto::DialBackReply>());
-                if (reply.code() == ErrorCode::kRefused) not_dialled_back(by, reply.error());
-                const bool busy = !reply && reply.code() == ErrorCode::kOverloaded;
-                if (!busy) return;
-                if (++dial_back_tries_ > kDialBackTries) return say_how_to_join();
-                self_->delayed_send(self_, milliseconds(reply.error().retry_after_ms),
-                                    run_later_atom::value,
-                                    LocalTask([this] { ask_to_dial_back(); }));
+                else if (reply.code() == ErrorCode::kRefused)
+                  not_dialled_back(by, reply.error());
+                else if (!reply)
+                  ask_to_dial_back_later(reply.error());
               });
             },
-            [](const caf::error&) {});
+            [this](const caf::error& error) { ask_to_dial_back_later(from_caf(error)); });
+  }
+
+  /// It is busy, or gone: then another one is asked.
+  void ask_to_dial_back_later(const Error& error) {
+    if (++dial_back_tries_ > kDialBackTries) return say_how_to_join();
+    const milliseconds pause(std::max(error.retry_after_ms, kDialBackPause_ms));
+    self_->delayed_send(self_, pause, run_later_atom::value,
+                        LocalTask([this] { ask_to_dial_back(); }));
   }
 
   void say_how_to_join() {

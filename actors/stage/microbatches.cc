@@ -274,6 +274,7 @@ void Microbatches::gradient_back(const Key& key, Result<StageClient::Outcome> ou
   if (work.microbatch.forward_only)
     return answer(key, make_reply(work, work.downstream->loss_sum, {}, /*held=*/false));
   gradient_bytes_ = outcome->reply.body.size();
+  take_over_body(outcome->reply);  // the desk counts it as what travels
   desk_.came_back(key);
   work.times.queued(context_.now_s());
   compute_next();

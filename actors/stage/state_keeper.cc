@@ -21,6 +21,7 @@ namespace {
 constexpr milliseconds kLeastLeave{10'000};
 /// A mirror that lists no files in this time hangs: a peer that starts does without.
 constexpr milliseconds kMirrorAnswers{10'000};
+constexpr milliseconds kNeighboursBusy{2'000};
 /// Between two looks at a mirror without which no run begins.
 constexpr milliseconds kMirrorAgain{5'000};
 /// The swarm is waited for so long before another snapshot is taken from the mirror.
@@ -155,7 +156,9 @@ bool StateKeeper::fetch(const proto::RegisterPeerReply& verdict) {
       .then(
           [this, wanted = Step(verdict.step()),
            copies = verdict.from_copies()](const FetchedState& fetched) {
-            if (fetched.step < wanted)  // the neighbours are about to apply the update
+            // At their own pace one period behind will do.
+            const uint64_t behind = updates_.states_change() ? 1 : 0;
+            if (fetched.step + behind < wanted)  // the neighbours are about to apply the update
               return done_("the neighbours are not yet there", milliseconds(50));
             if (fetched.kept_bytes > 0)
               context_.record(
@@ -164,6 +167,8 @@ bool StateKeeper::fetch(const proto::RegisterPeerReply& verdict) {
                  {Origin::Kind::kNeighbour, fetched.source, fetched.seconds, fetched.from, copies});
           },
           [this, copies = verdict.from_copies()](const caf::error& error) {
+            if (from_caf(error).code == ErrorCode::kOverloaded)
+              return done_("others are reading the neighbours' states", kNeighboursBusy);
             failed(copies ? "copies" : "neighbours", from_caf(error));
             done_("the neighbours could not supply the state", milliseconds(200));
           });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "actors/net/local.h"
@@ -14,7 +15,8 @@
 namespace swarm::actors {
 namespace {
 
-constexpr size_t kMaxCopies = 2;
+constexpr size_t kMaxCopies = 2;  ///< Of each kind.
+constexpr uint32_t kRetryAfter_ms = 2'000;
 constexpr size_t kMaxWaiting = 256;
 /// Of the device or the disk, which give up sooner; a large state takes them long.
 constexpr auto kFreezeTimeout = std::chrono::seconds(600);
@@ -48,8 +50,12 @@ void StateUpload::info(const proto::StateInfo& request, Promise promise) {
   }
   if (request.exact_step_plus_one() == 0) {
     for (auto& copy : copies_)
-      if (copy.frozen + kFresh > self_->clock().now()) return answer(promise, copy);
-    return freeze({promise, stage_});
+      if (copy.is_live() && copy.frozen + kFresh > self_->clock().now())
+        return answer(promise, copy);
+    if (!no_room()) return freeze({promise, stage_});
+    promise.deliver(to_caf(
+        Error{ErrorCode::kOverloaded, "others are reading this peer's state", kRetryAfter_ms}));
+    return;
   }
   const Step step(request.exact_step_plus_one() - 1);
   if (auto* copy = find(stage, step)) return answer(promise, *copy);
@@ -78,7 +84,7 @@ void StateUpload::read(Waiting who) {
             auto waiting = take();
             if (waiting.empty()) return;
             auto* copy = find(who.stage, who.step);
-            if (copy == nullptr) copy = &keep(state, who.stage, who.step);
+            if (copy == nullptr) copy = &keep(state, who.stage, who.step, /*live=*/false);
             for (auto& one : waiting) answer(one.promise, *copy);
           },
           [=](const caf::error& error) {
@@ -131,7 +137,7 @@ void StateUpload::frozen(Result<FrozenState> state) {
     auto* copy = find(stage_, state->step);
     // In asynchronous mode a state goes on within its period.
     if (copy == nullptr || copy->state.view() != state->state.view())
-      copy = &keep(state->state, stage_, state->step);
+      copy = &keep(state->state, stage_, state->step, /*live=*/true);
     copy->frozen = self_->clock().now();
     answer(who.promise, *copy);
   }
@@ -145,19 +151,32 @@ StateUpload::Copy* StateUpload::find(Stage stage, Step step) {
   return found == copies_.rend() ? nullptr : &*found;
 }
 
-StateUpload::Copy& StateUpload::keep(const Buffer& state, Stage stage, Step step) {
-  if (copies_.size() >= kMaxCopies)
+bool StateUpload::no_room() const {
+  const auto now = self_->clock().now();
+  const auto used = std::count_if(copies_.begin(), copies_.end(), [now](const Copy& copy) {
+    return copy.is_live() && copy.in_use(now);
+  });
+  return used >= static_cast<std::ptrdiff_t>(kMaxCopies);
+}
+
+StateUpload::Copy& StateUpload::keep(const Buffer& state, Stage stage, Step step, bool live) {
+  const auto now = self_->clock().now();
+  const auto alike = [live](const Copy& copy) { return copy.is_live() == live; };
+  if (std::count_if(copies_.begin(), copies_.end(), alike) >=
+      static_cast<std::ptrdiff_t>(kMaxCopies))
     copies_.erase(
-        std::min_element(copies_.begin(), copies_.end(), [](const auto& a, const auto& b) {
-          return std::pair(a.in_use(), a.used) < std::pair(b.in_use(), b.used);
+        std::min_element(copies_.begin(), copies_.end(), [&](const auto& a, const auto& b) {
+          return std::tuple(!alike(a), a.in_use(now), a.used) <
+                 std::tuple(!alike(b), b.in_use(now), b.used);
         }));
   Copy copy;
+  if (live) copy.frozen = now;
   copy.handle = next_handle_++;
   copy.stage = stage;
   copy.step = step;
   copy.state = state;
   copy.digest = tensor::digest(state.data(), state.size());
-  copy.used = self_->clock().now();
+  copy.used = now;
   copies_.push_back(std::move(copy));
   self_->delayed_send(self_, options_.ttl, run_later_atom::value, LocalTask([this] { expire(); }));
   return copies_.back();
@@ -178,6 +197,7 @@ void StateUpload::expire() {
 
 void StateUpload::answer(Promise promise, Copy& copy) {
   copy.used = self_->clock().now();
+  copy.offered += copy.state.size();
   proto::StateInfoReply reply;
   reply.set_handle(copy.handle);
   reply.set_step(copy.step.value());

@@ -1,8 +1,9 @@
 /// The supplying side of state transfer: answers StateInfo and StateChunk from frozen copies. A
 /// part of the StateTransfer actor; all calls come from that actor.
 ///
-/// At most two copies are kept (the least recently read one goes), each until it was unused for
-/// options.ttl. Requests for the newest state share one copy per step. Of another stage than its own it
+/// At most two copies of the live state are kept, and two of snapshots (the least recently read one goes), each
+/// until it was unused for options.ttl. While two live ones are being read nobody gets a third, else those who
+/// read would begin anew for ever. Requests for the newest state share one copy per step. Of another stage than its own it
 /// hands out what the node's store has.
 #pragma once
 
@@ -47,8 +48,12 @@ class StateUpload {
     /// `frozen`: when the stage server gave it; never, if it came from the store.
     caf::actor_clock::time_point frozen = caf::actor_clock::time_point::min();
     caf::actor_clock::time_point used;
-    uint64_t read = 0;  ///< Bytes that were handed out.
-    bool in_use() const { return read > 0 && read < state.size(); }
+    uint64_t offered = 0, read = 0;  ///< Bytes, to all who asked, and that were handed out.
+    bool is_live() const { return frozen != caf::actor_clock::time_point::min(); }
+    /// By who reads it, or is about to.
+    bool in_use(caf::actor_clock::time_point now) const {
+      return read > 0 ? read < offered : now < used + std::chrono::seconds(2);
+    }
   };
   struct Waiting {
     Promise promise;
@@ -60,7 +65,8 @@ class StateUpload {
   void read(Waiting who);
   void frozen(Result<FrozenState> state);
   void unreadable(const Waiting& who, const Error& why);
-  Copy& keep(const Buffer& state, Stage stage, Step step);
+  Copy& keep(const Buffer& state, Stage stage, Step step, bool live);
+  bool no_room() const;
   Copy* find(Stage stage, Step step);
   void answer(Promise promise, Copy& copy);
   void expire();

@@ -139,8 +139,8 @@ actors::LinksStats stats_of(const WorldPtr& world, const NodeId& own) {
     link.queued_work_bytes = world->transports.work_bytes(own, other);
     stats.links.push_back(link);
   }
-  world->transports.meters.tell(own, stats);
-  world->transports.average_meters.tell_averages(own, stats);
+  world->transports.meters.tell(world->now(), own, stats);
+  world->transports.average_meters.tell_averages(world->now(), own, stats);
   return stats;
 }
 

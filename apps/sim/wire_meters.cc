@@ -41,9 +41,10 @@ void WireMeters::lost(TimePoint now, const NodeId& from, const NodeId& to) {
   if (under_way_.erase({from, to}) > 0) set_busy(now, from, to, false);
 }
 
-void WireMeters::tell(const NodeId& own, actors::LinksStats& stats) const {
+void WireMeters::tell(TimePoint now, const NodeId& own, actors::LinksStats& stats) {
   auto node = nodes_.find(own);
   if (node == nodes_.end()) return;
+  node->second.look(now);
   stats.send_bytes_per_s = node->second.sending.rate();
   stats.receive_bytes_per_s = node->second.receiving.rate();
   for (auto& link : stats.links)
@@ -51,9 +52,10 @@ void WireMeters::tell(const NodeId& own, actors::LinksStats& stats) const {
       link.busy_bytes_per_s = node->second.sending.rate(other->second);
 }
 
-void WireMeters::tell_averages(const NodeId& own, actors::LinksStats& stats) const {
+void WireMeters::tell_averages(TimePoint now, const NodeId& own, actors::LinksStats& stats) {
   auto node = nodes_.find(own);
   if (node == nodes_.end()) return;
+  node->second.look(now);
   stats.averages_send_bytes_per_s = node->second.sending.rate();
   stats.averages_receive_bytes_per_s = node->second.receiving.rate();
 }

@@ -28,14 +28,18 @@ class WireMeters {
   /// Whatever was under way is lost.
   void lost(TimePoint now, const NodeId& from, const NodeId& to);
   /// Fills in what `own` knows.
-  void tell(const NodeId& own, actors::LinksStats& stats) const;
+  void tell(TimePoint now, const NodeId& own, actors::LinksStats& stats);
   /// Likewise, of a meter of averages.
-  void tell_averages(const NodeId& own, actors::LinksStats& stats) const;
+  void tell_averages(TimePoint now, const NodeId& own, actors::LinksStats& stats);
 
  private:
   struct Node {
     LinkMeter sending, receiving;
     explicit Node(double window_s);
+    void look(TimePoint now) {
+      sending.look(now);
+      receiving.look(now);
+    }
   };
   Node& node(const NodeId& id) { return nodes_.try_emplace(id, window_s_).first->second; }
   uint64_t number(const NodeId& id) {

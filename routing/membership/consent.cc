@@ -23,6 +23,15 @@ std::vector<VoterAnswer> values(const std::map<std::string, VoterAnswer>& answer
   return all;
 }
 
+/// Who is on the list of a forced change that was made under this ballot has promised that, done nothing in its line
+/// since, and not heard yet that the change holds.
+bool is_elsewhere(const VoterAnswer& answer, const Configuration& ours, const Ballot& ballot) {
+  const Configuration& its = answer.record.decided;
+  const bool promised = ours.line() == ballot && ours.voters.count(answer.voter) != 0 &&
+                        !(ballot < answer.record.promised);
+  return its.line() != ours.line() && !(promised && may_take(ours, its));
+}
+
 }  // namespace
 
 // -- who is here
@@ -230,6 +239,7 @@ bool Consent::answered(const VoterAsk& ask, const Result<VoterReply>& reply, Tim
   if (voter == nullptr || ask.ballot != ballot_) return false;
   if (!reply || node_of(reply->voter.voter) != ask.node) {
     attendance_.failed(*voter, now);
+    voter->loses_since.reset();  // who confirmed it may be gone when it is asked again
     return false;
   }
   const VoterAnswer& answer = reply->voter;
@@ -238,7 +248,7 @@ bool Consent::answered(const VoterAsk& ask, const Result<VoterReply>& reply, Tim
   if (assembly_) assembly_->came(answer.voter, ask.process);
   if (known_.number < answer.record.decided.number) known_ = answer.record.decided;
   if (state_ != State::kAsks) {
-    const bool other = answer.record.decided.line() != configuration().line();
+    const bool other = is_elsewhere(answer, configuration(), ballot_);
     voter->elsewhere = other ? std::make_optional(answer) : std::nullopt;
     voter->stand = Stand::kOurs;  // until it is looked at
   }
@@ -246,6 +256,7 @@ bool Consent::answered(const VoterAsk& ask, const Result<VoterReply>& reply, Tim
   if (voter->follows != Term()) return true;
   if (ask.what == VoterAsk::What::kGiveUp) {  // what it has promised it has promised as another one
     voter->stand = Stand::kOurs;
+    voter->loses_since.reset();
     answers_.erase(ask.node);
     return true;
   }

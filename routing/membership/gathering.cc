@@ -64,6 +64,14 @@ bool one_behind(const PeerFacts& peer, const NewestCommit& newest) {
          commit != newest.terms.end() && commit->second.has_round(peer.stage, peer.round);
 }
 
+/// Somebody here has left a line and has no vote yet: it may have set aside what it had.
+bool gave_up(const GatheringOptions& options) {
+  if (options.consent == nullptr) return false;
+  const auto& nodes = options.consent->attendance().nodes();
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const auto& one) { return one.second.forsaken; });
+}
+
 }  // namespace
 
 Orders Gathering::begin(const std::string& reason, std::optional<Step> applied, Time now) {
@@ -142,7 +150,9 @@ Orders Gathering::make_plan(Time now) {
       out.push_back(orders::Note{std::nullopt, applied_before_.value_or(Step()),
                                  facts::CannotGoOn{made.error()}});
     waiting_for_ = made.error().detail;
-  } else if (made->fresh && (had_history_ || has_trained(roster_.supplies()))) {
+  } else if (made->fresh &&
+             (had_history_ || has_trained(roster_.supplies()) || gave_up(options_))) {
+    lacks_states_ = true;  // who gave up its line may have what was there before it forked
     waiting_for_ = had_history_
                        ? "every peer has lost its state; waiting for one that has a snapshot"
                        : "what is here is of a line that was given up; waiting for one "
@@ -162,11 +172,12 @@ Orders Gathering::make_plan(Time now) {
 /// Who is known and has not reported: what it said before may be true no more. What it has counts once its voter
 /// has said of which line it is.
 std::optional<std::string> Gathering::unreported(Time now) const {
-  if (now - since_ >= options_.report_patience) return std::nullopt;
+  const bool reports = now - since_ < options_.report_patience;
+  const bool answers = now - since_ < options_.voter_patience && options_.consent;
   for (const auto& [id, peer] : roster_.peers())
-    if (!peer.reported)
+    if (reports && !peer.reported)
       return "waiting for " + peer.node_name + " to register";
-    else if (options_.consent && options_.consent->attendance().unheard(id.node))
+    else if (answers && options_.consent->attendance().unheard(id.node))
       return "waiting for the voter of " + peer.node_name;
   return std::nullopt;
 }

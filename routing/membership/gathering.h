@@ -32,6 +32,8 @@ struct GatheringOptions {
   /// A peer that is known but does not report is waited for this long: as long as a link may be
   /// silent before it counts as lost.
   Time report_patience = std::chrono::seconds(5);
+  /// A voter that has neither answered nor failed to, likewise: longer than finding and asking it may take.
+  Time voter_patience = std::chrono::seconds(12);
   /// Half of the swarm or less waits this long for the others: the network may be divided, and what
   /// both parts do apart is done twice. Then it goes on, since the others may be gone for good.
   /// Four times as long as a link may be silent.

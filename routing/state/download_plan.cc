@@ -279,6 +279,7 @@ void DownloadPlan::retry() {
 
 void DownloadPlan::give_up() {
   ErrorCode code = ErrorCode::kNotFound;
+  bool busy = false;
   std::string detail;
   for (const auto& source : sources_) {
     const auto& why = source.last.code;
@@ -287,8 +288,10 @@ void DownloadPlan::give_up() {
     else if (code != ErrorCode::kCorruptCheckpoint &&
              (why == ErrorCode::kLinkLost || why == ErrorCode::kPeerTimeout))
       code = ErrorCode::kLinkLost;
+    busy |= why == ErrorCode::kOverloaded;
     detail += (detail.empty() ? "" : "; ") + source.name + ": " + to_string(source.last);
   }
+  if (busy && code == ErrorCode::kNotFound) code = ErrorCode::kOverloaded;
   over_ = true;
   add(Kind::kGiveUp).error = Error{code, detail};
 }

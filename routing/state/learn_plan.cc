@@ -21,6 +21,14 @@ Time poll_every(double step_s) {
   return std::clamp(eighth, kShortestPoll, kLongestPoll);
 }
 
+/// After a whole that was wrong one source at a time is, `alone`.
+bool is_asked(const std::map<PeerId, LearnSource>& sources, const std::optional<size_t>& alone,
+              const PeerId& id) {
+  if (!alone) return true;
+  const auto turn = static_cast<std::ptrdiff_t>(*alone % sources.size());
+  return id == std::next(sources.begin(), turn)->first;
+}
+
 }  // namespace
 
 LearnPlan::LearnPlan(const LearnOptions& options)
@@ -110,9 +118,7 @@ bool LearnPlan::may_ask(const PeerId& id, const Source& source, Time now) const 
     return false;
   // What has come and was not taken yet is in memory.
   if (here_ >= 2 * options_.reads_in_flight * sources_.size()) return false;
-  if (!alone_) return true;
-  return id ==
-         std::next(sources_.begin(), static_cast<std::ptrdiff_t>(*alone_ % sources_.size()))->first;
+  return is_asked(sources_, alone_, id);
 }
 
 /// What no source can bring on is read anew, as a state. Nobody waits for one that fails again and
@@ -122,7 +128,8 @@ void LearnPlan::drop_lost() {
     const StateLabel label = it->first;
     const auto next = book_.held().upper_bound({label, ranges()});
     const bool hopeless = std::all_of(sources_.begin(), sources_.end(), [&](const auto& one) {
-      return one.second.failures >= kFailing || (one.second.newest && !one.second.leads_on(label));
+      return !is_asked(sources_, alone_, one.first) || one.second.failures >= kFailing ||
+             (one.second.newest && !one.second.leads_on(label));
     });
     while (hopeless && it != next) {
       const size_t range = (it++)->second;
@@ -262,7 +269,7 @@ void LearnPlan::failed(const LearnRead& read, Time now) {
   if (source != nullptr) {
     const auto pause = kShortestPause * (1u << std::min(source->failures, 5u));
     source->retry_at = now + std::min<Time>(pause, kLongestPause);
-    ++source->failures;
+    if (++source->failures % kFailing == 0 && alone_) ++*alone_;
   }
   book_.put(read.range, read.label);
 }

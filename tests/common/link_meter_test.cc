@@ -54,6 +54,27 @@ BOOST_FIXTURE_TEST_CASE(idle_time_does_not_count, Meter) {
   BOOST_TEST(meter.rate() == 1e6, tt::tolerance(0.01));
 }
 
+BOOST_FIXTURE_TEST_CASE(what_was_seen_long_ago_is_not_known_any_more, Meter) {
+  for (int i = 0; i < 4; ++i) {
+    frame(1, kFrame, 60e3);
+    frame(2, kFrame, 1e6);
+  }
+  BOOST_TEST(meter.rate(1) == 60e3, tt::tolerance(0.1));
+  for (int i = 0; i < 400; ++i) {  // the link is well again, and its frames say nothing
+    frame(1, 200'000, 1e6);
+    wait(1);
+    meter.look(now);
+  }
+  BOOST_TEST(meter.rate(1) > 0);
+  for (int i = 0; i < 400; ++i) {
+    frame(1, 200'000, 1e6);
+    wait(1);
+    meter.look(now);
+  }
+  BOOST_TEST(meter.rate(1) == 0);
+  BOOST_TEST(meter.rate() == 0);
+}
+
 BOOST_FIXTURE_TEST_CASE(short_frames_say_nothing, Meter) {
   for (int i = 0; i < 1000; ++i) {
     frame(1, 60'000, 1e9);  // into a buffer

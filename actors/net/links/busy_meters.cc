@@ -57,7 +57,11 @@ void BusyMeters::forget(ConnId conn, TimePoint now) {
   nodes_.erase(conn);
 }
 
-void BusyMeters::tell(LinksStats& stats) const {
+void BusyMeters::tell(LinksStats& stats, TimePoint now) {
+  for (Both* both : {&work_, &averages_}) {
+    both->sending.look(now);
+    both->receiving.look(now);
+  }
   stats.send_bytes_per_s = work_.sending.rate();
   stats.receive_bytes_per_s = work_.receiving.rate();
   stats.averages_send_bytes_per_s = averages_.sending.rate();

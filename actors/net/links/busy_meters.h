@@ -29,7 +29,7 @@ class BusyMeters {
   void forget(ConnId conn, TimePoint now);
 
   /// Fills in the rates.
-  void tell(LinksStats& stats) const;
+  void tell(LinksStats& stats, TimePoint now);
 
  private:
   struct Both {

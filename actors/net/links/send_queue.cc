@@ -15,7 +15,7 @@ uint64_t SendQueue::bytes(proto::MessageKind kind) const {
   uint64_t sum = 0;
   for (const auto& queue : queues_)
     for (const OutFrame& frame : queue)
-      if (frame.header.kind == kind) sum += frame.size() - frame.sent;
+      if (frame.header.kind == kind && !frame.broken) sum += frame.size() - frame.sent;
   return sum;
 }
 

@@ -195,7 +195,7 @@ void TcpHost::pump(connection_handle handle, Socket& socket) {
 
 LinksStats TcpHost::stats() {
   LinksStats stats = core_->stats();
-  meters_.tell(stats);
+  meters_.tell(stats, now());
   return stats;
 }
 

@@ -5,6 +5,7 @@
 #include <caf/send.hpp>
 #include <memory>
 
+#include "actors/net/errors.h"
 #include "actors/net/local.h"
 #include "apps/sim/deterministic_system.h"
 #include "common/names.h"
@@ -24,7 +25,9 @@ struct Reader {
   Reader() {
     world = system.own(system->spawn([this](caf::event_based_actor* self) -> caf::behavior {
       return {[this](dht_get_atom, const std::string&) { return records; },
-              [this](connect_atom, const Endpoint& endpoint) {
+              [this](connect_atom, const Endpoint& endpoint) -> caf::result<NodeInfo> {
+                ++dials;
+                if (full) return to_caf(Error{ErrorCode::kOverloaded, "no room", 1'000});
                 NodeInfo info;
                 info.id = at[endpoint.text()];
                 return info;
@@ -78,6 +81,8 @@ struct Reader {
   sim::DeterministicSystem system;
   DhtRecords records;
   std::map<std::string, NodeId> at;
+  bool full = false;  ///< Nobody has room for another link.
+  int dials = 0;
   caf::actor world, owner;
   std::unique_ptr<CoordinatorClient> client;
 };
@@ -98,6 +103,19 @@ BOOST_FIXTURE_TEST_CASE(whose_link_broke_is_followed_again_under_the_same_term, 
   breaks(node(1));
   BOOST_TEST(!client->known());
   records[0].version = 2;  // it lives: it announces itself again
+  BOOST_TEST(followed() == node(1));
+}
+
+// Each refusal was followed by the next dial at once.
+BOOST_FIXTURE_TEST_CASE(who_has_no_room_for_a_link_is_dialled_again_with_pauses, Reader) {
+  says(1, 1, "10.0.0.1:100");
+  full = true;
+  BOOST_TEST(followed() == NodeId());
+  system.advance(60s);
+  BOOST_TEST(dials > 1);
+  BOOST_TEST(dials < 200);
+  full = false;
+  system.advance(60s);
   BOOST_TEST(followed() == node(1));
 }
 

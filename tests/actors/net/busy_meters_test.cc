@@ -66,8 +66,8 @@ BOOST_AUTO_TEST_CASE(both_sides_measure_a_link_while_it_is_busy) {
     now += 10s;
   }
   LinksStats sender, receiver;
-  of_a.tell(sender);
-  of_b.tell(receiver);
+  of_a.tell(sender, now);
+  of_b.tell(receiver, now);
   BOOST_TEST(sender.send_bytes_per_s == 1e6, boost::test_tools::tolerance(0.02));
   BOOST_TEST(receiver.receive_bytes_per_s == 1e6, boost::test_tools::tolerance(0.02));
   BOOST_TEST(sender.receive_bytes_per_s == 0);
@@ -80,8 +80,8 @@ BOOST_AUTO_TEST_CASE(small_mail_says_nothing) {
     now += 1s;
   }
   LinksStats sender, receiver;
-  of_a.tell(sender);
-  of_b.tell(receiver);
+  of_a.tell(sender, now);
+  of_b.tell(receiver, now);
   BOOST_TEST(sender.send_bytes_per_s == 0);
   BOOST_TEST(receiver.receive_bytes_per_s == 0);
 }
@@ -93,8 +93,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_microbatch_says_nothing) {
     send<proto::StateChunkReply>(1'000'000);
   }
   LinksStats sender, receiver;
-  of_a.tell(sender);
-  of_b.tell(receiver);
+  of_a.tell(sender, now);
+  of_b.tell(receiver, now);
   BOOST_TEST(sender.send_bytes_per_s == 0);
   BOOST_TEST(receiver.receive_bytes_per_s == 0);
 }
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_link_that_ended_is_forgotten) {
   of_b.received(7, nullptr, 100, now);
   LinksStats stats;
   stats.links.push_back({});
-  of_a.tell(stats);
+  of_a.tell(stats, now);
   BOOST_TEST(stats.links.front().busy_bytes_per_s == 0);
 }
 

@@ -216,6 +216,20 @@ BOOST_AUTO_TEST_CASE(a_late_request_that_has_half_left_is_broken_off) {
   BOOST_TEST(pair.b.take_events().size() == 1u);
 }
 
+// What had left was more than what was left to be sent: a number without a sign.
+BOOST_AUTO_TEST_CASE(work_that_is_broken_off_is_queued_no_more) {
+  Pair pair;
+  pair.up();
+  const auto body = Buffer::from_string(std::string(500'000, 'x'));
+  BOOST_REQUIRE(
+      pair.a.request("echo", make_mail(proto::ForwardRequest(), body, 100ms), kStart).ok());
+  for (int chunk = 0; chunk < 10; ++chunk)
+    BOOST_REQUIRE(testing::carry(pair.a, pair.b, kStart, 400));
+  BOOST_TEST(pair.a.stats(kStart).queued_work_bytes > 400'000u);
+  pair.a.tick(kStart + 200ms);
+  BOOST_TEST(pair.a.stats(kStart).queued_work_bytes == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(a_request_that_its_actor_has_no_room_for_is_refused_before_its_body_is_read) {
   auto admission = std::make_shared<Admission>();
   Admissions admissions;

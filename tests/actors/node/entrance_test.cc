@@ -270,6 +270,26 @@ BOOST_FIXTURE_TEST_CASE(who_cannot_be_dialled_back_is_told, Machines) {
   BOOST_TEST(plain.events->count("announce_unreachable") == 0u);
 }
 
+// It was asked once, by whoever was about to leave, and never said how to join it.
+BOOST_FIXTURE_TEST_CASE(who_hears_no_answer_of_the_dial_back_asks_again_and_says_how_to_join,
+                        Machines) {
+  tells = true;
+  Node& seed = start(1, "seed", {});
+  caf::anon_send_exit(seed.dial_back, caf::exit_reason::user_shutdown);
+  seed.dial_back = system->spawn([](caf::event_based_actor*) -> caf::behavior {
+    return {[](const Mail&) -> caf::result<Mail> {
+      return to_caf(Error{ErrorCode::kShuttingDown, "this node leaves"});
+    }};
+  });
+  caf::anon_send(seed.links, register_atom::value, std::string(kDialBackName), seed.dial_back);
+  system.run();
+  const Node& other = start(2, "a", {seed.endpoint});
+  system.advance(5s);
+  BOOST_TEST(other.lines.back().find("join 127") != 0u);
+  system.advance(10s);
+  BOOST_TEST(other.lines.back().find("join 127") == 0u);
+}
+
 // Without the run's key only the address that a link comes from is dialled back: it said nothing then.
 BOOST_FIXTURE_TEST_CASE(who_is_not_dialled_back_is_told_why, Machines) {
   Node& seed = start(1, "seed", {});

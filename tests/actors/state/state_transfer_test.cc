@@ -159,14 +159,15 @@ struct StateWorld {
   static std::string name_of(uint8_t n) { return "node-" + std::to_string(n); }
   std::unique_ptr<Ask<FetchedState>> fetch(std::vector<uint8_t> from,
                                            std::optional<Step> exact = {},
-                                           uint64_t max_bytes = 1'000'000, Stage stage = {}) {
+                                           uint64_t max_bytes = 1'000'000, Stage stage = {},
+                                           size_t by = 0) {
     FetchState fetch;
     fetch.stage = stage;
     fetch.exact_step = exact;
     fetch.max_bytes = max_bytes;
     for (auto n : from)
       fetch.sources.push_back({{id_of(n), kName}, network.endpoint(id_of(n)), name_of(n)});
-    return std::make_unique<Ask<FetchedState>>(*system, transfers[0], fetch_atom::value, fetch);
+    return std::make_unique<Ask<FetchedState>>(*system, transfers[by], fetch_atom::value, fetch);
   }
 };
 
@@ -370,6 +371,34 @@ BOOST_AUTO_TEST_CASE(a_state_that_went_on_under_its_number_is_given_as_it_is_now
   auto second = world.fetch({1});
   world.system.advance(2s);
   BOOST_TEST((second->answer().value->state.view() == later));
+}
+
+// Each question made another copy and threw away one that was being read, whose reader asked again: nobody ever came to
+// the end.
+BOOST_AUTO_TEST_CASE(
+    those_who_read_a_state_that_goes_on_are_not_disturbed_by_others_who_ask_for_it) {
+  StateWorld world;
+  world.cap_bytes_per_s = 100;
+  world.add_peer("", Step(0));
+  world.add_peer(pattern(700, 1), Step(9));
+  for (int i = 0; i < 2; ++i) world.add_peer("", Step(0));
+  int seed = 1;
+  const auto pass = [&world, &seed] {
+    world.system.advance(1s);
+    *world.states[1] = {Buffer::from_string(pattern(700, ++seed)), Step(9)};
+  };
+  auto first = world.fetch({1});
+  pass();
+  auto second = world.fetch({1}, {}, 1'000'000, {}, 2);
+  pass();
+  auto third = world.fetch({1}, {}, 1'000'000, {}, 3);
+  for (int i = 0; i < 12; ++i) pass();
+  BOOST_TEST(bool(first->answer().value));
+  BOOST_TEST(bool(second->answer().value));
+  BOOST_TEST((third->answer().code == ErrorCode::kOverloaded));
+  auto again = world.fetch({1}, {}, 1'000'000, {}, 3);
+  for (int i = 0; i < 12; ++i) pass();
+  BOOST_TEST(bool(again->answer().value));
 }
 
 BOOST_AUTO_TEST_CASE(ranges_outside_the_state_are_refused) {
