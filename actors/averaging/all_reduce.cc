@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -58,6 +59,28 @@ constexpr TopologyRow kTopologies[] = {
 };
 
 }  // namespace
+
+uint64_t add_samples(uint64_t a, uint64_t b) {
+  const uint64_t most = std::numeric_limits<uint64_t>::max();
+  return a > most - b ? most : a + b;
+}
+
+TrainedOn together(const std::vector<std::optional<TrainedOn>>& trained) {
+  TrainedOn all{0, TrainedOn::kNotKnown};
+  for (const auto& one : trained) {
+    if (!one) return {0, TrainedOn::kNotKnown};
+    if (one->average == TrainedOn::kNotKnown) continue;
+    if (all.average != TrainedOn::kNotKnown && one->average != all.average)
+      return {0, TrainedOn::kNotKnown};
+    all = {add_samples(all.samples, one->samples), one->average};
+  }
+  return all;
+}
+
+float weight_of(const TrainedOn& one, const TrainedOn& all) {
+  if (one.average == TrainedOn::kNotKnown) return 0;
+  return static_cast<float>(static_cast<double>(one.samples) / static_cast<double>(all.samples));
+}
 
 AllReduceSetup all_reduce_setup(const AveragerOptions& options) {
   return {options.topology, options.codec, options.chunk_elements, options.min_part_elements};

@@ -45,6 +45,15 @@ struct TrainedOn {
   Round average;
 };
 
+/// Without overflow.
+uint64_t add_samples(uint64_t a, uint64_t b);
+/// The samples of several members, and what they build on: of no average that is known unless all build on it who know
+/// theirs. Whose came from elsewhere has none: at its own pace a stage has gone on while it came, so beside
+/// those it is old, and counts for nothing. `trained`: of all of them, else nothing is known.
+TrainedOn together(const std::vector<std::optional<TrainedOn>>& trained);
+/// Of one of them, of 1. Requires all.samples > 0.
+float weight_of(const TrainedOn& one, const TrainedOn& all);
+
 /// Sets `part_weight`; none: all are 1. Errors: kInvalidArgument (not one for each, too large a one).
 Status add_part_weights(const google::protobuf::RepeatedField<uint32_t>& weights,
                         std::vector<AverageMember>& members);

@@ -105,15 +105,10 @@ Result<size_t> DirectReduce::contribute(const proto::AveragePart& head, const Bu
 /// By samples only from a common average on: a vector that holds the others' updates already, but was
 /// not trained on since, would count for nothing beside one that lacks them.
 std::vector<float> DirectReduce::weights_by_samples() const {
-  double all = 0;
-  for (const auto& one : trained_) {
-    if (!one || one->average == TrainedOn::kNotKnown || one->average != trained_.front()->average)
-      return {};
-    all += static_cast<double>(one->samples);
-  }
+  const TrainedOn all = together(trained_);
   std::vector<float> weights;
   for (const auto& one : trained_)
-    if (all > 0) weights.push_back(static_cast<float>(static_cast<double>(one->samples) / all));
+    if (all.samples > 0) weights.push_back(weight_of(*one, all));
   return weights;
 }
 

@@ -29,11 +29,6 @@ routing::Part reduced_by(uint32_t member, const routing::TwoLevelPlan& plan, uin
 
 }  // namespace
 
-uint64_t add_samples(uint64_t a, uint64_t b) {
-  return a > std::numeric_limits<uint64_t>::max() - b ? std::numeric_limits<uint64_t>::max()
-                                                      : a + b;
-}
-
 TwoLevelReduce::TwoLevelReduce(const AllReduceSetup& setup, AverageRound spec,
                                routing::TwoLevelPlan plan, MutableBuffer memory)
     : AllReduce(std::move(spec)),

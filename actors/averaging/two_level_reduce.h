@@ -25,9 +25,6 @@
 
 namespace swarm::actors {
 
-/// The largest number stays it.
-uint64_t add_samples(uint64_t a, uint64_t b);
-
 class TwoLevelReduce : public AllReduce {
  public:
   /// `plan`: of as many members and elements as `spec`. Requires validate(spec).ok(). Reduces what needs

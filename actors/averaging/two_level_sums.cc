@@ -1,5 +1,6 @@
 // TwoLevelReduce: adds up, first the group's numbers, then the groups' sums.
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "actors/averaging/two_level_reduce.h"
@@ -35,18 +36,11 @@ void add_up(float* sum, const std::vector<const float*>& vectors, const std::vec
 
 }  // namespace
 
-/// Of the own group; of no average that is known, unless all build on it. Requires all contributions of
-/// a run.
+/// Of the own group. Requires all contributions of a run.
 TrainedOn TwoLevelReduce::trained_in_group() const {
-  const auto& first = trained_[group().front()];
-  TrainedOn all{0, first ? first->average : TrainedOn::kNotKnown};
-  for (const uint32_t member : group()) {
-    const auto& one = trained_[member];
-    if (!one || one->average == TrainedOn::kNotKnown || one->average != all.average)
-      return {0, TrainedOn::kNotKnown};
-    all.samples = add_samples(all.samples, one->samples);
-  }
-  return all;
+  std::vector<std::optional<TrainedOn>> trained;
+  for (const uint32_t member : group()) trained.push_back(trained_[member]);
+  return together(trained);
 }
 
 /// Of a group's sum: the plain one, and the mean by samples where it may come to count.
@@ -103,9 +97,7 @@ Buffer TwoLevelReduce::sum_of(const OwnRun& own, size_t place) {
       numbers[i] = own_addend(part.first, part.count, room);
     else if (contributes(member))
       numbers[i] = floats(own.contributions[i]) + (part.first - own.run->part.first);
-    if (rows(trained) > 1)
-      weights.push_back(static_cast<float>(static_cast<double>(trained_[member]->samples) /
-                                           static_cast<double>(trained.samples)));
+    if (rows(trained) > 1) weights.push_back(weight_of(*trained_[member], trained));
   }
   MutableBuffer memory = MutableBuffer::allocate(rows(trained) * part.count * sizeof(float));
   auto* sum = reinterpret_cast<float*>(memory.data());

@@ -4,7 +4,6 @@
 
 #include <caf/stateful_actor.hpp>
 #include <map>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -14,8 +13,11 @@
 #include "actors/net/requests.h"
 #include "actors/node/keep_text.h"
 #include "actors/stage/stage_client.h"
+#include "common/printable.h"
 #include "common/strong_id.h"
+#include "routing/steps/slot_samples.h"
 #include "routing/steps/trainer_progress.h"
+#include "routing/steps/trainer_quiet.h"
 #include "routing/wiring/in_flight.h"
 
 namespace swarm::actors {
@@ -28,6 +30,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kSlotBudget{120'000};
 /// Between two words that this trainer is here while it has nothing to ask for.
 constexpr double kAnnouncePause_s = 0.5;
+constexpr size_t kMaxReason = 300;
 
 class TrainerState {
  public:
@@ -79,6 +82,12 @@ class TrainerState {
     self_->delayed_send(self_, deps_.dht_options.announce_every, tick_atom::value);
     coordinator_->tick();
     first_stage_->tick();
+    if (finished_) quiet_.finished();
+    const double oldest_s = carrying_.empty() ? 0 : now_s() - carrying_.begin()->second.began_s;
+    if (auto word = quiet_.word(
+            {coordinator_->known(), first_stage_->live_peers(), carrying_.size(), oldest_s},
+            now_s()))
+      deps_.say(*word);
     finished_ = false;  // a swarm may have to go back even from its end: ask now and then
     self_->request(deps_.links, milliseconds(1'000), stats_atom::value)
         .then(
@@ -235,16 +244,11 @@ class TrainerState {
 
   /// The samples of a slot: its index alone decides (invariant I10).
   Buffer tokens_of(Step step, const proto::LeasedSlot& slot) const {
-    uint64_t slots = deps_.training.batch / deps_.training.microbatch;
-    uint64_t first =
-        slot.validation()
-            ? (slot.slot() - (step.value() < deps_.training.steps ? slots : 0)) *
-                  deps_.training.microbatch
-            : step.value() * deps_.training.batch + slot.slot() * deps_.training.microbatch;
-    std::vector<uint64_t> samples(deps_.training.microbatch);
-    for (size_t i = 0; i < samples.size(); ++i) samples[i] = first + i;
+    const auto& training = deps_.training;
+    const auto split = slot.validation() ? tensor::Split::kValidation : tensor::Split::kTrain;
     return deps_.data->microbatch(
-        slot.validation() ? tensor::Split::kValidation : tensor::Split::kTrain, samples);
+        split, routing::samples_of({step, slot.slot(), slot.validation()},
+                                   {training.steps, training.batch, training.microbatch}));
   }
 
   void carry(Step step, const proto::LeasedSlot& slot) {
@@ -267,8 +271,7 @@ class TrainerState {
     uint64_t sending = first_stage_->send(
         std::move(head), {}, budget,
         [this, id](Result<StageClient::Outcome> outcome) { carried(id, std::move(outcome)); });
-    auto it = carrying_.find(id);
-    if (it != carrying_.end()) it->second.sending = sending;
+    if (auto it = carrying_.find(id); it != carrying_.end()) it->second.sending = sending;
   }
 
   void carried(uint64_t id, Result<StageClient::Outcome> outcome) {
@@ -292,10 +295,12 @@ class TrainerState {
       report.set_samples(deps_.training.microbatch);
       *report.mutable_route() = reply.route();
       ++done_;
+      quiet_.heard(now_s());
       if (!carrying.slot.validation()) tell_progress(carrying.step, reply.loss_sum());
     } else {
       report.set_failed(true);
       report.set_error(to_string(outcome.error()));
+      quiet_.failed(printable(report.error(), kMaxReason));
       ++failed_;
     }
     report_slot(std::move(report));
@@ -324,11 +329,10 @@ class TrainerState {
 
   void tell_progress(Step step, double loss_sum) {
     progress_.trained(step, loss_sum, deps_.training.microbatch, now_s());
-    const auto line = progress_.take(now_s());
-    if (!line) return;
-    deps_.say(fmt::format("step {} of {}, loss {:.4f}, {:.0f} tokens/s from this trainer",
-                          line->step.value(), deps_.training.steps, line->loss,
-                          line->samples_per_s * deps_.data->sequence()));
+    if (const auto line = progress_.take(now_s()))
+      deps_.say(fmt::format("step {} of {}, loss {:.4f}, {:.0f} tokens/s from this trainer",
+                            line->step.value(), deps_.training.steps, line->loss,
+                            line->samples_per_s * deps_.data->sequence()));
   }
 
   void report_slot(proto::SlotDone report) {
@@ -348,22 +352,18 @@ class TrainerState {
   }
 
   std::string describe() const {
-    std::ostringstream text;
-    text << "trainer of " << deps_.node_name << ": in flight " << carrying_.size() << " of "
-         << in_flight_.limit()
-         << (in_flight_.waiting() < 0
-                 ? std::string()
-                 : fmt::format(" ({:.0f} % of their time waiting)", 100 * in_flight_.waiting()))
-         << ", done " << done_ << ", failed " << failed_ << (finished_ ? ", finished" : "")
-         << (draining_ ? ", draining" : "") << "\n"
-         << "coordinator "
-         << (coordinator_->known() ? coordinator_->id().brief() : std::string("not known"))
-         << " term " << coordinator_->term() << "\n";
+    const double waiting = 100 * in_flight_.waiting();
+    const std::string waits =
+        waiting < 0 ? "" : fmt::format(" ({:.0f} % of their time waiting)", waiting);
+    std::string text = fmt::format(
+        "trainer of {}: in flight {} of {}{}, done {}, failed {}{}{}\ncoordinator {} term {}\n",
+        deps_.node_name, carrying_.size(), in_flight_.limit(), waits, done_, failed_,
+        finished_ ? ", finished" : "", draining_ ? ", draining" : "",
+        coordinator_->known() ? coordinator_->id().brief() : "not known", coordinator_->term());
     for (const auto& [id, one] : carrying_)
-      text << "  step " << one.step << " slot " << one.slot.slot() << " attempt "
-           << one.slot.attempt() << "\n";
-    text << first_stage_->describe();
-    return text.str();
+      text += fmt::format("  step {} slot {} attempt {}\n", one.step, one.slot.slot(),
+                          one.slot.attempt());
+    return text + first_stage_->describe();
   }
 
   Self* self_ = nullptr;
@@ -380,10 +380,10 @@ class TrainerState {
   Asked asked_;
   uint64_t carried_ = 0, done_ = 0, failed_ = 0;
   double announced_s_ = -kAnnouncePause_s;
-  bool waiting_ = false, finished_ = false, draining_ = false;
-  bool refused_ = false;
+  bool waiting_ = false, finished_ = false, draining_ = false, refused_ = false;
   std::vector<caf::typed_response_promise<bool>> leaving_;  ///< Answered when it carries nothing.
   routing::TrainerProgress progress_;
+  routing::TrainerQuiet quiet_;
   std::array<uint64_t, kTrafficClasses> bytes_sent_{};
   LinkRates rates_;
 };

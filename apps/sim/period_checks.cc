@@ -63,7 +63,7 @@ void PeriodChecks::trained(const std::string& node, StageHistory& stage, const P
 void PeriodChecks::sent(Replica& replica, const StageNote& note) {
   replica.rounds.push_back(replica.work);
   replica.sent.push_back(
-      {note.value, std::exchange(replica.work, {}), replica.samples, replica.own});
+      {note.value, std::exchange(replica.work, {}), replica.samples, replica.own, replica.loaded});
   if (replica.sent.size() > kSentKept) replica.sent.pop_front();
 }
 
@@ -74,11 +74,11 @@ bool PeriodChecks::is_mean_of_sent(const std::string& node, const StageHistory& 
     if (name == node) continue;
     others.emplace_back();
     for (const Sent& one : replica.sent)
-      others.back().emplace_back(static_cast<double>(one.value), weight(one.samples));
+      others.back().emplace_back(static_cast<double>(one.value), weight(one));
   }
   const auto& own = stage.replicas.at(node).sent;
   return std::any_of(own.begin(), own.end(), [&](const Sent& one) {
-    const Sum sum = Sum().with(static_cast<double>(one.value), weight(one.samples));
+    const Sum sum = Sum().with(static_cast<double>(one.value), weight(one));
     return one.value == note.sent && is_mean(static_cast<double>(note.value), sum, others);
   });
 }
@@ -88,18 +88,21 @@ void PeriodChecks::averaged(const std::string& node, StageHistory& stage, const 
   double most = 0;
   for (const auto& [name, replica] : stage.replicas)
     for (const Sent& one : replica.sent) most = std::max(most, one.samples);
-  bool found = is_mean_of_sent(node, stage, note, [](double samples) { return samples; }) ||
-               is_mean_of_sent(node, stage, note, [](double) { return 1; });
+  const auto by_samples = [](double limit) {
+    return [limit](const Sent& one) { return one.loaded ? 0 : std::min(one.samples, limit); };
+  };
+  bool found = is_mean_of_sent(node, stage, note, by_samples(most)) ||
+               is_mean_of_sent(node, stage, note, [](const Sent&) { return 1; });
   // A coordinator that saw no earlier average counts at most so many periods of each.
   const double period = swarm_.training.batch;
   for (double limit = period; !found && limit < most; limit += period)
-    found = is_mean_of_sent(node, stage, note,
-                            [limit](double samples) { return std::min(samples, limit); });
+    found = is_mean_of_sent(node, stage, note, by_samples(limit));
   if (!found)
     report_("I2", fmt::format("{} takes the average {} for the {} that it sent, which is the mean "
                               "of nothing that its replicas sent",
                               node, note.value, note.sent));
   own.samples = own.work.samples;
+  own.loaded = false;
 }
 
 /// It has the average now, and the updates that it has made since it sent what that was made of. Where nobody
@@ -174,6 +177,7 @@ void PeriodChecks::check_own(const std::string& node, const ArithmeticStage& ari
 void PeriodChecks::parameters(const std::string& node, const ArithmeticStage& stage, const char*) {
   trained_here_[node].clear();
   Replica& replica = stages_[stage_of(swarm_.nodes.at(node))].replicas[node];
+  replica.loaded = true;
   replica.base = static_cast<double>(stage.parameters()[0]);
   replica.own = 0;
   for (Sent& one : replica.sent) one.own.reset();
@@ -197,7 +201,10 @@ void PeriodChecks::event(const records::Event& event) {
 }
 
 void PeriodChecks::loaded(const std::string& node, const records::LoadedState& state) {
-  if (state.source == "seed") return;
+  if (state.source == "seed") {  // all begin with the same
+    stages_[Stage(state.stage)].replicas[node].loaded = false;
+    return;
+  }
   exact_ = false;
   if (stages_[Stage(state.stage)].saved.count(state.checksum) == 0)
     report_("I2", fmt::format(

@@ -57,12 +57,14 @@ class PeriodChecks : public ModeChecks {
     double samples = 0;  ///< Since the last average that it took.
     /// That it had made on top of its base; nothing: it has taken a state since.
     std::optional<double> own{};
+    bool loaded = false;  ///< It has taken a state, and no average since: it may count for nothing.
   };
   struct Replica {
     double base = 0;  ///< First parameter of the average or state that it took last.
     double own = 0;   ///< Updates of it that are not in that.
     Work work;
     double samples = 0;  ///< Since it sent what the last average that it took was made of.
+    bool loaded = false;
     std::vector<Work> rounds;
     std::deque<Sent> sent;  ///< The latest few.
   };
@@ -75,7 +77,7 @@ class PeriodChecks : public ModeChecks {
 
   void trained(const std::string& node, StageHistory& stage, const PeriodSlot& slot);
   void sent(Replica& replica, const StageNote& note);
-  using Weight = std::function<double(double samples)>;
+  using Weight = std::function<double(const Sent&)>;
   /// The average is the mean of what this one and some others sent, so weighted.
   static bool is_mean_of_sent(const std::string& node, const StageHistory& stage,
                               const StageNote& note, const Weight& weight);

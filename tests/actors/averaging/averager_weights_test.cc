@@ -143,11 +143,15 @@ BOOST_AUTO_TEST_CASE(without_a_common_average_all_count_equally) {
   const Values equal = run();
   trained = {{10, Round(3)}, {0, Round(2)}, {30, Round(3)}, {0, Round(3)}};
   BOOST_TEST((run() == equal));
-  trained[1].average = TrainedOn::kNotKnown;
-  BOOST_TEST((run() == equal));
   trained = std::vector<TrainedOn>(4, {5, TrainedOn::kNotKnown});
   trained[2].samples = 50;
   BOOST_TEST((run() == equal));
+}
+
+// Its state came over a slow link, while the others went on: half of that was undone.
+BOOST_AUTO_TEST_CASE(whose_state_came_from_elsewhere_counts_for_nothing_beside_those_that_agree) {
+  trained = {{10, Round(3)}, {50, TrainedOn::kNotKnown}, {30, Round(3)}, {0, Round(3)}};
+  BOOST_TEST(worst_error(run(), {0.25, 0, 0.75, 0}) < kRounding);
 }
 
 BOOST_AUTO_TEST_CASE(the_first_weights_are_a_common_start) {
