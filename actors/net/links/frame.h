@@ -63,6 +63,7 @@ struct OutFrame {
 
   uint64_t size() const { return front.size() + body.size(); }
   bool started() const { return sent > 0; }
+  uint64_t left() const { return broken ? 0 : size() - sent; }
 };
 
 /// The class that mail of this kind with such a body travels in.

@@ -15,7 +15,7 @@ uint64_t SendQueue::bytes(proto::MessageKind kind) const {
   uint64_t sum = 0;
   for (const auto& queue : queues_)
     for (const OutFrame& frame : queue)
-      if (frame.header.kind == kind && !frame.broken) sum += frame.size() - frame.sent;
+      if (frame.header.kind == kind) sum += frame.left();
   return sum;
 }
 
@@ -23,8 +23,7 @@ uint64_t SendQueue::reply_bytes() const {
   uint64_t sum = 0;
   for (const auto& queue : queues_)
     for (const OutFrame& frame : queue)
-      if (frame.header.flags == kReply && frame.header.body_bytes > 0)
-        sum += frame.size() - frame.sent;
+      if (frame.header.flags == kReply && frame.header.body_bytes > 0) sum += frame.left();
   return sum;
 }
 
@@ -74,7 +73,7 @@ bool SendQueue::forget_request(TrafficClass traffic, uint64_t id) {
     return frame.header.request_id == id && frame.header.flags == kRequest;
   });
   if (it == queue.end() || it->broken) return it != queue.end();
-  bytes_ -= it->size() - it->sent;
+  bytes_ -= it->left();
   if (it->started()) {
     it->broken = true;
     it->body = {};

@@ -89,6 +89,15 @@ struct Machines {
     system.run();
     return node;
   }
+  /// Whoever asks `node` for it hears `why`.
+  void refuses_to_dial_back(Node& node, const Error& why) {
+    caf::anon_send_exit(node.dial_back, caf::exit_reason::user_shutdown);
+    node.dial_back = system->spawn([why](caf::event_based_actor*) -> caf::behavior {
+      return {[why](const Mail&) -> caf::result<Mail> { return to_caf(why); }};
+    });
+    caf::anon_send(node.links, register_atom::value, std::string(kDialBackName), node.dial_back);
+    system.run();
+  }
   void kill(uint32_t number) {
     net.kill(nodes.at(number).id);
     end(nodes.at(number));
@@ -275,14 +284,7 @@ BOOST_FIXTURE_TEST_CASE(who_hears_no_answer_of_the_dial_back_asks_again_and_says
                         Machines) {
   tells = true;
   Node& seed = start(1, "seed", {});
-  caf::anon_send_exit(seed.dial_back, caf::exit_reason::user_shutdown);
-  seed.dial_back = system->spawn([](caf::event_based_actor*) -> caf::behavior {
-    return {[](const Mail&) -> caf::result<Mail> {
-      return to_caf(Error{ErrorCode::kShuttingDown, "this node leaves"});
-    }};
-  });
-  caf::anon_send(seed.links, register_atom::value, std::string(kDialBackName), seed.dial_back);
-  system.run();
+  refuses_to_dial_back(seed, {ErrorCode::kShuttingDown, "this node leaves"});
   const Node& other = start(2, "a", {seed.endpoint});
   system.advance(5s);
   BOOST_TEST(other.lines.back().find("join 127") != 0u);
@@ -293,14 +295,7 @@ BOOST_FIXTURE_TEST_CASE(who_hears_no_answer_of_the_dial_back_asks_again_and_says
 // Without the run's key only the address that a link comes from is dialled back: it said nothing then.
 BOOST_FIXTURE_TEST_CASE(who_is_not_dialled_back_is_told_why, Machines) {
   Node& seed = start(1, "seed", {});
-  caf::anon_send_exit(seed.dial_back, caf::exit_reason::user_shutdown);
-  seed.dial_back = system->spawn([](caf::event_based_actor*) -> caf::behavior {
-    return {[](const Mail&) -> caf::result<Mail> {
-      return to_caf(Error{ErrorCode::kRefused, "only the address that it comes from"});
-    }};
-  });
-  caf::anon_send(seed.links, register_atom::value, std::string(kDialBackName), seed.dial_back);
-  system.run();
+  refuses_to_dial_back(seed, {ErrorCode::kRefused, "only the address that it comes from"});
   const Node& other = start(2, "a", {seed.endpoint});
   system.advance(2s);
   BOOST_TEST(other.admitted);
